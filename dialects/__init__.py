@@ -1,0 +1,1 @@
+"""What the IR can say: one file or folder a dialect."""

@@ -1,0 +1,116 @@
+"""What every `graph` op has: a fusion kind, a type relation (`infer`), constraints (`check`) and a numpy meaning."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr, BoolAttr, DenseArrayBase, FloatAttr, IntegerAttr, NoneAttr, StringAttr, TensorType, UnitAttr,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects.types import Tensor, dims_of, dtype_of
+
+
+class Kind(IntEnum):
+    """How an op may take part in fusion (PASSES: elementwise < broadcast < injective < reduction < contraction)."""
+
+    ELEMENTWISE = 0
+    BROADCAST = 1
+    INJECTIVE = 2
+    REDUCTION = 3
+    CONTRACTION = 4
+    ROW = 5
+    OPAQUE = 6
+    STRUCTURE = 7
+    """Computes nothing by itself: constants, tuples, calls; never in a kernel of its own."""
+
+
+class GraphOp(IRDLOperation, ABC):
+    """
+    An op of level 1. Its subclass says, beside its definition:
+
+    - `kind`: what fusion may do with it;
+    - `infer()`: its type relation, from operand types and properties to result types, partly known ones too;
+    - `check()`: constraints on operands and properties that IRDL cannot say, in label order (C1), (C2), …;
+    - its meaning in numpy, in `stepwell.runtime.meaning`, under the op's name.
+    """
+
+    kind: ClassVar[Kind]
+
+    @abstractmethod
+    def infer(self) -> Sequence[Attribute]:
+        """The result types, from the operands' types and the properties alone."""
+
+    def check(self) -> None:
+        """Constraints on operands and properties. Raises: VerifyException, worded for the model's author."""
+
+    def verify_(self) -> None:
+        self.check()
+        for result, expected in zip(self.results, self.infer(), strict=True):
+            expect_type(result, expected)
+
+    def set_result_types(self) -> None:
+        """Give the results the types that the type relation infers; for constructors and after operands changed."""
+        self.check()
+        for result, inferred in zip(self.results, self.infer(), strict=True):
+            if result.type != inferred:
+                result._type = inferred  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does
+
+
+def expect_type(value: SSAValue, expected: Attribute) -> None:
+    """
+    Require a value's type to be what the type relation says: extents, element type and dimension names.
+
+    A result may know less than the relation (`?`), never something else.
+    Raises: VerifyException with both types.
+    """
+    if value.type == expected:
+        return
+    if isinstance(value.type, TensorType) and isinstance(expected, TensorType):
+        found, wanted = cast(Tensor, value.type), cast(Tensor, expected)
+        if found.element_type == wanted.element_type and len(dims_of(found)) == len(dims_of(wanted)):
+            pairs = zip(dims_of(found), dims_of(wanted), strict=True)
+            if all(a == b or a.is_unknown or b.is_unknown for a, b in pairs):
+                return
+    raise VerifyException(f"result type must be {expected}, found {value.type}")
+
+
+def plain(attribute: Attribute | None) -> object:
+    """
+    An attribute as plain Python, as the numpy meanings take it: int, float, bool, str, tuple, or a numpy dtype for a type.
+
+    Raises: TypeError for an attribute that has no plain form.
+    """
+    match attribute:
+        case None | NoneAttr():
+            return None
+        case UnitAttr():
+            return True
+        case StringAttr():
+            return attribute.data
+        case IntegerAttr():
+            value = attribute.value.data
+            return bool(value) if isinstance(attribute, BoolAttr) or _is_i1(attribute) else value
+        case FloatAttr():
+            return attribute.value.data
+        case DenseArrayBase():
+            return tuple(attribute.get_values())
+        case ArrayAttr():
+            return tuple(plain(a) for a in cast("ArrayAttr[Attribute]", attribute))
+        case _:
+            return dtype_of(attribute)
+
+
+def _is_i1(attribute: IntegerAttr[Attribute]) -> bool:
+    return getattr(getattr(attribute.type, "width", None), "data", 0) == 1
+
+
+def plain_properties(op: Operation) -> Mapping[str, object]:
+    """The properties of an op as keyword arguments of its numpy meaning (layout bookkeeping left out)."""
+    return {name: plain(value) for name, value in op.properties.items() if name != "operandSegmentSizes"}

@@ -1,0 +1,205 @@
+"""
+Types and attributes that levels 0 and 1 share: tensors with symbolic dimensions, and weights by content hash.
+
+`tensor<?x4xf32, #graph.dims<["N", 4]>>` is a builtin tensor whose encoding names its dynamic dimensions, so that equal
+symbols stay provably equal. A tensor without encoding has anonymous dynamic dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TypeAlias, cast
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.runtime.dims import UNKNOWN, Dim
+
+Tensor: TypeAlias = TensorType[Attribute]
+DimLike: TypeAlias = int | str | Dim
+
+
+@irdl_attr_definition
+class DimsAttr(ParametrizedAttribute):
+    """
+    The dimensions of a tensor by name, one a dimension: a number, a symbol, an expression over symbols, or `"?"`.
+
+    ```mlir
+    #graph.dims<["N", 4, "S + P"]>
+    ```
+    """
+
+    name = "graph.dims"
+
+    dims: ArrayAttr[Attribute] = param_def()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_dim(parser)))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets(), printer.in_square_brackets():
+            printer.print_list(self.dims.data, lambda dim: _print_dim(dim, printer))
+
+    def verify(self) -> None:
+        for dim in self.dims:
+            if isinstance(dim, StringAttr):
+                try:
+                    Dim.of(dim.data)
+                except ValueError as error:
+                    raise VerifyException(str(error)) from None
+            elif not isinstance(dim, IntAttr):
+                raise VerifyException(f"a dimension is a number or a string, found {dim}")
+
+    def get(self) -> tuple[Dim, ...]:
+        """The dimensions as expressions."""
+        return _dims_of_attr(self)
+
+
+def _parse_dim(parser: AttrParser) -> Attribute:
+    text = parser.parse_optional_str_literal()
+    return StringAttr(text) if text is not None else IntAttr(parser.parse_integer(allow_boolean=False))
+
+
+def _print_dim(dim: Attribute, printer: Printer) -> None:
+    if isinstance(dim, StringAttr):
+        printer.print_string_literal(dim.data)
+    else:
+        printer.print_int(cast(IntAttr, dim).data)
+
+
+@lru_cache(maxsize=65536)
+def _dims_of_attr(attr: DimsAttr) -> tuple[Dim, ...]:
+    return tuple(Dim.of(d.data) for d in cast("Sequence[StringAttr | IntAttr]", attr.dims.data))
+
+
+@irdl_attr_definition
+class WeightAttr(ParametrizedAttribute):
+    """
+    A constant's name, the content hash of its bytes in the weight store, and its type.
+
+    ```mlir
+    #graph.weight<"conv1.weight", "9f86d081884c7d659a2feaa0c55ad015", tensor<64x3x7x7xf32>>
+    ```
+    """
+
+    name = "graph.weight"
+
+    weight_name: StringAttr = param_def()
+    hash: StringAttr = param_def()
+    type: TensorType[Attribute] = param_def()
+
+    def __init__(self, weight_name: str, hash: str, type: Tensor):
+        super().__init__(StringAttr(weight_name), StringAttr(hash), type)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            weight_name = parser.parse_str_literal()
+            parser.parse_punctuation(",")
+            hash = parser.parse_str_literal()
+            parser.parse_punctuation(",")
+            return [StringAttr(weight_name), StringAttr(hash), parser.parse_type()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.weight_name.data)
+            printer.print_string(", ")
+            printer.print_string_literal(self.hash.data)
+            printer.print_string(", ")
+            printer.print_attribute(self.type)
+
+
+@lru_cache(maxsize=65536)
+def _tensor_type(element: Attribute, dims: tuple[Dim, ...]) -> Tensor:
+    shape = [dim.static_or_dynamic for dim in dims]
+    named = any(not d.is_static and not d.is_unknown for d in dims)
+    # Anonymous dimensions need no encoding; a mixture spells the anonymous ones "?".
+    encoding = DimsAttr(ArrayAttr([_dim_attr(d) for d in dims])) if named else NoneAttr()
+    return TensorType(element, shape, encoding)
+
+
+def _dim_attr(dim: Dim) -> Attribute:
+    if dim.is_static:
+        return IntAttr(dim.value)
+    return StringAttr(UNKNOWN if dim.is_unknown else str(dim))
+
+
+def tensor_type(element: Attribute, shape: Sequence[DimLike]) -> Tensor:
+    """A tensor type (interned) of an element type and dimensions: numbers, symbols, expressions, or `"?"`."""
+    return _tensor_type(element, tuple(Dim.of(d) for d in shape))
+
+
+def dims_of(type: Attribute) -> tuple[Dim, ...]:
+    """
+    The dimensions of a ranked tensor type; a dynamic one without a name is unknown (`Dim.is_unknown`).
+
+    Raises: TypeError for anything but a ranked tensor.
+    """
+    if not isinstance(type, TensorType):
+        raise TypeError(f"expected a ranked tensor, found {type}")
+    return _dims_of(cast(Tensor, type))
+
+
+@lru_cache(maxsize=65536)
+def _dims_of(type: Tensor) -> tuple[Dim, ...]:
+    if isinstance(type.encoding, DimsAttr):
+        return type.encoding.get()
+    return tuple(Dim.symbol(UNKNOWN) if n == builtin.DYNAMIC_INDEX else Dim.of(n) for n in type.get_shape())
+
+
+def tensor_of(value: SSAValue) -> Tensor:
+    """The tensor type of a value. Raises: TypeError when it has another type."""
+    if not isinstance(value.type, TensorType):
+        raise TypeError(f"expected a tensor, found {value.type}")
+    return cast(Tensor, value.type)
+
+
+def without_encoding(type: Attribute) -> Attribute:
+    """A tensor type with its dimension names dropped, as level 2 has it; other types as they are."""
+    if isinstance(type, TensorType) and not isinstance(type.encoding, NoneAttr):
+        tensor = cast(Tensor, type)
+        return TensorType(tensor.element_type, tensor.get_shape())
+    return type
+
+
+_SIGNLESS = builtin.Signedness.SIGNLESS
+_UNSIGNED = builtin.Signedness.UNSIGNED
+
+# IR element type <-> numpy dtype. Signed integers are signless (as MLIR's linalg wants them), unsigned ones `ui8`.
+_ELEMENT_TO_DTYPE: dict[Attribute, np.dtype[np.generic]] = {
+    builtin.f16: np.dtype(np.float16),
+    builtin.bf16: np.dtype(ml_dtypes.bfloat16),
+    builtin.f32: np.dtype(np.float32),
+    builtin.f64: np.dtype(np.float64),
+    builtin.i1: np.dtype(np.bool_),
+    **{builtin.IntegerType(n, _SIGNLESS): np.dtype(f"int{n}") for n in (8, 16, 32, 64)},
+    **{builtin.IntegerType(n, _UNSIGNED): np.dtype(f"uint{n}") for n in (8, 16, 32, 64)},
+    builtin.ComplexType(builtin.f32): np.dtype(np.complex64),
+    builtin.ComplexType(builtin.f64): np.dtype(np.complex128),
+}
+_DTYPE_TO_ELEMENT = {dtype: element for element, dtype in _ELEMENT_TO_DTYPE.items()}
+
+
+def dtype_of(element: Attribute) -> np.dtype[np.generic]:
+    """The numpy dtype of an element type. Raises: TypeError for one that numpy and ml_dtypes lack."""
+    if element not in _ELEMENT_TO_DTYPE:
+        raise TypeError(f"element type {element} has no numpy dtype")
+    return _ELEMENT_TO_DTYPE[element]
+
+
+def element_of(dtype: npt.DTypeLike) -> Attribute:
+    """The element type of a numpy dtype. Raises: TypeError for one that the IR lacks."""
+    if (dtype := np.dtype(dtype)) not in _DTYPE_TO_ELEMENT:
+        raise TypeError(f"numpy dtype {dtype} has no element type")
+    return _DTYPE_TO_ELEMENT[dtype]

@@ -1,0 +1,101 @@
+"""
+The conversion driver: from one dialect to the next in one walk.
+
+A conversion is a list of rewrite patterns, found by the class of the op they match. Ops are visited once, in order,
+with their operands converted already; ops made by a pattern take the location of the op they replace; illegal ops
+that are left at the end are reported all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.ir import Attribute, Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from stepwell.dialects._xdsl import matched_op_types
+from stepwell.runtime.errors import StepwellError, describe_location
+
+
+def convert(
+    module: ModuleOp,
+    patterns: Sequence[RewritePattern],
+    illegal: Iterable[str],
+    *,
+    type_converter: Callable[[Attribute], Attribute] | None = None,
+    legal_ops: Iterable[type[Operation]] = (),
+) -> None:
+    """
+    Rewrite `module` in place with `patterns`, each written with `@op_type_rewrite_pattern`.
+
+    Args: `illegal` names dialects (`"graph"`) or ops (`"graph.conv"`) that may not be left, `legal_ops` excepts
+    single classes; `type_converter` maps the types of block arguments before their block is visited.
+    Raises: StepwellError `unsupported-op` that lists every op left, with its locations.
+    """
+    by_class: dict[type[Operation], list[RewritePattern]] = {}
+    for pattern in patterns:
+        for op_type in matched_op_types(pattern):
+            by_class.setdefault(op_type, []).append(pattern)
+    _convert_region_ops(module, by_class, type_converter)
+    _refuse_leftovers(module, set(illegal), tuple(legal_ops))
+
+
+def _convert_region_ops(
+    op: Operation,
+    by_class: dict[type[Operation], list[RewritePattern]],
+    type_converter: Callable[[Attribute], Attribute] | None,
+) -> None:
+    for region in op.regions:
+        for block in region.blocks:
+            if type_converter is not None:
+                for arg in block.args:
+                    converted = type_converter(arg.type)
+                    if converted != arg.type:
+                        arg._type = converted  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does
+            for inner in list(block.ops):
+                _convert_op(inner, by_class, type_converter)
+
+
+def _convert_op(
+    op: Operation,
+    by_class: dict[type[Operation], list[RewritePattern]],
+    type_converter: Callable[[Attribute], Attribute] | None,
+) -> None:
+    for pattern in by_class.get(type(op), ()):
+        rewriter = PatternRewriter(op)
+        location = op.location
+        rewriter.operation_insertion_handler.append(lambda new, at=location: adopt_location(new, at))
+        pattern.match_and_rewrite(op, rewriter)
+        if rewriter.has_done_action:
+            break
+    if op.parent is not None or isinstance(op, ModuleOp):
+        # Still in the IR: untouched, or kept by its pattern. Its regions are visited after it.
+        _convert_region_ops(op, by_class, type_converter)
+
+
+def adopt_location(op: Operation, location: Attribute) -> None:
+    """Give a new op, and the ops inside it, a location where they have none."""
+    for inner in op.walk():
+        if isinstance(inner.location, UnknownLoc):
+            inner.location = location  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _refuse_leftovers(module: ModuleOp, illegal: set[str], legal_ops: tuple[type[Operation], ...]) -> None:
+    left: dict[str, list[str]] = {}
+    for op in module.walk():
+        if (op.name in illegal or op.name.partition(".")[0] in illegal) and not isinstance(op, legal_ops):
+            left.setdefault(op.name, []).append(describe_location(op))
+    if not left:
+        return
+    lines = [
+        f"{name} ({len(places)} use{'s' if len(places) > 1 else ''}): {', '.join(p for p in places[:5] if p)}"
+        + (", …" if len(places) > 5 else "")
+        for name, places in sorted(left.items())
+    ]
+    names = ", ".join(sorted(left))
+    raise StepwellError(
+        "unsupported-op", next((p for places in left.values() for p in places), None),
+        f"no conversion for {names}", note=lines,
+        help="run `stepwell inspect` on the model for the whole list",
+    )

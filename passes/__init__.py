@@ -1,0 +1,1 @@
+"""IR to IR on one level, one pass a file."""

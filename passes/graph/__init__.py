@@ -1,0 +1,1 @@
+"""Passes on level 1, the graph dialect."""

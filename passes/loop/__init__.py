@@ -1,0 +1,1 @@
+"""Passes on level 3, loops and buffers."""

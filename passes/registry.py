@@ -1,0 +1,48 @@
+"""
+The one lazy table of passes and conversions: name -> dotted name. Nothing is imported until it is asked for.
+
+Conversions live in `lowering/`, which `passes/` may not import: the table is one of the three references upward.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import cast
+
+from xdsl.passes import ModulePass
+
+from stepwell.runtime.errors import StepwellError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered pass: where its class is, and one line about it for `stepwell-opt --list-passes`."""
+
+    place: str
+    """`module:Class`."""
+    summary: str
+    aliases: tuple[str, ...] = ()
+    """Names that TVM's users know it by."""
+
+
+PASSES: dict[str, Entry] = {}
+
+
+def load_pass(name: str) -> type[ModulePass]:
+    """
+    The pass class of a name or alias.
+
+    Raises: StepwellError `unknown-pass`, with the nearest names.
+    """
+    entry = PASSES.get(name) or next((e for e in PASSES.values() if name in e.aliases), None)
+    if entry is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, [*PASSES, *(a for e in PASSES.values() for a in e.aliases)])
+        hint = f"did you mean {', '.join(near)}? " if near else ""
+        raise StepwellError(
+            "unknown-pass", None, f"no pass is named {name!r}", help=f"{hint}`stepwell-opt --list-passes` lists them all"
+        )
+    module, attribute = entry.place.split(":")
+    return cast(type[ModulePass], getattr(import_module(module), attribute))

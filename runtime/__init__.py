@@ -1,0 +1,1 @@
+"""What is left when compilation is over; imports nothing else of ours."""

@@ -1,0 +1,326 @@
+"""
+Dimension expressions: numbers, named symbols and the arithmetic that shapes need.
+
+A dimension is written as text in a tensor's encoding, `#graph.dims<["N", 4, "S + P"]>`, and as a `Dim` in Python.
+Expressions are kept as polynomials over atoms with integer coefficients, so that `N + N` is `2 * N` and equal
+expressions are equal objects; floor and ceiling division, min and max are opaque atoms.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+# A monomial is a sorted tuple of atom texts (with repetition); a polynomial maps monomials to coefficients.
+_Monomial: TypeAlias = tuple[str, ...]
+
+MAX_EXPRESSION_CHARS = 4096  # dimension text comes from files: bounded before it is parsed
+UNKNOWN = "?"
+
+
+class Dim:
+    """An immutable dimension expression; build with `Dim.of`, combine with `+ - * //`, `ceildiv`, `minimum`, `maximum`."""
+
+    __slots__ = ("_hash", "_terms")
+
+    def __init__(self, terms: Mapping[_Monomial, int]):
+        self._terms = tuple(sorted((m, c) for m, c in terms.items() if c != 0))
+        self._hash = hash(self._terms)
+
+    @staticmethod
+    def of(value: int | str | Dim) -> Dim:
+        """
+        A dimension from a number, an expression as text (`"2 * N + 1"`, `"N floordiv 2"`) or itself.
+
+        Raises: ValueError when the text is no dimension expression or is too long.
+        """
+        if isinstance(value, Dim):
+            return value
+        if isinstance(value, int):
+            return Dim({(): int(value)})
+        return _parse(value)
+
+    @staticmethod
+    def symbol(name: str) -> Dim:
+        """The dimension named `name`; `?` is the unknown one, equal to nothing that can be proved."""
+        return Dim({(name,): 1})
+
+    @property
+    def is_static(self) -> bool:
+        """Whether this is a plain number."""
+        return all(m == () for m, _ in self._terms)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether an anonymous `?` occurs in it, so that nothing can be proved of it."""
+        return any(UNKNOWN in atom for m, _ in self._terms for atom in m)
+
+    @property
+    def value(self) -> int:
+        """The number. Raises: ValueError when it is symbolic."""
+        if not self.is_static:
+            raise ValueError(f"dimension {self} is symbolic")
+        return self._terms[0][1] if self._terms else 0
+
+    @property
+    def static_or_dynamic(self) -> int:
+        """The number as tensor types spell it: -1 (MLIR's `?`) when symbolic."""
+        return self.value if self.is_static else -1
+
+    def symbols(self) -> frozenset[str]:
+        """Names of all symbols in the expression."""
+        names: set[str] = set()
+        for monomial, _ in self._terms:
+            for atom in monomial:
+                names |= _atom_symbols(atom)
+        return frozenset(names)
+
+    def proves_equal(self, other: int | Dim) -> bool:
+        """Whether both are provably the same number for every value of the symbols."""
+        other = Dim.of(other)
+        return not self.is_unknown and self == other
+
+    def evaluate(self, symbols: Mapping[str, int]) -> int:
+        """The number for given symbol values. Raises: KeyError when a symbol has none."""
+        total = 0
+        for monomial, coefficient in self._terms:
+            product = coefficient
+            for atom in monomial:
+                product *= _evaluate_atom(atom, symbols)
+            total += product
+        return total
+
+    def substitute(self, symbols: Mapping[str, Dim]) -> Dim:
+        """The expression with symbols replaced; those not in the map stay."""
+        if not (self.symbols() & symbols.keys()):
+            return self
+        total = Dim({})
+        for monomial, coefficient in self._terms:
+            product = Dim.of(coefficient)
+            for atom in monomial:
+                product = product * _substitute_atom(atom, symbols)
+            total = total + product
+        return total
+
+    def __add__(self, other: int | Dim) -> Dim:
+        terms = dict(self._terms)
+        for monomial, coefficient in Dim.of(other)._terms:
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return Dim(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Dim:
+        return Dim({m: -c for m, c in self._terms})
+
+    def __sub__(self, other: int | Dim) -> Dim:
+        return self + -Dim.of(other)
+
+    def __rsub__(self, other: int | Dim) -> Dim:
+        return Dim.of(other) - self
+
+    def __mul__(self, other: int | Dim) -> Dim:
+        terms: dict[_Monomial, int] = {}
+        for m1, c1 in self._terms:
+            for m2, c2 in Dim.of(other)._terms:
+                monomial = tuple(sorted(m1 + m2))
+                terms[monomial] = terms.get(monomial, 0) + c1 * c2
+        return Dim(terms)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: int | Dim) -> Dim:
+        return _divide(self, Dim.of(other), "floordiv")
+
+    def ceildiv(self, other: int | Dim) -> Dim:
+        """⌈self / other⌉."""
+        return _divide(self, Dim.of(other), "ceildiv")
+
+    def minimum(self, other: int | Dim) -> Dim:
+        """The smaller of both."""
+        return _extremum(self, Dim.of(other), "min")
+
+    def maximum(self, other: int | Dim) -> Dim:
+        """The greater of both."""
+        return _extremum(self, Dim.of(other), "max")
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            return self.is_static and self.value == other
+        return isinstance(other, Dim) and self._terms == other._terms
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        if self.is_static:
+            return str(self.value)
+        # Symbols before the constant, so that text reads `N + 1`.
+        ordered = sorted(self._terms, key=lambda term: (term[0] == (), term[0]))
+        text = ""
+        for monomial, coefficient in ordered:
+            factors = list(monomial)
+            if abs(coefficient) != 1 or not factors:
+                factors.insert(0, str(abs(coefficient)))
+            sign = " - " if coefficient < 0 else " + "
+            text += (sign if text else ("-" if coefficient < 0 else "")) + " * ".join(factors)
+        return text
+
+    def __repr__(self) -> str:
+        return f"Dim({str(self)!r})"
+
+
+def _divide(a: Dim, b: Dim, kind: str) -> Dim:
+    if a.is_static and b.is_static and b.value != 0:
+        return Dim.of(a.value // b.value if kind == "floordiv" else -(-a.value // b.value))
+    if b == 1:
+        return a
+    if b.is_static and b.value > 0:
+        # Exact part out of the division: (4N + 3) floordiv 4 = N + 3 floordiv 4.
+        exact = {m: c // b.value for m, c in a._terms if c % b.value == 0}  # pyright: ignore[reportPrivateUsage]
+        rest = Dim({m: c for m, c in a._terms if c % b.value != 0})  # pyright: ignore[reportPrivateUsage]
+        if rest.is_static:
+            return Dim(exact) + _divide(rest, b, kind)
+        if exact:
+            return Dim(exact) + _divide(rest, b, kind)
+    quotient = _exact_quotient(a, b)
+    if quotient is not None:
+        return quotient
+    return Dim.symbol(f"({_parenthesized(a)} {kind} {_parenthesized(b)})")
+
+
+def _parenthesized(dim: Dim) -> str:
+    text = str(dim)
+    return text if text.replace("_", "").isalnum() else f"({text})"
+
+
+def _exact_quotient(a: Dim, b: Dim) -> Dim | None:
+    """a / b where b is one monomial that divides every term of a, such as (4 * N * S) / (2 * N)."""
+    divisor_terms = b._terms  # pyright: ignore[reportPrivateUsage]
+    if len(divisor_terms) != 1:
+        return Dim.of(1) if a == b else None
+    divisor, by = divisor_terms[0]
+    result: dict[_Monomial, int] = {}
+    for monomial, coefficient in a._terms:  # pyright: ignore[reportPrivateUsage]
+        rest = list(monomial)
+        for atom in divisor:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if by == 0 or coefficient % by:
+            return None
+        result[tuple(rest)] = coefficient // by
+    return Dim(result)
+
+
+def _extremum(a: Dim, b: Dim, kind: str) -> Dim:
+    difference = a - b
+    if difference.is_static:
+        first = difference.value <= 0 if kind == "min" else difference.value >= 0
+        return a if first else b
+    low, high = sorted((str(a), str(b)))
+    return Dim.symbol(f"{kind}({low}, {high})")
+
+
+@lru_cache(maxsize=65536)
+def _parse(text: str) -> Dim:
+    if len(text) > MAX_EXPRESSION_CHARS:
+        raise ValueError(f"dimension expression of {len(text)} characters (at most {MAX_EXPRESSION_CHARS})")
+    if text == UNKNOWN or (text.isidentifier() and text not in ("floordiv", "ceildiv")):
+        return Dim.symbol(text)
+    try:
+        # `floordiv` and `ceildiv` bind like `*`: Python's `//` and `%` stand for them while parsing.
+        source = text.replace(" floordiv ", " // ").replace(" ceildiv ", " % ")
+        return _from_ast(ast.parse(source, mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(
+            f"{text!r} is no dimension expression (symbols are identifiers; the operators are + - * floordiv ceildiv min max)"
+        ) from None
+
+
+def symbol_name(text: str) -> str:
+    """A legal symbol for the name that a model gives to a dimension: `batch size` becomes `batch_size`."""
+    name = "".join(c if c.isalnum() and c.isascii() or c == "_" else "_" for c in text) or "_"
+    name = name if not name[0].isdigit() else f"_{name}"
+    return f"{name}_" if name in ("floordiv", "ceildiv", "min", "max") or keyword.iskeyword(name) else name
+
+
+def _from_ast(node: ast.expr) -> Dim:
+    match node:
+        case ast.Constant(value=int(number)):
+            return Dim.of(number)
+        case ast.Name(id=name):
+            return Dim.symbol(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_from_ast(operand)
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = _from_ast(left), _from_ast(right)
+            match op:
+                case ast.Add():
+                    return a + b
+                case ast.Sub():
+                    return a - b
+                case ast.Mult():
+                    return a * b
+                case ast.FloorDiv():
+                    return a // b
+                case ast.Mod():
+                    return a.ceildiv(b)
+                case _:
+                    raise ValueError("unknown operator")
+        case ast.Call(func=ast.Name(id="min" | "max" as kind), args=[left, right]):
+            return _extremum(_from_ast(left), _from_ast(right), kind)
+        case _:
+            raise ValueError("unknown expression")
+
+
+def _compound(atom: str) -> ast.expr | None:
+    """The syntax tree of an atom that is an expression (a division or an extremum); None for a plain symbol."""
+    if not atom.startswith(("(", "min(", "max(")):
+        return None
+    return ast.parse(atom.replace(" floordiv ", " // ").replace(" ceildiv ", " % "), mode="eval").body
+
+
+@lru_cache(maxsize=65536)
+def _operands(atom: str) -> tuple[str, Dim, Dim] | None:
+    match _compound(atom):
+        case ast.BinOp(left=left, op=op, right=right):
+            return ("floordiv" if isinstance(op, ast.FloorDiv) else "ceildiv", _from_ast(left), _from_ast(right))
+        case ast.Call(func=ast.Name(id=kind), args=[left, right]):
+            return (kind, _from_ast(left), _from_ast(right))
+        case _:
+            return None
+
+
+def _atom_symbols(atom: str) -> frozenset[str]:
+    parts = _operands(atom)
+    return frozenset([atom]) if parts is None else parts[1].symbols() | parts[2].symbols()
+
+
+def _evaluate_atom(atom: str, symbols: Mapping[str, int]) -> int:
+    parts = _operands(atom)
+    if parts is None:
+        return symbols[atom]
+    kind, left, right = parts
+    a, b = left.evaluate(symbols), right.evaluate(symbols)
+    match kind:
+        case "floordiv":
+            return a // b
+        case "ceildiv":
+            return -(-a // b)
+        case "min":
+            return min(a, b)
+        case _:
+            return max(a, b)
+
+
+def _substitute_atom(atom: str, symbols: Mapping[str, Dim]) -> Dim:
+    parts = _operands(atom)
+    if parts is None:
+        return symbols.get(atom, Dim.symbol(atom))
+    kind, left, right = parts
+    a, b = left.substitute(symbols), right.substitute(symbols)
+    return _divide(a, b, kind) if kind in ("floordiv", "ceildiv") else _extremum(a, b, kind)

@@ -1,0 +1,74 @@
+"""The one error type that users see: a code, a place, what was found and what to do next."""
+
+from collections.abc import Sequence
+
+
+class StepwellError(Exception):
+    """
+    A user's mistake or an unsupported model, worded like a compiler's diagnostic.
+
+    Args: `code` is kebab-case and stable; `where` is a location as text, such as `resnet.onnx: node "Conv_12"`, or
+    anything with a `location` (an operation: its location is spelled out); `message` says what was expected and
+    what was found; `notes` add facts and `help` the next step.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        where: object,
+        message: str,
+        *,
+        note: str | Sequence[str] = (),
+        help: str | None = None,
+    ):
+        self.code = code
+        self.where = describe_location(where)
+        self.message = message
+        self.notes = (note,) if isinstance(note, str) else tuple(note)
+        self.help = help
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """The diagnostic as text: first line `error[code]: message`, then place, notes and help."""
+        lines = [f"error[{self.code}]: {self.message}"]
+        if self.where:
+            lines.append(f"  --> {self.where}")
+        lines += [f"  = note: {note}" for note in self.notes]
+        if self.help is not None:
+            lines.append(f"  = help: {self.help}")
+        return "\n".join(lines)
+
+
+class InternalError(StepwellError):
+    """A broken promise of our own: the driver writes a reproducer beside it and asks for a report."""
+
+    def __init__(self, where: object, message: str, *, note: str | Sequence[str] = ()):
+        super().__init__(
+            "internal", where, message, note=note, help="this is a bug in Stepwell: please report it with the reproducer"
+        )
+
+
+def describe_location(where: object) -> str:
+    """
+    Spell out a place for a diagnostic: text as it is, an operation by its location.
+
+    Works by attribute names alone, because the runtime may not import the IR: `NameLoc` has `desc`,
+    `FileLineColLoc` has `filename`, `line` and `column`, `FusedLoc` has `locations`.
+    """
+    if where is None or isinstance(where, str):
+        return where or ""
+    location = getattr(where, "location", where)
+    parts: list[str] = []
+    _collect(location, parts)
+    return ", ".join(dict.fromkeys(parts))
+
+
+def _collect(location: object, parts: list[str]) -> None:
+    if (name := getattr(location, "desc", None)) is not None:
+        parts.append(f'node "{getattr(name, "data", name)}"')
+    elif (file := getattr(location, "filename", None)) is not None:
+        line, column = getattr(location, "line", 0), getattr(location, "column", 0)
+        parts.append(f"{getattr(file, 'data', file)}:{getattr(line, 'data', line)}:{getattr(column, 'data', column)}")
+    elif (inner := getattr(location, "locations", None)) is not None:
+        for part in getattr(inner, "data", inner):
+            _collect(part, parts)

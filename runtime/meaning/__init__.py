@@ -1,0 +1,50 @@
+"""
+The numpy meaning of each graph op: the reference that every pass and lowering is checked against.
+
+`evaluate(name, operands, properties)` runs one op. An absent optional operand is None; results come as a tuple.
+Families register their functions with `@meaning("graph.relu")`, one file a family, loaded on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Meaning: TypeAlias = Callable[..., "Array | tuple[Array, ...]"]
+
+_MEANINGS: dict[str, Meaning] = {}
+
+
+def meaning(name: str) -> Callable[[Meaning], Meaning]:
+    """Register the numpy meaning of the op `name`: operands by position, properties by keyword."""
+
+    def register(function: Meaning) -> Meaning:
+        _MEANINGS[name] = function
+        return function
+
+    return register
+
+
+def has_meaning(name: str) -> bool:
+    """Whether an op has a numpy meaning."""
+    _load()
+    return name in _MEANINGS
+
+
+def evaluate(name: str, operands: Sequence[Array | None], properties: Mapping[str, object]) -> tuple[Array, ...]:
+    """Run one op on arrays. Raises: KeyError for an op without a meaning."""
+    _load()
+    results = _MEANINGS[name](*operands, **properties)
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _load() -> None:
+    if not _MEANINGS:
+        for module in iter_modules(__path__):
+            import_module(f"{__name__}.{module.name}")

@@ -1,0 +1,29 @@
+"""Stepwell: a deep-learning compiler that people can read."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepwell.runtime.errors import StepwellError as StepwellError
+    from stepwell.runtime.model import load as load
+    from stepwell.tools.driver import compile as compile
+
+__version__ = "0.1.0"
+
+# Public names found on first use, so that `import stepwell` stays light: name -> "module:attribute".
+_LAZY = {
+    "compile": "stepwell.tools.driver:compile",
+    "load": "stepwell.runtime.model:load",
+    "StepwellError": "stepwell.runtime.errors:StepwellError",
+}
+
+__all__ = ["StepwellError", "compile", "load"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'stepwell' has no attribute {name!r}")
+    module, attribute = _LAZY[name].split(":")
+    value = getattr(import_module(module), attribute)
+    globals()[name] = value
+    return value
