@@ -122,7 +122,7 @@ class WeightAttr(ParametrizedAttribute):
 
 @lru_cache(maxsize=65536)
 def _tensor_type(element: Attribute, dims: tuple[Dim, ...]) -> Tensor:
-    shape = [dim.static_or_dynamic for dim in dims]
+    shape = [dim.value if dim.is_static else builtin.DYNAMIC_INDEX for dim in dims]
     named = any(not d.is_static and not d.is_unknown for d in dims)
     # Anonymous dimensions need no encoding; a mixture spells the anonymous ones "?".
     encoding = DimsAttr(ArrayAttr([_dim_attr(d) for d in dims])) if named else NoneAttr()

@@ -65,11 +65,6 @@ class Dim:
             raise ValueError(f"dimension {self} is symbolic")
         return self._terms[0][1] if self._terms else 0
 
-    @property
-    def static_or_dynamic(self) -> int:
-        """The number as tensor types spell it: -1 (MLIR's `?`) when symbolic."""
-        return self.value if self.is_static else -1
-
     def symbols(self) -> frozenset[str]:
         """Names of all symbols in the expression."""
         names: set[str] = set()

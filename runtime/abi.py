@@ -1,0 +1,35 @@
+"""
+The binary interface between compiled code and the runtime: how a kernel is called and what its context holds.
+
+A kernel, and the model's `main` likewise, is `i32 k(ptr args, ptr dims, ptr ctx)`: `args` points to data pointers
+(inputs, then outputs, then scratch), `dims` to the values of the distinct symbols as i64 in signature order, `ctx` to
+the struct below. It returns 0, or the row of the run-time error table, with details in `ctx`.
+"""
+
+from enum import IntEnum
+
+WORD_BYTES = 8
+
+
+class CtxField(IntEnum):
+    """Offsets into the context struct, in 8-byte words."""
+
+    PARALLEL_FOR = 0
+    """`void parallel_for(ptr ctx, ptr body, ptr arg, i64 chunks)`; `body` is `void body(ptr arg, i64 begin, i64 end)`."""
+    POOL = 1
+    """The thread pool's state; null runs everything on the calling thread."""
+    HOST = 2
+    """`i32 host(ptr ctx, i64 callee, ptr slots, i64 n)`: calls back into Python."""
+    ALLOCATE = 3
+    """`ptr allocate(ptr ctx, i64 bytes)`: memory whose size depends on data; freed after the call."""
+    WEIGHTS = 4
+    """Pointer to a table of pointers, one a weight, in the order of `main`'s globals."""
+    ERROR = 5
+    """i32 code, i32 row of the location table."""
+    ERROR_VALUES = 6
+    """Two i64 that the error's message shows."""
+
+
+CTX_BYTES = 8 * WORD_BYTES
+ARENA_ALIGNMENT = 64
+"""Bytes: arena buffers and packed weights start on a cache line, which is also the widest vector."""
