@@ -1,0 +1,201 @@
+"""What a compiled model takes and gives: names, element types, symbolic shapes, and the checks of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+Array = npt.NDArray[np.generic]
+
+MAX_TENSOR_BYTES = 1 << 46  # what 48-bit pointers can address, with room: larger sizes are a mistake
+
+
+def dtype_from_name(name: str) -> np.dtype[np.generic]:
+    """A numpy dtype by name, ml_dtypes' included. Raises: ValueError for an unknown one."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        kind = getattr(ml_dtypes, name, None)
+        if kind is None:
+            raise ValueError(f"unknown element type {name!r}") from None
+        return np.dtype(kind)
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One input or output: its name in the model, element type and dimensions (numbers, symbols, expressions)."""
+
+    name: str
+    dtype: np.dtype[np.generic]
+    dims: tuple[Dim, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(map(str, self.dims))}]"
+
+    def to_json(self) -> dict[str, object]:
+        """The spec as plain JSON values."""
+        return {"name": self.name, "dtype": self.dtype.name, "dims": [str(d) for d in self.dims]}
+
+    @staticmethod
+    def from_json(data: Mapping[str, object]) -> TensorSpec:
+        """The spec that `to_json` wrote. Raises: ValueError, KeyError or TypeError when it is not one."""
+        dims = tuple(Dim.of(str(d)) for d in cast(Sequence[str], data["dims"]))
+        return TensorSpec(str(data["name"]), dtype_from_name(str(data["dtype"])), dims)
+
+
+@dataclass(frozen=True)
+class ShapeCheck:
+    """An assumption of the compiled code: two dimension expressions that must be equal at every call."""
+
+    left: Dim
+    right: Dim
+    where: str
+    """The ONNX node that needs it."""
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What follows from the shapes of one call: symbol values in order, output shapes, arena bytes."""
+
+    symbols: tuple[int, ...]
+    output_shapes: tuple[tuple[int, ...], ...]
+    arena_bytes: int
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The signature of a compiled model; binds the shapes of a call to symbol values."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    symbols: tuple[str, ...]
+    arena_bytes: Dim
+    checks: tuple[ShapeCheck, ...] = field(default=())
+
+    def bind(self, shapes: Sequence[tuple[int, ...]]) -> Binding:
+        """
+        Symbol values, output shapes and arena size for the input shapes of a call.
+
+        Raises: StepwellError `shape-mismatch` that names the input or node and both sizes.
+        """
+        values: dict[str, int] = {}
+        for spec, shape in zip(self.inputs, shapes, strict=True):
+            self._bind_input(spec, shape, values)
+        self._check_inputs(shapes, values)
+        self._check_assumptions(values)
+        outputs = tuple(tuple(d.evaluate(values) for d in spec.dims) for spec in self.outputs)
+        for spec, shape in zip(self.outputs, outputs, strict=True):
+            if any(n < 0 for n in shape):
+                raise StepwellError(
+                    "shape-mismatch", None, f"output {spec.name!r} would have shape {list(shape)} for inputs {list(shapes)}"
+                )
+        return Binding(tuple(values[s] for s in self.symbols), outputs, self.arena_bytes.evaluate(values))
+
+    def _bind_input(self, spec: TensorSpec, shape: tuple[int, ...], values: dict[str, int]) -> None:
+        if len(shape) != len(spec.dims):
+            raise StepwellError(
+                "shape-mismatch", None,
+                f"input {spec.name!r} must have {len(spec.dims)} dimensions, found {len(shape)}",
+                note=f"expected {spec}, found shape {list(shape)}",
+            )
+        for dim, size in zip(spec.dims, shape, strict=True):
+            text = str(dim)
+            if not dim.is_static and dim.symbols() == {text}:
+                values.setdefault(text, size)
+
+    def _check_inputs(self, shapes: Sequence[tuple[int, ...]], values: Mapping[str, int]) -> None:
+        for spec, shape in zip(self.inputs, shapes, strict=True):
+            for axis, (dim, size) in enumerate(zip(spec.dims, shape, strict=True)):
+                expected = dim.evaluate(values)
+                if expected != size:
+                    named = "" if dim.is_static else f" (that is {dim}, from another dimension of the inputs)"
+                    raise StepwellError(
+                        "shape-mismatch", None,
+                        f"input {spec.name!r}: dimension {axis} must be {expected}{named}, found {size}",
+                        note=f"expected {spec}, found shape {list(shape)}",
+                        help=None if not dim.is_static else
+                        "compile with --input-shape for this size, or export the model with a dynamic dimension",
+                    )
+
+    def _check_assumptions(self, values: Mapping[str, int]) -> None:
+        for check in self.checks:
+            left, right = check.left.evaluate(values), check.right.evaluate(values)
+            if left != right:
+                sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
+                raise StepwellError(
+                    "shape-mismatch", check.where, f"{check.left} must equal {check.right}, found {left} and {right}",
+                    note=f"with {sizes}",
+                )
+
+    def to_json(self) -> dict[str, object]:
+        """The interface as plain JSON values."""
+        return {
+            "inputs": [spec.to_json() for spec in self.inputs],
+            "outputs": [spec.to_json() for spec in self.outputs],
+            "symbols": list(self.symbols),
+            "arena_bytes": str(self.arena_bytes),
+            "checks": [[str(c.left), str(c.right), c.where] for c in self.checks],
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, object]) -> Interface:
+        """The interface that `to_json` wrote. Raises: ValueError, KeyError or TypeError when it is not one."""
+        specs = cast(Mapping[str, Sequence[Mapping[str, object]]], data)
+        checks = cast(Sequence[tuple[str, str, str]], data["checks"])
+        return Interface(
+            tuple(TensorSpec.from_json(s) for s in specs["inputs"]),
+            tuple(TensorSpec.from_json(s) for s in specs["outputs"]),
+            tuple(str(s) for s in cast(Sequence[str], data["symbols"])),
+            Dim.of(str(data["arena_bytes"])),
+            tuple(ShapeCheck(Dim.of(left), Dim.of(right), where) for left, right, where in checks),
+        )
+
+
+def checked_input(spec: TensorSpec, value: object) -> Array:
+    """
+    An argument of a call as a C-contiguous, native-endian array of the spec's element type.
+
+    Copies only when layout or byte order require it; Python numbers and lists are converted, and any object with
+    DLPack is taken without a copy.
+    Raises: StepwellError `type-mismatch` for another element type: nothing is narrowed or widened silently.
+    """
+    if isinstance(value, np.ndarray):
+        array = cast(Array, value)
+    elif hasattr(value, "__dlpack__"):
+        array = cast(Array, np.from_dlpack(value))  # pyright: ignore[reportArgumentType]
+    else:
+        array = _from_python(spec, value)
+    if array.dtype != spec.dtype:
+        if array.dtype.newbyteorder("=") != spec.dtype:
+            raise StepwellError(
+                "type-mismatch", None, f"input {spec.name!r} must be {spec.dtype.name}, found {array.dtype.name}",
+                help=f"convert it first: x.astype({spec.dtype.name!r})",
+            )
+        array = array.astype(spec.dtype)
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
+
+
+def _from_python(spec: TensorSpec, value: object) -> Array:
+    """A number or nested list, which has no element type of its own, as the spec's type when that loses nothing."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufc":
+            raise TypeError(f"{type(value).__name__} is no array of numbers")
+        converted = array.astype(spec.dtype)
+    except (TypeError, ValueError) as error:
+        raise StepwellError(
+            "type-mismatch", None, f"input {spec.name!r} must be an array of {spec.dtype.name}", note=str(error)
+        ) from None
+    if array.dtype.kind in "fc" and spec.dtype.kind in "biu":
+        raise StepwellError(
+            "type-mismatch", None, f"input {spec.name!r} must be {spec.dtype.name}, found floating-point numbers"
+        )
+    return converted
