@@ -95,14 +95,17 @@ class Interface:
         for spec, shape in zip(self.outputs, outputs, strict=True):
             if any(n < 0 for n in shape):
                 raise StepwellError(
-                    "shape-mismatch", None, f"output {spec.name!r} would have shape {list(shape)} for inputs {list(shapes)}"
+                    "shape-mismatch",
+                    None,
+                    f"output {spec.name!r} would have shape {list(shape)} for inputs {list(shapes)}",
                 )
         return Binding(tuple(values[s] for s in self.symbols), outputs, self.arena_bytes.evaluate(values))
 
     def _bind_input(self, spec: TensorSpec, shape: tuple[int, ...], values: dict[str, int]) -> None:
         if len(shape) != len(spec.dims):
             raise StepwellError(
-                "shape-mismatch", None,
+                "shape-mismatch",
+                None,
                 f"input {spec.name!r} must have {len(spec.dims)} dimensions, found {len(shape)}",
                 note=f"expected {spec}, found shape {list(shape)}",
             )
@@ -118,11 +121,13 @@ class Interface:
                 if expected != size:
                     named = "" if dim.is_static else f" (that is {dim}, from another dimension of the inputs)"
                     raise StepwellError(
-                        "shape-mismatch", None,
+                        "shape-mismatch",
+                        None,
                         f"input {spec.name!r}: dimension {axis} must be {expected}{named}, found {size}",
                         note=f"expected {spec}, found shape {list(shape)}",
-                        help=None if not dim.is_static else
-                        "compile with --input-shape for this size, or export the model with a dynamic dimension",
+                        help=None
+                        if not dim.is_static
+                        else "compile with --input-shape for this size, or export the model with a dynamic dimension",
                     )
 
     def _check_assumptions(self, values: Mapping[str, int]) -> None:
@@ -131,7 +136,9 @@ class Interface:
             if left != right:
                 sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
                 raise StepwellError(
-                    "shape-mismatch", check.where, f"{check.left} must equal {check.right}, found {left} and {right}",
+                    "shape-mismatch",
+                    check.where,
+                    f"{check.left} must equal {check.right}, found {left} and {right}",
                     note=f"with {sizes}",
                 )
 
@@ -176,7 +183,9 @@ def checked_input(spec: TensorSpec, value: object) -> Array:
     if array.dtype != spec.dtype:
         if array.dtype.newbyteorder("=") != spec.dtype:
             raise StepwellError(
-                "type-mismatch", None, f"input {spec.name!r} must be {spec.dtype.name}, found {array.dtype.name}",
+                "type-mismatch",
+                None,
+                f"input {spec.name!r} must be {spec.dtype.name}, found {array.dtype.name}",
                 help=f"convert it first: x.astype({spec.dtype.name!r})",
             )
         array = array.astype(spec.dtype)
@@ -192,10 +201,15 @@ def _from_python(spec: TensorSpec, value: object) -> Array:
         converted = array.astype(spec.dtype)
     except (TypeError, ValueError) as error:
         raise StepwellError(
-            "type-mismatch", None, f"input {spec.name!r} must be an array of {spec.dtype.name}", note=str(error)
+            "type-mismatch",
+            None,
+            f"input {spec.name!r} must be an array of {spec.dtype.name}",
+            note=str(error),
         ) from None
     if array.dtype.kind in "fc" and spec.dtype.kind in "biu":
         raise StepwellError(
-            "type-mismatch", None, f"input {spec.name!r} must be {spec.dtype.name}, found floating-point numbers"
+            "type-mismatch",
+            None,
+            f"input {spec.name!r} must be {spec.dtype.name}, found floating-point numbers",
         )
     return converted

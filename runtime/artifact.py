@@ -1,0 +1,211 @@
+"""
+The artifact: a compiled model as one file, loaded in milliseconds by the runtime alone.
+
+Layout, little endian: magic, u32 header length, 16-byte BLAKE2b of header and code, JSON header (interface, target,
+sections), code (object files), then the weights at 4096-byte alignment, each aligned to 64, so that a process maps
+them and several processes share them. Every claim of the header is checked against the file before it is used. An
+artifact holds machine code: loading one means trusting its author, as with a shared library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array, Interface, dtype_from_name
+
+_MAGIC = b"STEPWELL\x01\n"
+_DIGEST_BYTES = 16
+_PREFIX = struct.Struct(f"<{len(_MAGIC)}sI{_DIGEST_BYTES}s")
+_PAGE_BYTES = 4096
+_WEIGHT_ALIGNMENT = 64
+MAX_HEADER_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class RuntimeErrorRow:
+    """What a nonzero return code of compiled code means: an error code, a message and the node it comes from."""
+
+    code: str
+    message: str
+    where: str
+
+
+@dataclass(frozen=True)
+class ModelImage:
+    """Everything that a compiled model consists of, in memory or mapped from an artifact."""
+
+    interface: Interface
+    objects: tuple[bytes, ...]
+    """Object files; symbols resolve among them."""
+    entry: str
+    """Symbol of the compiled `main`."""
+    weights: tuple[Array, ...]
+    """In the order of `main`'s globals, each at 64-byte alignment."""
+    triple: str
+    features: tuple[str, ...]
+    """CPU features that the code uses."""
+    errors: tuple[RuntimeErrorRow, ...] = ()
+    summary: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Facts for people: nodes, kernels, sizes, compile times."""
+    ir: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The IR at each level as text, if asked for."""
+
+
+def save(image: ModelImage, path: str | os.PathLike[str]) -> None:
+    """
+    Write an artifact: to a temporary file beside `path`, then renamed.
+
+    Raises: StepwellError `cannot-write` (read-only folder, full disk); nothing is left half written.
+    """
+    target = Path(path)
+    header, code = _encode_header(image)
+    digest = hashlib.blake2b(header + code, digest_size=_DIGEST_BYTES).digest()
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent or Path("."), prefix=f".{target.name}-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(_PREFIX.pack(_MAGIC, len(header), digest))
+            file.write(header)
+            file.write(code)
+            for index, array in enumerate(image.weights):
+                file.write(b"\0" * (-file.tell() % (_WEIGHT_ALIGNMENT if index else _PAGE_BYTES)))
+                file.write(_bytes_view(array).data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except OSError as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        raise StepwellError(
+            "cannot-write",
+            str(target),
+            f"the artifact could not be written: {error.strerror or error}",
+            help="choose a folder that you may write to, with enough space",
+        ) from None
+
+
+def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> ModelImage:
+    """
+    Map an artifact. The weights stay in the file and are shared between processes.
+
+    Raises: StepwellError `bad-artifact` for a file that is none, truncated or damaged; `no-such-file`.
+    """
+    place = str(path)
+    try:
+        data = np.memmap(path, dtype=np.uint8, mode="r")
+    except (OSError, ValueError) as error:
+        code = "no-such-file" if isinstance(error, FileNotFoundError) else "bad-artifact"
+        raise StepwellError(code, place, f"the artifact cannot be read: {error}") from None
+    try:
+        return _decode(data, verify_weights)
+    except (ValueError, KeyError, TypeError, IndexError, struct.error, RecursionError) as error:
+        raise StepwellError(
+            "bad-artifact",
+            place,
+            f"this is no whole Stepwell artifact: {error}",
+            help="compile the model again",
+        ) from None
+
+
+def _encode_header(image: ModelImage) -> tuple[bytes, bytes]:
+    code = b"".join(image.objects)
+    fields: dict[str, object] = {
+        "interface": image.interface.to_json(),
+        "objects": [len(o) for o in image.objects],
+        "entry": image.entry,
+        "weights": [
+            {"dtype": a.dtype.name, "shape": list(a.shape), "bytes": int(a.nbytes), "sum": _checksum(a)}
+            for a in image.weights
+        ],
+        "triple": image.triple,
+        "features": list(image.features),
+        "errors": [[row.code, row.message, row.where] for row in image.errors],
+        "summary": dict(image.summary),
+        "ir": dict(image.ir),
+    }
+    return json.dumps(fields, separators=(",", ":")).encode(), code
+
+
+def _decode(data: np.memmap[tuple[int], np.dtype[np.uint8]], verify_weights: bool) -> ModelImage:
+    magic, header_bytes, digest = _PREFIX.unpack(data[: _PREFIX.size].tobytes())
+    if magic != _MAGIC:
+        raise ValueError("the file does not start with Stepwell's mark, or is of another version")
+    if header_bytes > MAX_HEADER_BYTES or _PREFIX.size + header_bytes > data.size:
+        raise ValueError("the header is longer than the file: it was cut off")
+    header = data[_PREFIX.size : _PREFIX.size + header_bytes].tobytes()
+    # The code's length is only known from the header, which is checked together with it below.
+    fields = cast(Mapping[str, object], json.loads(header))
+    sizes = [int(n) for n in cast(Sequence[int], fields["objects"])]
+    start = _PREFIX.size + header_bytes
+    if min(sizes, default=0) < 0 or start + sum(sizes) > data.size:
+        raise ValueError("the code is longer than the file: it was cut off")
+    code = data[start : start + sum(sizes)].tobytes()
+    if hashlib.blake2b(header + code, digest_size=_DIGEST_BYTES).digest() != digest:
+        raise ValueError("the checksum of header and code is wrong: the file is damaged")
+    objects: list[bytes] = []
+    offset = 0
+    for size in sizes:
+        objects.append(code[offset : offset + size])
+        offset += size
+    weights = _map_weights(data, start + len(code), cast(Sequence[Mapping[str, object]], fields["weights"]))
+    if verify_weights:
+        for array, claim in zip(
+            weights, cast(Sequence[Mapping[str, object]], fields["weights"]), strict=True
+        ):
+            if _checksum(array) != claim["sum"]:
+                raise ValueError("the checksum of a weight is wrong: the file is damaged")
+    return ModelImage(
+        interface=Interface.from_json(cast(Mapping[str, object], fields["interface"])),
+        objects=tuple(objects),
+        entry=str(fields["entry"]),
+        weights=tuple(weights),
+        triple=str(fields["triple"]),
+        features=tuple(cast(Sequence[str], fields["features"])),
+        errors=tuple(RuntimeErrorRow(*row) for row in cast(Sequence[Sequence[str]], fields["errors"])),
+        summary=cast(Mapping[str, object], fields["summary"]),
+        ir=cast(Mapping[str, str], fields["ir"]),
+    )
+
+
+def _map_weights(
+    data: np.memmap[tuple[int], np.dtype[np.uint8]], position: int, claims: Sequence[Mapping[str, object]]
+) -> list[Array]:
+    weights: list[Array] = []
+    for claim in claims:
+        size = int(cast(int, claim["bytes"]))
+        position += -position % (_WEIGHT_ALIGNMENT if weights else _PAGE_BYTES)
+        if size < 0 or position + size > data.size:
+            raise ValueError("the weights are longer than the file: it was cut off")
+        dtype = dtype_from_name(str(claim["dtype"]))
+        shape = tuple(int(n) for n in cast(Sequence[int], claim["shape"]))
+        array = cast(Array, data[position : position + size].view(np.ndarray).view(dtype).reshape(shape))
+        weights.append(array)
+        position += size
+    return weights
+
+
+def _bytes_view(array: Array) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _checksum(array: Array) -> int:
+    """
+    The sum of the array's 64-bit words, wrapping, and of its last bytes.
+
+    It runs at memory speed (a cryptographic hash of 100 MB takes longer than loading may) and finds every single
+    damaged word; header and code have a cryptographic digest of their own.
+    """
+    view = _bytes_view(array)
+    whole = view.size // 8 * 8
+    words = int(np.add.reduce(view[:whole].view(np.uint64), dtype=np.uint64)) if whole else 0
+    return (words + int(view[whole:].sum(dtype=np.uint64))) & 0xFFFFFFFFFFFFFFFF

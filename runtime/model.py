@@ -1,0 +1,207 @@
+"""The compiled model: call it with arrays. Loads artifacts without the compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField
+from stepwell.runtime.artifact import ModelImage, load_image, save
+from stepwell.runtime.engine import Library, load_objects
+from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, Binding, Interface, checked_input
+from stepwell.runtime.pool import get_pool
+from stepwell.runtime.target import check_features
+
+Shapes: TypeAlias = tuple[tuple[int, ...], ...]
+
+_MAIN_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_KEPT_BINDINGS = 256  # shapes whose binding is remembered; a decoding loop meets a new length at every step
+
+
+class _Frame:
+    """
+    What one running call owns: pointers to its arrays, symbol values, the context struct and the arena.
+
+    Frames are kept and reused, one for each call that runs at the same time, so that a call allocates outputs only.
+    """
+
+    def __init__(self, interface: Interface, weights_table: int, pool: tuple[int, int]):
+        slots = len(interface.inputs) + len(interface.outputs) + 1
+        self.args = np.zeros(slots, np.uint64)
+        self.dims = np.zeros(max(1, len(interface.symbols)), np.int64)
+        self.ctx = np.zeros(CTX_BYTES // WORD_BYTES, np.uint64)
+        self.ctx[CtxField.PARALLEL_FOR], self.ctx[CtxField.POOL] = pool
+        self.ctx[CtxField.WEIGHTS] = weights_table
+        self.addresses = tuple(int(a.ctypes.data) for a in (self.args, self.dims, self.ctx))
+        self.arena: Array = np.empty(0, np.uint8)
+        self.binding: Binding | None = None
+
+    def prepare(self, binding: Binding) -> None:
+        """Set symbol values and make the arena large enough."""
+        self.binding = binding
+        self.dims[: len(binding.symbols)] = binding.symbols
+        if self.arena.nbytes < binding.arena_bytes:
+            self.arena = aligned_empty(binding.arena_bytes)
+        self.args[-1] = self.arena.ctypes.data
+
+
+class CompiledModel:
+    """
+    A model as native code.
+
+    `model(x, …)` takes arrays in the order of the model's inputs (or by name) and returns one array, or a tuple;
+    `model.run({"x": x})` takes and returns names. Calls from several threads at once are safe: each has its arena.
+    """
+
+    def __init__(self, image: ModelImage, *, threads: int | None = None):
+        """
+        Args: `image`, what the compiler made or an artifact holds; `threads` that kernels may use (default: all cores).
+        Raises: StepwellError `wrong-cpu` when the code needs features that this machine lacks.
+        """
+        check_features(image.triple, image.features)
+        self.image = image
+        self.interface = image.interface
+        self.threads = threads if threads is not None else os.cpu_count() or 1
+        self._library: Library = load_objects(image.objects)
+        self._main = _MAIN_TYPE(self._library.address(image.entry))
+        self._weights = tuple(aligned(array) for array in image.weights)
+        self._weights_table = np.array([a.ctypes.data for a in self._weights] or [0], np.uint64)
+        pool = get_pool(self.threads) if self.threads > 1 else None
+        self._pool = (pool.parallel_for_address, pool.state_address) if pool is not None else (0, 0)
+        self._frames: list[_Frame] = []
+        self._bindings: dict[Shapes, Binding] = {}
+        self._output_dtypes = tuple(spec.dtype for spec in self.interface.outputs)
+        self._input_names = tuple(spec.name for spec in self.interface.inputs)
+
+    def __call__(self, *arrays: object, **named: object) -> Array | tuple[Array, ...]:
+        """
+        Run the model.
+
+        Raises: StepwellError for a missing, extra, misshapen or mistyped input.
+        """
+        if named or len(arrays) != len(self._input_names):
+            arrays = self._by_position(arrays, named)
+        outputs = self._invoke(arrays)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def run(self, feeds: Mapping[str, object]) -> dict[str, Array]:
+        """Run the model on inputs by name; returns outputs by name. Raises: as calling does."""
+        outputs = self._invoke(self._by_position((), feeds))
+        return {spec.name: array for spec, array in zip(self.interface.outputs, outputs, strict=True)}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as one artifact file. Raises: StepwellError `cannot-write`."""
+        save(self.image, path)
+
+    def _by_position(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
+        names = self._input_names
+        if len(arrays) > len(names):
+            raise StepwellError(
+                "extra-input",
+                None,
+                f"the model takes {len(names)} inputs, found {len(arrays)}",
+                note=self._signature(),
+            )
+        given = dict(zip(names, arrays, strict=False))
+        for name, value in named.items():
+            if name not in names:
+                raise StepwellError(
+                    "extra-input", None, f"the model has no input {name!r}", note=self._signature()
+                )
+            if name in given:
+                raise StepwellError(
+                    "extra-input", None, f"input {name!r} is given twice", note=self._signature()
+                )
+            given[name] = value
+        if missing := [name for name in names if name not in given]:
+            raise StepwellError(
+                "missing-input",
+                None,
+                f"input {', '.join(map(repr, missing))} is missing",
+                note=self._signature(),
+            )
+        return tuple(given[name] for name in names)
+
+    def _signature(self) -> str:
+        return "the inputs are " + ", ".join(f"{spec.name}: {spec}" for spec in self.interface.inputs)
+
+    def _invoke(self, values: Sequence[object]) -> tuple[Array, ...]:
+        inputs = [
+            checked_input(spec, value) for spec, value in zip(self.interface.inputs, values, strict=True)
+        ]
+        shapes = tuple([array.shape for array in inputs])
+        binding = self._bindings.get(shapes) or self._bind(shapes)
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = _Frame(self.interface, int(self._weights_table.ctypes.data), self._pool)
+        if frame.binding is not binding:
+            frame.prepare(binding)
+        outputs = tuple(
+            [
+                np.empty(shape, dtype)
+                for shape, dtype in zip(binding.output_shapes, self._output_dtypes, strict=True)
+            ]
+        )
+        args = frame.args
+        for slot, array in enumerate((*inputs, *outputs)):
+            args[slot] = array.__array_interface__["data"][0]
+        status = self._main(*frame.addresses)
+        if status != 0:
+            raise self._failure(status, frame)
+        self._frames.append(frame)
+        return outputs
+
+    def _bind(self, shapes: Shapes) -> Binding:
+        binding = self.interface.bind(shapes)
+        sizes = [
+            (spec.name, int(np.prod(shape, dtype=object)) * spec.dtype.itemsize)
+            for spec, shape in zip(self.interface.outputs, binding.output_shapes, strict=True)
+        ]
+        for name, size in [*sizes, ("the arena", binding.arena_bytes)]:
+            if size > MAX_TENSOR_BYTES:
+                raise StepwellError(
+                    "too-large", None, f"{name} would take {size} bytes for inputs {list(shapes)}"
+                )
+        if len(self._bindings) >= _KEPT_BINDINGS:
+            self._bindings.clear()
+        self._bindings[shapes] = binding
+        return binding
+
+    def _failure(self, status: int, frame: _Frame) -> StepwellError:
+        values = frame.ctx[CtxField.ERROR_VALUES : CtxField.ERROR_VALUES + 2].astype(np.int64)
+        if not 0 < status <= len(self.image.errors):
+            return InternalError(None, f"compiled code returned {status}")
+        row = self.image.errors[status - 1]
+        return StepwellError(row.code, row.where, row.message, note=f"found {values[0]} and {values[1]}")
+
+
+def load(path: str | os.PathLike[str], *, threads: int | None = None) -> CompiledModel:
+    """
+    Load an artifact that `model.save` or `stepwell compile -o` wrote; needs neither xDSL nor onnx.
+
+    Loading runs no code of the file, calling the model does: load only what you trust, as with a shared library.
+    Raises: StepwellError `bad-artifact`, `no-such-file` or `wrong-cpu`.
+    """
+    return CompiledModel(load_image(path), threads=threads)
+
+
+def aligned_empty(size_bytes: int) -> Array:
+    """An uninitialised byte array that starts on a cache line."""
+    raw = np.empty(size_bytes + ARENA_ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ARENA_ALIGNMENT
+    return raw[start : start + size_bytes]
+
+
+def aligned(array: Array) -> Array:
+    """The array itself when it is contiguous and starts on a cache line, else a copy that does."""
+    if array.flags.c_contiguous and array.ctypes.data % ARENA_ALIGNMENT == 0:
+        return array
+    copy = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
