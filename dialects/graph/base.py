@@ -8,7 +8,15 @@ from enum import IntEnum
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
-    ArrayAttr, BoolAttr, DenseArrayBase, FloatAttr, IntegerAttr, NoneAttr, StringAttr, TensorType, UnitAttr,
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -35,13 +43,13 @@ class GraphOp(IRDLOperation, ABC):
     """
     An op of level 1. Its subclass says, beside its definition:
 
-    - `kind`: what fusion may do with it;
+    - `KIND`: what fusion may do with it;
     - `infer()`: its type relation, from operand types and properties to result types, partly known ones too;
     - `check()`: constraints on operands and properties that IRDL cannot say, in label order (C1), (C2), …;
     - its meaning in numpy, in `stepwell.runtime.meaning`, under the op's name.
     """
 
-    kind: ClassVar[Kind]
+    KIND: ClassVar[Kind]
 
     @abstractmethod
     def infer(self) -> Sequence[Attribute]:
