@@ -10,15 +10,31 @@ from __future__ import annotations
 
 import ast
 import keyword
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
 
 # A monomial is a sorted tuple of atom texts (with repetition); a polynomial maps monomials to coefficients.
 _Monomial: TypeAlias = tuple[str, ...]
 
 MAX_EXPRESSION_CHARS = 4096  # dimension text comes from files: bounded before it is parsed
 UNKNOWN = "?"
+
+
+@dataclass(frozen=True)
+class Algebra(Generic[T]):
+    """The operations that `Dim.build` needs on some kind of value."""
+
+    number: Callable[[int], T]
+    add: Callable[[T, T], T]
+    multiply: Callable[[T, T], T]
+    floordiv: Callable[[T, T], T]
+    ceildiv: Callable[[T, T], T]
+    minimum: Callable[[T, T], T]
+    maximum: Callable[[T, T], T]
 
 
 class Dim:
@@ -78,37 +94,50 @@ class Dim:
         other = Dim.of(other)
         return not self.is_unknown and self == other
 
+    @property
+    def is_nonnegative(self) -> bool:
+        """Whether it is provably at least 0, as sizes, the symbols, are."""
+        return all(c >= 0 and all(_atom_is_nonnegative(a) for a in m) for m, c in self._terms)
+
     def evaluate(self, symbols: Mapping[str, int]) -> int:
         """The number for given symbol values. Raises: KeyError when a symbol has none."""
-        total = 0
-        for monomial, coefficient in self._terms:
-            product = coefficient
-            for atom in monomial:
-                product *= _evaluate_atom(atom, symbols)
-            total += product
-        return total
+        return self.build(symbols.__getitem__, _INTEGERS)
 
     def substitute(self, symbols: Mapping[str, Dim]) -> Dim:
         """The expression with symbols replaced; those not in the map stay."""
         if not (self.symbols() & symbols.keys()):
             return self
-        total = Dim({})
+        return self.build(lambda name: symbols.get(name, Dim.symbol(name)), _EXPRESSIONS)
+
+    def build(self, symbol: Callable[[str], T], algebra: Algebra[T]) -> T:
+        """
+        The expression rebuilt in another algebra: on numbers, on expressions, on SSA values.
+
+        Args: `symbol` gives the value of a symbol by name.
+        """
+        total: T | None = None
         for monomial, coefficient in self._terms:
-            product = Dim.of(coefficient)
-            for atom in monomial:
-                product = product * _substitute_atom(atom, symbols)
-            total = total + product
-        return total
+            factors = [_build_atom(atom, symbol, algebra) for atom in monomial]
+            if coefficient != 1 or not factors:
+                factors.append(algebra.number(coefficient))
+            product = reduce(algebra.multiply, factors)
+            total = product if total is None else algebra.add(total, product)
+        return algebra.number(0) if total is None else total
 
     def __add__(self, other: int | Dim) -> Dim:
+        other = Dim.of(other)
+        if self.is_unknown or other.is_unknown:
+            return Dim.symbol(UNKNOWN)  # two unknowns are not one: `? - ?` is not 0
         terms = dict(self._terms)
-        for monomial, coefficient in Dim.of(other)._terms:
+        for monomial, coefficient in other._terms:
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return Dim(terms)
 
     __radd__ = __add__
 
     def __neg__(self) -> Dim:
+        if self.is_unknown:
+            return self
         return Dim({m: -c for m, c in self._terms})
 
     def __sub__(self, other: int | Dim) -> Dim:
@@ -118,9 +147,12 @@ class Dim:
         return Dim.of(other) - self
 
     def __mul__(self, other: int | Dim) -> Dim:
+        other = Dim.of(other)
+        if (self.is_unknown or other.is_unknown) and self != 0 and other != 0:
+            return Dim.symbol(UNKNOWN)
         terms: dict[_Monomial, int] = {}
         for m1, c1 in self._terms:
-            for m2, c2 in Dim.of(other)._terms:
+            for m2, c2 in other._terms:
                 monomial = tuple(sorted(m1 + m2))
                 terms[monomial] = terms.get(monomial, 0) + c1 * c2
         return Dim(terms)
@@ -169,6 +201,8 @@ class Dim:
 
 
 def _divide(a: Dim, b: Dim, kind: str) -> Dim:
+    if a.is_unknown or b.is_unknown:
+        return a if b == 1 else Dim.symbol(UNKNOWN)
     if a.is_static and b.is_static and b.value != 0:
         return Dim.of(a.value // b.value if kind == "floordiv" else -(-a.value // b.value))
     if b == 1:
@@ -213,11 +247,28 @@ def _exact_quotient(a: Dim, b: Dim) -> Dim | None:
 
 def _extremum(a: Dim, b: Dim, kind: str) -> Dim:
     difference = a - b
-    if difference.is_static:
-        first = difference.value <= 0 if kind == "min" else difference.value >= 0
-        return a if first else b
+    if difference.is_unknown:
+        return difference
+    if difference.is_nonnegative:
+        return b if kind == "min" else a
+    if (-difference).is_nonnegative:
+        return a if kind == "min" else b
+    if _repeats(a, b, kind):
+        return b
+    if _repeats(b, a, kind):
+        return a
     low, high = sorted((str(a), str(b)))
     return Dim.symbol(f"{kind}({low}, {high})")
+
+
+def _repeats(a: Dim, b: Dim, kind: str) -> bool:
+    """Whether b is the same extremum with a in it already: min(a, min(a, c)) is min(a, c)."""
+    match b._terms:  # pyright: ignore[reportPrivateUsage]
+        case (((atom,), 1),):
+            parts = _operands(atom)
+            return parts is not None and parts[0] == kind and a in parts[1:]
+        case _:
+            return False
 
 
 @lru_cache(maxsize=65536)
@@ -283,7 +334,11 @@ def _compound(atom: str) -> ast.expr | None:
 def _operands(atom: str) -> tuple[str, Dim, Dim] | None:
     match _compound(atom):
         case ast.BinOp(left=left, op=op, right=right):
-            return ("floordiv" if isinstance(op, ast.FloorDiv) else "ceildiv", _from_ast(left), _from_ast(right))
+            return (
+                "floordiv" if isinstance(op, ast.FloorDiv) else "ceildiv",
+                _from_ast(left),
+                _from_ast(right),
+            )
         case ast.Call(func=ast.Name(id=kind), args=[left, right]):
             return (kind, _from_ast(left), _from_ast(right))
         case _:
@@ -295,27 +350,45 @@ def _atom_symbols(atom: str) -> frozenset[str]:
     return frozenset([atom]) if parts is None else parts[1].symbols() | parts[2].symbols()
 
 
-def _evaluate_atom(atom: str, symbols: Mapping[str, int]) -> int:
+def _atom_is_nonnegative(atom: str) -> bool:
     parts = _operands(atom)
     if parts is None:
-        return symbols[atom]
+        return atom != UNKNOWN
     kind, left, right = parts
-    a, b = left.evaluate(symbols), right.evaluate(symbols)
-    match kind:
-        case "floordiv":
-            return a // b
-        case "ceildiv":
-            return -(-a // b)
-        case "min":
-            return min(a, b)
-        case _:
-            return max(a, b)
+    if kind == "max":
+        return left.is_nonnegative or right.is_nonnegative
+    return left.is_nonnegative and right.is_nonnegative
 
 
-def _substitute_atom(atom: str, symbols: Mapping[str, Dim]) -> Dim:
+def _build_atom(atom: str, symbol: Callable[[str], T], algebra: Algebra[T]) -> T:
     parts = _operands(atom)
     if parts is None:
-        return symbols.get(atom, Dim.symbol(atom))
+        return symbol(atom)
     kind, left, right = parts
-    a, b = left.substitute(symbols), right.substitute(symbols)
-    return _divide(a, b, kind) if kind in ("floordiv", "ceildiv") else _extremum(a, b, kind)
+    operation = {
+        "floordiv": algebra.floordiv,
+        "ceildiv": algebra.ceildiv,
+        "min": algebra.minimum,
+        "max": algebra.maximum,
+    }[kind]
+    return operation(left.build(symbol, algebra), right.build(symbol, algebra))
+
+
+_INTEGERS: Algebra[int] = Algebra(
+    number=int,
+    add=lambda a, b: a + b,
+    multiply=lambda a, b: a * b,
+    floordiv=lambda a, b: a // b,
+    ceildiv=lambda a, b: -(-a // b),
+    minimum=min,
+    maximum=max,
+)
+_EXPRESSIONS: Algebra[Dim] = Algebra(
+    number=Dim.of,
+    add=lambda a, b: a + b,
+    multiply=lambda a, b: a * b,
+    floordiv=lambda a, b: a // b,
+    ceildiv=Dim.ceildiv,
+    minimum=Dim.minimum,
+    maximum=Dim.maximum,
+)

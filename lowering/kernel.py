@@ -1,0 +1,80 @@
+"""One kernel from level 2 to an object file: the pipeline that every kernel goes through, here or in a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import StringIO
+from time import perf_counter
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.printer import Printer
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.lowering.emit_llvm import emit_module
+from stepwell.lowering.machine import compile_to_object
+from stepwell.passes import run_pipeline
+from stepwell.runtime.target import TargetDescription
+
+# Level 2 -> tiled and vectorized level 2 -> level 3 -> level 4; each step can be run alone by stepwell-opt.
+SCHEDULE_PIPELINE = "choose-schedules,tile-and-fuse,vectorize,hoist-accumulators,unroll-vectors"
+LOOP_PIPELINE = "bufferize,linalg-to-loops,expand-math"
+LLVM_PIPELINE = "convert-loops-to-llvm"
+
+
+@dataclass(frozen=True)
+class KernelObject:
+    """A compiled kernel: its object file and what its callers must know."""
+
+    code: bytes
+    meta: Mapping[str, object]
+    """`scratch`: bytes as a dimension expression over the kernel's own symbols; `seconds`: time per level."""
+
+    @property
+    def scratch(self) -> str:
+        """Scratch bytes as a dimension expression over the kernel's symbols; `"0"` when it needs none."""
+        return str(self.meta.get("scratch", "0"))
+
+
+def canonical_text(func: FuncOp) -> str:
+    """A kernel as text that is the same for equal kernels: without its own name, value names and locations."""
+    name = func.sym_name
+    func.properties["sym_name"] = StringAttr("kernel")
+    for op in func.walk():
+        for result in op.results:
+            result.name_hint = None
+        for region in op.regions:
+            for block in region.blocks:
+                for arg in block.args:
+                    arg.name_hint = None
+    stream = StringIO()
+    Printer(stream).print_op(func)
+    func.properties["sym_name"] = name
+    return stream.getvalue()
+
+
+def compile_kernel(module: ModuleOp, ctx: StepwellContext, target: TargetDescription) -> KernelObject:
+    """
+    Lower a module that holds one kernel (level 2) and compile it.
+
+    Raises: StepwellError when a pass refuses the kernel.
+    """
+    seconds: dict[str, float] = {}
+    ctx.target = target
+
+    def step(level: str, pipeline: str) -> None:
+        start = perf_counter()
+        run_pipeline(module, pipeline, ctx)
+        seconds[level] = perf_counter() - start
+
+    step("tensor", SCHEDULE_PIPELINE)
+    step("loop", LOOP_PIPELINE)
+    scratch = next((f.attributes.get("sched.scratch") for f in module.ops if isinstance(f, FuncOp)), None)
+    step("llvm", LLVM_PIPELINE)
+    start = perf_counter()
+    code = compile_to_object(emit_module(module), target)
+    seconds["machine"] = perf_counter() - start
+    return KernelObject(
+        code, {"scratch": scratch.data if isinstance(scratch, StringAttr) else "0", "seconds": seconds}
+    )
