@@ -1,16 +1,18 @@
 """
 The one lazy table of passes and conversions: name -> dotted name. Nothing is imported until it is asked for.
 
-Conversions live in `lowering/`, which `passes/` may not import: the table is one of the three references upward.
+Conversions live in `lowering/`, which `passes/` may not import: this is one of the three references upward.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import cast
 
 from xdsl.passes import ModulePass
+from xdsl.transforms import get_all_passes
 
 from stepwell.runtime.errors import StepwellError
 
@@ -31,18 +33,23 @@ PASSES: dict[str, Entry] = {}
 
 def load_pass(name: str) -> type[ModulePass]:
     """
-    The pass class of a name or alias.
+    The pass class of a name or alias: ours, or one of xDSL's (`canonicalize`, `cse`, …).
 
     Raises: StepwellError `unknown-pass`, with the nearest names.
     """
     entry = PASSES.get(name) or next((e for e in PASSES.values() if name in e.aliases), None)
-    if entry is None:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, [*PASSES, *(a for e in PASSES.values() for a in e.aliases)])
-        hint = f"did you mean {', '.join(near)}? " if near else ""
-        raise StepwellError(
-            "unknown-pass", None, f"no pass is named {name!r}", help=f"{hint}`stepwell-opt --list-passes` lists them all"
-        )
-    module, attribute = entry.place.split(":")
-    return cast(type[ModulePass], getattr(import_module(module), attribute))
+    if entry is not None:
+        module, attribute = entry.place.split(":")
+        return cast(type[ModulePass], getattr(import_module(module), attribute))
+    upstream = get_all_passes()
+    if name in upstream:
+        return upstream[name]()
+    known = [*PASSES, *(alias for e in PASSES.values() for alias in e.aliases), *upstream]
+    near = get_close_matches(name, known)
+    hint = f"did you mean {', '.join(near)}? " if near else ""
+    raise StepwellError(
+        "unknown-pass",
+        None,
+        f"no pass is named {name!r}",
+        help=f"{hint}`stepwell-opt --list-passes` lists them all",
+    )

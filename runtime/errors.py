@@ -9,7 +9,7 @@ class StepwellError(Exception):
 
     Args: `code` is kebab-case and stable; `where` is a location as text, such as `resnet.onnx: node "Conv_12"`, or
     anything with a `location` (an operation: its location is spelled out); `message` says what was expected and
-    what was found; `notes` add facts and `help` the next step.
+    what was found; `excerpt` is lines of the user's text, `note` adds facts and `help` says the next step.
     """
 
     def __init__(
@@ -20,9 +20,11 @@ class StepwellError(Exception):
         *,
         note: str | Sequence[str] = (),
         help: str | None = None,
+        excerpt: Sequence[str] = (),
     ):
         self.code = code
         self.where = describe_location(where)
+        self.excerpt = tuple(excerpt)
         self.message = message
         self.notes = (note,) if isinstance(note, str) else tuple(note)
         self.help = help
@@ -33,6 +35,7 @@ class StepwellError(Exception):
         lines = [f"error[{self.code}]: {self.message}"]
         if self.where:
             lines.append(f"  --> {self.where}")
+        lines += [f"   | {line}" for line in self.excerpt]
         lines += [f"  = note: {note}" for note in self.notes]
         if self.help is not None:
             lines.append(f"  = help: {self.help}")
@@ -44,7 +47,11 @@ class InternalError(StepwellError):
 
     def __init__(self, where: object, message: str, *, note: str | Sequence[str] = ()):
         super().__init__(
-            "internal", where, message, note=note, help="this is a bug in Stepwell: please report it with the reproducer"
+            "internal",
+            where,
+            message,
+            note=note,
+            help="this is a bug in Stepwell: please report it with the reproducer",
         )
 
 
@@ -68,7 +75,9 @@ def _collect(location: object, parts: list[str]) -> None:
         parts.append(f'node "{getattr(name, "data", name)}"')
     elif (file := getattr(location, "filename", None)) is not None:
         line, column = getattr(location, "line", 0), getattr(location, "column", 0)
-        parts.append(f"{getattr(file, 'data', file)}:{getattr(line, 'data', line)}:{getattr(column, 'data', column)}")
+        parts.append(
+            f"{getattr(file, 'data', file)}:{getattr(line, 'data', line)}:{getattr(column, 'data', column)}"
+        )
     elif (inner := getattr(location, "locations", None)) is not None:
         for part in getattr(inner, "data", inner):
             _collect(part, parts)

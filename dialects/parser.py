@@ -1,0 +1,88 @@
+"""Text to IR: xDSL's parser, with a location for every op, memoised types, and errors that show their line."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Operation, TypeAttribute
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Span
+
+from stepwell.runtime.errors import StepwellError
+
+# A shaped type with at most one level of brackets inside, such as an encoding: what is memoised by its text.
+_SHAPED_TYPE = re.compile(r"(?:tensor|memref|vector)<[^<>]*(?:<[^<>]*>[^<>]*)*>")
+
+
+class LocatingParser(Parser):
+    """
+    xDSL's parser, where an op without `loc(…)` gets the file, line and column at which it stands.
+
+    A shaped type is parsed once for each spelling: types are half of a graph's parsing time (889 to 359 ms for 2000
+    convolutions).
+    """
+
+    def __init__(self, ctx: Context, text: str, name: str = "<unknown>"):
+        super().__init__(ctx, text, name)
+        self._text = text
+        self._file = StringAttr(name)
+        self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._types: dict[str, TypeAttribute] = {}
+
+    def parse_operation(self) -> Operation:
+        start = self.pos
+        try:
+            op = super().parse_operation()
+        except VerifyException as error:  # an attribute that refuses its parameters
+            self.raise_error(str(error), start, self.pos)
+        if isinstance(op.location, UnknownLoc):
+            line = bisect_right(self._line_starts, start)
+            column = start - self._line_starts[line - 1] + 1
+            op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+        return op
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        match = _SHAPED_TYPE.match(self._text, self.pos)
+        if match is None:
+            return super().parse_optional_type()
+        if (known := self._types.get(match.group())) is not None:
+            self._resume_from(match.end())
+            return known
+        parsed = super().parse_optional_type()
+        # Quoted brackets mislead the expression: keep only what the real parser ended at the same place.
+        if parsed is not None and not self._text[match.end() : self.pos].strip():
+            self._types[match.group()] = parsed
+        return parsed
+
+
+def parse_module(ctx: Context, text: str, name: str = "<stdin>") -> ModuleOp:
+    """
+    Parse a whole file; it need not be verified afterwards.
+
+    Args: `name` is the file as diagnostics call it.
+    Raises: StepwellError `syntax`, with the line and a caret.
+    """
+    parser = LocatingParser(ctx, text, name)
+    try:
+        module = parser.parse_module()
+    except ParseError as error:
+        raise syntax_error(error.msg, cast("Span[str]", error.span)) from error
+    except RecursionError:
+        raise StepwellError("syntax", name, "regions or attributes are nested too deeply") from None
+    if isinstance(module.location, UnknownLoc):
+        module.location = FileLineColLoc(StringAttr(name), IntAttr(1), IntAttr(1))
+    return module
+
+
+def syntax_error(message: str, span: Span[str]) -> StepwellError:
+    """A diagnostic for a place in a text, with the line it is on and a caret below it."""
+    place = span.get_location()
+    start = span.input.get_start_of_line(span.start)
+    line = span.input.content[start : span.input.get_end_of_line(span.start)].rstrip("\r")
+    width = max(1, min(span.end - span.start, len(line) - (place.col - 1)))
+    return StepwellError("syntax", str(place), message, excerpt=[line, " " * (place.col - 1) + "^" * width])

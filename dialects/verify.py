@@ -1,0 +1,99 @@
+"""Verification that finds every broken op and names it, without printing the module around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.runtime.errors import StepwellError
+
+MAX_REPORTED = 10
+
+
+@dataclass(frozen=True)
+class Violation:
+    """An op that breaks a rule, and the rule in words."""
+
+    op: Operation
+    message: str
+
+
+def violations(root: Operation) -> Iterator[Violation]:
+    """Every op inside `root` (itself too) that does not verify; an op around a broken one is not asked."""
+    yield from _violations(root, set())
+
+
+def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
+    broken = False
+    for operand in op.operands:
+        if operand not in visible:
+            broken = True
+            name = f"%{operand.name_hint}" if operand.name_hint else "an operand"
+            yield Violation(op, f"{name} is used before it is defined, or outside of its region")
+    for region in op.regions:
+        for violation in _region_violations(region, visible, any_order=isinstance(op, ModuleOp)):
+            broken = True
+            yield violation
+    if broken:
+        return
+    try:
+        op.verify(verify_nested_ops=False)
+    except VerifyException as error:
+        yield Violation(op, str(error))
+
+
+def _region_violations(region: Region, visible: set[SSAValue], *, any_order: bool) -> Iterator[Violation]:
+    defined: list[SSAValue] = [arg for block in region.blocks for arg in block.args]
+    # Between the blocks of a control flow graph the order says nothing: dominance is not checked there.
+    if any_order or len(region.blocks) > 1:
+        defined += [result for block in region.blocks for op in block.ops for result in op.results]
+    visible.update(defined)
+    for block in region.blocks:
+        for op in block.ops:
+            yield from _violations(op, visible)
+            visible.update(op.results)
+            defined += op.results
+    visible.difference_update(defined)
+
+
+def verify_module(module: Operation) -> None:
+    """
+    Require a module to be valid.
+
+    Raises: StepwellError `invalid-ir` at the first broken op; further ones are notes.
+    """
+    found = list(violations(module))
+    if not found:
+        return
+    first, *others = found
+    notes = [f"the op is: {one_line(first.op)}"]
+    notes += [f"also {violation_error(v).where}: {v.op.name}: {v.message}" for v in others[:MAX_REPORTED]]
+    if len(others) > MAX_REPORTED:
+        notes.append(f"and {len(others) - MAX_REPORTED} more")
+    raise violation_error(first, notes)
+
+
+def violation_error(violation: Violation, notes: list[str] | None = None) -> StepwellError:
+    """A violation as a diagnostic: op, location, message."""
+    message = f"{violation.op.name}: {violation.message}"
+    return StepwellError("invalid-ir", violation.op, message, note=notes or ())
+
+
+def one_line(op: Operation, max_chars: int = 200) -> str:
+    """An op in the generic form on one line, without its regions: works for broken ops too."""
+    stream = StringIO()
+    _ShallowPrinter(stream=stream, print_generic_format=True).print_op(op)
+    text = " ".join(stream.getvalue().split())
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
+
+
+class _ShallowPrinter(Printer):
+    def print_regions(self, regions: Sequence[Region]) -> None:
+        if regions:
+            self.print_string(" ({…})")

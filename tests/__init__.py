@@ -1,0 +1,1 @@
+"""Tests: FileCheck files, unit tests, whole models, conformance."""
