@@ -2,9 +2,75 @@
 
 from xdsl.ir import Dialect, Operation
 
-from stepwell.dialects.graph import structure
+from stepwell.dialects.graph import activation, binary, elementwise, logic, structure, transcendental
+from stepwell.dialects.graph.activation import ClipOp as ClipOp
+from stepwell.dialects.graph.activation import EluOp as EluOp
+from stepwell.dialects.graph.activation import GeluOp as GeluOp
+from stepwell.dialects.graph.activation import LeakyReluOp as LeakyReluOp
+from stepwell.dialects.graph.activation import ReluOp as ReluOp
+from stepwell.dialects.graph.activation import SigmoidOp as SigmoidOp
+from stepwell.dialects.graph.activation import SiluOp as SiluOp
+from stepwell.dialects.graph.activation import SoftplusOp as SoftplusOp
+from stepwell.dialects.graph.binary import AddOp as AddOp
+from stepwell.dialects.graph.binary import DivideOp as DivideOp
+from stepwell.dialects.graph.binary import MaximumOp as MaximumOp
+from stepwell.dialects.graph.binary import MinimumOp as MinimumOp
+from stepwell.dialects.graph.binary import MultiplyOp as MultiplyOp
+from stepwell.dialects.graph.binary import PowerOp as PowerOp
+from stepwell.dialects.graph.binary import RemainderOp as RemainderOp
+from stepwell.dialects.graph.binary import SubtractOp as SubtractOp
+from stepwell.dialects.graph.elementwise import AbsOp as AbsOp
+from stepwell.dialects.graph.elementwise import BitcastOp as BitcastOp
+from stepwell.dialects.graph.elementwise import CastOp as CastOp
+from stepwell.dialects.graph.elementwise import CeilOp as CeilOp
+from stepwell.dialects.graph.elementwise import FloorOp as FloorOp
+from stepwell.dialects.graph.elementwise import IsInfOp as IsInfOp
+from stepwell.dialects.graph.elementwise import IsNanOp as IsNanOp
+from stepwell.dialects.graph.elementwise import NegOp as NegOp
+from stepwell.dialects.graph.elementwise import NotOp as NotOp
+from stepwell.dialects.graph.elementwise import RoundOp as RoundOp
+from stepwell.dialects.graph.elementwise import SignOp as SignOp
+from stepwell.dialects.graph.elementwise import TruncOp as TruncOp
+from stepwell.dialects.graph.logic import AndOp as AndOp
+from stepwell.dialects.graph.logic import EqualOp as EqualOp
+from stepwell.dialects.graph.logic import LessEqualOp as LessEqualOp
+from stepwell.dialects.graph.logic import LessOp as LessOp
+from stepwell.dialects.graph.logic import NotEqualOp as NotEqualOp
+from stepwell.dialects.graph.logic import OrOp as OrOp
+from stepwell.dialects.graph.logic import ShiftLeftOp as ShiftLeftOp
+from stepwell.dialects.graph.logic import ShiftRightOp as ShiftRightOp
+from stepwell.dialects.graph.logic import WhereOp as WhereOp
+from stepwell.dialects.graph.logic import XorOp as XorOp
+from stepwell.dialects.graph.structure import AssertOp as AssertOp
+from stepwell.dialects.graph.structure import CallOp as CallOp
+from stepwell.dialects.graph.structure import ConstantOp as ConstantOp
+from stepwell.dialects.graph.structure import FusedOp as FusedOp
+from stepwell.dialects.graph.structure import GetOp as GetOp
+from stepwell.dialects.graph.structure import TupleOp as TupleOp
+from stepwell.dialects.graph.structure import YieldOp as YieldOp
+from stepwell.dialects.graph.transcendental import AcoshOp as AcoshOp
+from stepwell.dialects.graph.transcendental import AcosOp as AcosOp
+from stepwell.dialects.graph.transcendental import AsinhOp as AsinhOp
+from stepwell.dialects.graph.transcendental import AsinOp as AsinOp
+from stepwell.dialects.graph.transcendental import AtanhOp as AtanhOp
+from stepwell.dialects.graph.transcendental import AtanOp as AtanOp
+from stepwell.dialects.graph.transcendental import CoshOp as CoshOp
+from stepwell.dialects.graph.transcendental import CosOp as CosOp
+from stepwell.dialects.graph.transcendental import ErfOp as ErfOp
+from stepwell.dialects.graph.transcendental import Expm1Op as Expm1Op
+from stepwell.dialects.graph.transcendental import ExpOp as ExpOp
+from stepwell.dialects.graph.transcendental import Log1pOp as Log1pOp
+from stepwell.dialects.graph.transcendental import LogOp as LogOp
+from stepwell.dialects.graph.transcendental import RsqrtOp as RsqrtOp
+from stepwell.dialects.graph.transcendental import SinhOp as SinhOp
+from stepwell.dialects.graph.transcendental import SinOp as SinOp
+from stepwell.dialects.graph.transcendental import SqrtOp as SqrtOp
+from stepwell.dialects.graph.transcendental import TanhOp as TanhOp
+from stepwell.dialects.graph.transcendental import TanOp as TanOp
 from stepwell.dialects.types import DimsAttr, WeightAttr
 
-OPS: list[type[Operation]] = [*structure.OPS]
+FAMILIES = (activation, binary, elementwise, logic, structure, transcendental)
+
+OPS: list[type[Operation]] = [op for family in FAMILIES for op in family.OPS]
 
 Graph = Dialect("graph", OPS, [DimsAttr, WeightAttr])
