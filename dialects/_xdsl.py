@@ -1,4 +1,7 @@
-"""Everything of ours that leans on xDSL's private parts, in one place: the compilation context and rewriter hooks."""
+"""
+Everything of ours that leans on xDSL's private parts, in one place: the compilation context and rewriter
+hooks.
+"""
 
 from __future__ import annotations
 
@@ -63,4 +66,4 @@ def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:
         raise TypeError(f"{type(pattern).__name__}.match_and_rewrite needs @op_type_rewrite_pattern")
     if types is not None:
         return tuple(types)
-    return (cast(type[Operation], expected),) if isinstance(expected, type) else tuple(getattr(expected, "__args__"))  # noqa: B009
+    return (cast(type[Operation], expected),) if isinstance(expected, type) else tuple(expected.__args__)  # noqa: B009

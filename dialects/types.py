@@ -1,8 +1,8 @@
 """
 Types and attributes that levels 0 and 1 share: tensors with symbolic dimensions, and weights by content hash.
 
-`tensor<?x4xf32, #graph.dims<["N", 4]>>` is a builtin tensor whose encoding names its dynamic dimensions, so that equal
-symbols stay provably equal. A tensor without encoding has anonymous dynamic dimensions.
+`tensor<?x4xf32, #graph.dims<["N", 4]>>` is a builtin tensor whose encoding names its dynamic dimensions, so
+that equal symbols stay provably equal. A tensor without encoding has anonymous dynamic dimensions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ DimLike: TypeAlias = int | str | Dim
 @irdl_attr_definition
 class DimsAttr(ParametrizedAttribute):
     """
-    The dimensions of a tensor by name, one a dimension: a number, a symbol, an expression over symbols, or `"?"`.
+    The dimensions of a tensor by name, one a dimension: a number, a symbol, an expression over symbols, or
+    `"?"`.
 
     ```mlir
     #graph.dims<["N", 4, "S + P"]>
@@ -45,7 +46,11 @@ class DimsAttr(ParametrizedAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            return [ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_dim(parser)))]
+            return [
+                ArrayAttr(
+                    parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_dim(parser))
+                )
+            ]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets(), printer.in_square_brackets():
@@ -125,7 +130,7 @@ def _tensor_type(element: Attribute, dims: tuple[Dim, ...]) -> Tensor:
     shape = [dim.value if dim.is_static else builtin.DYNAMIC_INDEX for dim in dims]
     named = any(not d.is_static and not d.is_unknown for d in dims)
     # Anonymous dimensions need no encoding; a mixture spells the anonymous ones "?".
-    encoding = DimsAttr(ArrayAttr([_dim_attr(d) for d in dims])) if named else NoneAttr()
+    encoding = dims_attr(dims) if named else NoneAttr()
     return TensorType(element, shape, encoding)
 
 
@@ -133,6 +138,11 @@ def _dim_attr(dim: Dim) -> Attribute:
     if dim.is_static:
         return IntAttr(dim.value)
     return StringAttr(UNKNOWN if dim.is_unknown else str(dim))
+
+
+def dims_attr(dims: Sequence[DimLike]) -> DimsAttr:
+    """Dimension expressions as an attribute."""
+    return DimsAttr(ArrayAttr([_dim_attr(Dim.of(d)) for d in dims]))
 
 
 def tensor_type(element: Attribute, shape: Sequence[DimLike]) -> Tensor:
@@ -160,23 +170,27 @@ def _dims_of(type: Tensor) -> tuple[Dim, ...]:
 
 def tensor_of(value: SSAValue) -> Tensor:
     """The tensor type of a value. Raises: TypeError when it has another type."""
-    if not isinstance(value.type, TensorType):
-        raise TypeError(f"expected a tensor, found {value.type}")
-    return cast(Tensor, value.type)
+    type = value.type
+    if not isinstance(type, TensorType):
+        raise TypeError(f"expected a tensor, found {type}")
+    return cast(Tensor, type)
 
 
 def without_encoding(type: Attribute) -> Attribute:
     """A tensor type with its dimension names dropped, as level 2 has it; other types as they are."""
-    if isinstance(type, TensorType) and not isinstance(type.encoding, NoneAttr):
-        tensor = cast(Tensor, type)
-        return TensorType(tensor.element_type, tensor.get_shape())
-    return type
+    if not isinstance(type, TensorType):
+        return type
+    tensor = cast(Tensor, type)
+    if isinstance(tensor.encoding, NoneAttr):
+        return tensor
+    return TensorType(tensor.element_type, tensor.get_shape())
 
 
 _SIGNLESS = builtin.Signedness.SIGNLESS
 _UNSIGNED = builtin.Signedness.UNSIGNED
 
-# IR element type <-> numpy dtype. Signed integers are signless (as MLIR's linalg wants them), unsigned ones `ui8`.
+# IR element type <-> numpy dtype. Signed integers are signless (as MLIR's linalg wants them), unsigned ones
+# `ui8`.
 _ELEMENT_TO_DTYPE: dict[Attribute, np.dtype[np.generic]] = {
     builtin.f16: np.dtype(np.float16),
     builtin.bf16: np.dtype(ml_dtypes.bfloat16),

@@ -1,20 +1,21 @@
 """
 The conversion driver: from one dialect to the next in one walk.
 
-A conversion is a list of rewrite patterns, found by the class of the op they match. Ops are visited once, in order,
-with their operands converted already; ops made by a pattern take the location of the op they replace; illegal ops
-that are left at the end are reported all at once.
+A conversion is a list of rewrite patterns, found by the class of the op they match. Ops are visited once, in
+order, with their operands converted already; ops made by a pattern take the location of the op they replace;
+illegal ops that are left at the end are reported all at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from stepwell.dialects._xdsl import matched_op_types
+from stepwell.dialects.locations import adopt_location
 from stepwell.runtime.errors import StepwellError, describe_location
 
 
@@ -29,8 +30,8 @@ def convert(
     """
     Rewrite `module` in place with `patterns`, each written with `@op_type_rewrite_pattern`.
 
-    Args: `illegal` names dialects (`"graph"`) or ops (`"graph.conv"`) that may not be left, `legal_ops` excepts
-    single classes; `type_converter` maps the types of block arguments before their block is visited.
+    Args: `illegal` names dialects (`"graph"`) or ops (`"graph.conv"`) that may not be left, `legal_ops`
+    excepts single classes; `type_converter` maps the types of block arguments before their block is visited.
     Raises: StepwellError `unsupported-op` that lists every op left, with its locations.
     """
     by_class: dict[type[Operation], list[RewritePattern]] = {}
@@ -52,7 +53,7 @@ def _convert_region_ops(
                 for arg in block.args:
                     converted = type_converter(arg.type)
                     if converted != arg.type:
-                        arg._type = converted  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does
+                        arg._type = converted  # pyright: ignore[reportPrivateUsage]
             for inner in list(block.ops):
                 _convert_op(inner, by_class, type_converter)
 
@@ -74,13 +75,6 @@ def _convert_op(
         _convert_region_ops(op, by_class, type_converter)
 
 
-def adopt_location(op: Operation, location: Attribute) -> None:
-    """Give a new op, and the ops inside it, a location where they have none."""
-    for inner in op.walk():
-        if isinstance(inner.location, UnknownLoc):
-            inner.location = location  # pyright: ignore[reportAttributeAccessIssue]
-
-
 def _refuse_leftovers(module: ModuleOp, illegal: set[str], legal_ops: tuple[type[Operation], ...]) -> None:
     left: dict[str, list[str]] = {}
     for op in module.walk():
@@ -95,7 +89,9 @@ def _refuse_leftovers(module: ModuleOp, illegal: set[str], legal_ops: tuple[type
     ]
     names = ", ".join(sorted(left))
     raise StepwellError(
-        "unsupported-op", next((p for places in left.values() for p in places), None),
-        f"no conversion for {names}", note=lines,
+        "unsupported-op",
+        next((p for places in left.values() for p in places), None),
+        f"no conversion for {names}",
+        note=lines,
         help="run `stepwell inspect` on the model for the whole list",
     )

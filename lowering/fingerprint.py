@@ -30,7 +30,10 @@ def compiler_fingerprint() -> str:
 
 
 def kernel_key(text: str, options: str) -> str:
-    """The cache key of a kernel: its canonical text, the target and options as text, and the compiler's fingerprint."""
+    """
+    The cache key of a kernel: its canonical text, the target and options as text, and the compiler's
+    fingerprint.
+    """
     digest = hashlib.blake2b(digest_size=_KEY_BYTES)
     for part in (compiler_fingerprint(), options, text):
         digest.update(part.encode())

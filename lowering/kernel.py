@@ -1,4 +1,6 @@
-"""One kernel from level 2 to an object file: the pipeline that every kernel goes through, here or in a worker."""
+"""
+One kernel from level 2 to an object file: the pipeline that every kernel goes through, here or in a worker.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class KernelObject:
 
 
 def canonical_text(func: FuncOp) -> str:
-    """A kernel as text that is the same for equal kernels: without its own name, value names and locations."""
+    """
+    A kernel as text that is the same for equal kernels: without its own name, value names and locations.
+    """
     name = func.sym_name
     func.properties["sym_name"] = StringAttr("kernel")
     for op in func.walk():

@@ -17,7 +17,8 @@ from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import TargetDescription
 
-# A worker takes about 0.4 s to start and import; below this many characters of uncached kernels it does not pay.
+# A worker takes about 0.4 s to start and import; below this many characters of uncached kernels it does not
+# pay.
 WORKER_PAYS_CHARS = 20_000
 
 
@@ -33,7 +34,8 @@ def compile_kernels(
     Objects of kernels by cache key, and how many of them came from the cache.
 
     Args: `kernels` maps a key to the level-2 function, named as it shall be called, and its canonical text;
-    `processes` (default: cores) bounds how many compile at once; `progress(done, total)` is called as they finish.
+    `processes` (default: cores) bounds how many compile at once; `progress(done, total)` is called as they
+    finish.
     Raises: StepwellError of the first kernel that cannot be compiled.
     """
     done: dict[str, KernelObject] = {}

@@ -1,9 +1,9 @@
 """
 A worker process that compiles kernels: `python -m stepwell.lowering.worker`, kernels as text over pipes.
 
-Python is the slow part of a compilation and holds its lock, so a second core needs a second process. Not fork (live
-threads), not multiprocessing (it runs an unguarded user script again): a plain subprocess that reads requests and
-writes replies, each a JSON line and, behind it, as many bytes as the line says.
+Python is the slow part of a compilation and holds its lock, so a second core needs a second process. Not fork
+(live threads), not multiprocessing (it runs an unguarded user script again): a plain subprocess that reads
+requests and writes replies, each a JSON line and, behind it, as many bytes as the line says.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Worker:
         """
         Compile one kernel, given as the text of a module.
 
-        Raises: StepwellError as `compile_kernel` does; InternalError, naming the kernel, when the worker died.
+        Raises: StepwellError as `compile_kernel` does; InternalError, naming the kernel, when the worker
+        died.
         """
         stdin, stdout = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
         try:
@@ -61,7 +62,9 @@ class Worker:
         except OSError:
             reply = None
         if reply is None:
-            raise InternalError(name, f"the worker that compiled kernel {name} died (status {self._process.poll()})")
+            raise InternalError(
+                name, f"the worker that compiled kernel {name} died (status {self._process.poll()})"
+            )
         head, code = reply
         if "error" in head:
             error = cast(Mapping[str, str], head["error"])
@@ -88,7 +91,12 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
             assert isinstance(module, ModuleOp)
             kernel = compile_kernel(module, ctx, target)
         except StepwellError as error:
-            about = {"code": error.code, "where": error.where, "message": error.message, "notes": list(error.notes)}
+            about = {
+                "code": error.code,
+                "where": error.where,
+                "message": error.message,
+                "notes": list(error.notes),
+            }
             write_frame(replies, {"error": about}, b"")
         else:
             write_frame(replies, {"meta": dict(kernel.meta)}, kernel.code)

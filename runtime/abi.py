@@ -1,9 +1,10 @@
 """
 The binary interface between compiled code and the runtime: how a kernel is called and what its context holds.
 
-A kernel, and the model's `main` likewise, is `i32 k(ptr args, ptr dims, ptr ctx)`: `args` points to data pointers
-(inputs, then outputs, then scratch), `dims` to the values of the distinct symbols as i64 in signature order, `ctx` to
-the struct below. It returns 0, or the row of the run-time error table, with details in `ctx`.
+A kernel, and the model's `main` likewise, is `i32 k(ptr args, ptr dims, ptr ctx)`: `args` points to data
+pointers (inputs, then outputs, then scratch), `dims` to the values of the distinct symbols as i64 in
+signature order, `ctx` to the struct below. It returns 0, or the row of the run-time error table, with details
+in `ctx`.
 """
 
 from enum import IntEnum
@@ -15,7 +16,10 @@ class CtxField(IntEnum):
     """Offsets into the context struct, in 8-byte words."""
 
     PARALLEL_FOR = 0
-    """`void parallel_for(ptr ctx, ptr body, ptr arg, i64 chunks)`; `body` is `void body(ptr arg, i64 begin, i64 end)`."""
+    """
+    `void parallel_for(ptr ctx, ptr body, ptr arg, i64 chunks)`; `body` is `void body(ptr arg, i64 begin, i64
+    end)`.
+    """
     POOL = 1
     """The thread pool's state; null runs everything on the calling thread."""
     HOST = 2

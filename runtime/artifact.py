@@ -1,10 +1,11 @@
 """
 The artifact: a compiled model as one file, loaded in milliseconds by the runtime alone.
 
-Layout, little endian: magic, u32 header length, 16-byte BLAKE2b of header and code, JSON header (interface, target,
-sections), code (object files), then the weights at 4096-byte alignment, each aligned to 64, so that a process maps
-them and several processes share them. Every claim of the header is checked against the file before it is used. An
-artifact holds machine code: loading one means trusting its author, as with a shared library.
+Layout, little endian: magic, u32 header length, 16-byte BLAKE2b of header and code, JSON header (interface,
+target, sections), code (object files), then the weights at 4096-byte alignment, each aligned to 64, so that a
+process maps them and several processes share them. Every claim of the header is checked against the file
+before it is used. An artifact holds machine code: loading one means trusting its author, as with a shared
+library.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MAX_HEADER_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class RuntimeErrorRow:
-    """What a nonzero return code of compiled code means: an error code, a message and the node it comes from."""
+    """What a nonzero return code of compiled code means: error code, message, and the node it is of."""
 
     code: str
     message: str
@@ -202,8 +203,8 @@ def _checksum(array: Array) -> int:
     """
     The sum of the array's 64-bit words, wrapping, and of its last bytes.
 
-    It runs at memory speed (a cryptographic hash of 100 MB takes longer than loading may) and finds every single
-    damaged word; header and code have a cryptographic digest of their own.
+    It runs at memory speed (a cryptographic hash of 100 MB takes longer than loading may) and finds every
+    single damaged word; header and code have a cryptographic digest of their own.
     """
     view = _bytes_view(array)
     whole = view.size // 8 * 8

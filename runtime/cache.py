@@ -1,8 +1,8 @@
 """
 The kernel cache on disk: compiled objects by key, safe with several processes at once, bounded in size.
 
-Each entry is one file, written to a temporary name and renamed, so a reader sees a whole entry or none; a checksum
-guards against half-dead disks. The folder belongs to the user alone (0700): what it holds is code.
+Each entry is one file, written to a temporary name and renamed, so a reader sees a whole entry or none; a
+checksum guards against half-dead disks. The folder belongs to the user alone (0700): what it holds is code.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def default_folder() -> Path:
 
 
 class KernelCache:
-    """Objects with JSON metadata by key (hexadecimal digests). A cache that cannot be written is silently empty."""
+    """
+    Objects with JSON metadata by key (hexadecimal digests). A cache that cannot be written is silently empty.
+    """
 
     def __init__(self, folder: Path | None = None, max_bytes: int = MAX_BYTES):
         self.folder = folder or default_folder()

@@ -1,9 +1,9 @@
 """
 Dimension expressions: numbers, named symbols and the arithmetic that shapes need.
 
-A dimension is written as text in a tensor's encoding, `#graph.dims<["N", 4, "S + P"]>`, and as a `Dim` in Python.
-Expressions are kept as polynomials over atoms with integer coefficients, so that `N + N` is `2 * N` and equal
-expressions are equal objects; floor and ceiling division, min and max are opaque atoms.
+A dimension is written as text in a tensor's encoding, `#graph.dims<["N", 4, "S + P"]>`, and as a `Dim` in
+Python. Expressions are kept as polynomials over atoms with integer coefficients, so that `N + N` is `2 * N`
+and equal expressions are equal objects; floor and ceiling division, min and max are opaque atoms.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class Algebra(Generic[T]):
 
 
 class Dim:
-    """An immutable dimension expression; build with `Dim.of`, combine with `+ - * //`, `ceildiv`, `minimum`, `maximum`."""
+    """
+    An immutable dimension expression; build with `Dim.of`, combine with `+ - * //`, `ceildiv`, `minimum`,
+    `maximum`.
+    """
 
     __slots__ = ("_hash", "_terms")
 
@@ -283,7 +286,8 @@ def _parse(text: str) -> Dim:
         return _from_ast(ast.parse(source, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(
-            f"{text!r} is no dimension expression (symbols are identifiers; the operators are + - * floordiv ceildiv min max)"
+            f"{text!r} is no dimension expression: symbols are identifiers, "
+            "the operators are + - * floordiv ceildiv min max"
         ) from None
 
 
@@ -324,7 +328,9 @@ def _from_ast(node: ast.expr) -> Dim:
 
 
 def _compound(atom: str) -> ast.expr | None:
-    """The syntax tree of an atom that is an expression (a division or an extremum); None for a plain symbol."""
+    """
+    The syntax tree of an atom that is an expression (a division or an extremum); None for a plain symbol.
+    """
     if not atom.startswith(("(", "min(", "max(")):
         return None
     return ast.parse(atom.replace(" floordiv ", " // ").replace(" ceildiv ", " % "), mode="eval").body

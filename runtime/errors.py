@@ -7,9 +7,10 @@ class StepwellError(Exception):
     """
     A user's mistake or an unsupported model, worded like a compiler's diagnostic.
 
-    Args: `code` is kebab-case and stable; `where` is a location as text, such as `resnet.onnx: node "Conv_12"`, or
-    anything with a `location` (an operation: its location is spelled out); `message` says what was expected and
-    what was found; `excerpt` is lines of the user's text, `note` adds facts and `help` says the next step.
+    Args: `code` is kebab-case and stable; `where` is a location as text, such as `resnet.onnx: node
+    "Conv_12"`, or anything with a `location` (an operation: its location is spelled out); `message` says what
+    was expected and what was found; `excerpt` is lines of the user's text, `note` adds facts and `help` says
+    the next step.
     """
 
     def __init__(

@@ -31,7 +31,9 @@ def dtype_from_name(name: str) -> np.dtype[np.generic]:
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """One input or output: its name in the model, element type and dimensions (numbers, symbols, expressions)."""
+    """
+    One input or output: its name in the model, element type and dimensions (numbers, symbols, expressions).
+    """
 
     name: str
     dtype: np.dtype[np.generic]
@@ -127,7 +129,7 @@ class Interface:
                         note=f"expected {spec}, found shape {list(shape)}",
                         help=None
                         if not dim.is_static
-                        else "compile with --input-shape for this size, or export the model with a dynamic dimension",
+                        else "compile with --input-shape for this size, or export it with a dynamic dimension",
                     )
 
     def _check_assumptions(self, values: Mapping[str, int]) -> None:
@@ -154,7 +156,9 @@ class Interface:
 
     @staticmethod
     def from_json(data: Mapping[str, object]) -> Interface:
-        """The interface that `to_json` wrote. Raises: ValueError, KeyError or TypeError when it is not one."""
+        """
+        The interface that `to_json` wrote. Raises: ValueError, KeyError or TypeError when it is not one.
+        """
         specs = cast(Mapping[str, Sequence[Mapping[str, object]]], data)
         checks = cast(Sequence[tuple[str, str, str]], data["checks"])
         return Interface(
@@ -170,8 +174,8 @@ def checked_input(spec: TensorSpec, value: object) -> Array:
     """
     An argument of a call as a C-contiguous, native-endian array of the spec's element type.
 
-    Copies only when layout or byte order require it; Python numbers and lists are converted, and any object with
-    DLPack is taken without a copy.
+    Copies only when layout or byte order require it; Python numbers and lists are converted, and any object
+    with DLPack is taken without a copy.
     Raises: StepwellError `type-mismatch` for another element type: nothing is narrowed or widened silently.
     """
     if isinstance(value, np.ndarray):
@@ -193,7 +197,9 @@ def checked_input(spec: TensorSpec, value: object) -> Array:
 
 
 def _from_python(spec: TensorSpec, value: object) -> Array:
-    """A number or nested list, which has no element type of its own, as the spec's type when that loses nothing."""
+    """
+    A number or nested list, which has no element type of its own, as the spec's type when that loses nothing.
+    """
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biufc":

@@ -27,7 +27,8 @@ class _Frame:
     """
     What one running call owns: pointers to its arrays, symbol values, the context struct and the arena.
 
-    Frames are kept and reused, one for each call that runs at the same time, so that a call allocates outputs only.
+    Frames are kept and reused, one for each call that runs at the same time, so that a call allocates outputs
+    only.
     """
 
     def __init__(self, interface: Interface, weights_table: int, pool: tuple[int, int]):
@@ -54,13 +55,15 @@ class CompiledModel:
     """
     A model as native code.
 
-    `model(x, …)` takes arrays in the order of the model's inputs (or by name) and returns one array, or a tuple;
-    `model.run({"x": x})` takes and returns names. Calls from several threads at once are safe: each has its arena.
+    `model(x, …)` takes arrays in the order of the model's inputs (or by name) and returns one array, or a
+    tuple; `model.run({"x": x})` takes and returns names. Calls from several threads at once are safe: each
+    has its arena.
     """
 
     def __init__(self, image: ModelImage, *, threads: int | None = None):
         """
-        Args: `image`, what the compiler made or an artifact holds; `threads` that kernels may use (default: all cores).
+        Args: `image`, what the compiler made or an artifact holds; `threads` that kernels may use (default:
+        all cores).
         Raises: StepwellError `wrong-cpu` when the code needs features that this machine lacks.
         """
         check_features(image.triple, image.features)
@@ -185,7 +188,8 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
     """
     Load an artifact that `model.save` or `stepwell compile -o` wrote; needs neither xDSL nor onnx.
 
-    Loading runs no code of the file, calling the model does: load only what you trust, as with a shared library.
+    Loading runs no code of the file, calling the model does: load only what you trust, as with a shared
+    library.
     Raises: StepwellError `bad-artifact`, `no-such-file` or `wrong-cpu`.
     """
     return CompiledModel(load_image(path), threads=threads)

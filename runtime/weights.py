@@ -1,8 +1,9 @@
 """
 The weight store: the bytes of every constant, kept beside the IR and found by content hash.
 
-The IR holds `#graph.weight<"name", "hash", type>` only (100 MB as text cost 7 s and 2 GB), so modules stay small,
-equal weights are stored once, and weights of a model file stay memory-mapped until a kernel reads them.
+The IR holds `#graph.weight<"name", "hash", type>` only (100 MB as text cost 7 s and 2 GB), so modules stay
+small, equal weights are stored once, and weights of a model file stay memory-mapped until a kernel reads
+them.
 """
 
 from __future__ import annotations

@@ -1,32 +1,34 @@
-"""What every `graph` op has: a fusion kind, a type relation (`infer`), constraints (`check`) and a numpy meaning."""
+"""What every `graph` op has: a fusion kind, a type relation (`infer`), constraints (`check`), a meaning."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from types import MappingProxyType
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    BoolAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     NoneAttr,
     StringAttr,
     TensorType,
     UnitAttr,
+    i1,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.types import Tensor, dims_of, dtype_of
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of, dtype_of
 
 
 class Kind(IntEnum):
-    """How an op may take part in fusion (PASSES: elementwise < broadcast < injective < reduction < contraction)."""
+    """How an op may take part in fusion: elementwise < broadcast < injective < reduction < contraction."""
 
     ELEMENTWISE = 0
     BROADCAST = 1
@@ -64,7 +66,7 @@ class GraphOp(IRDLOperation, ABC):
             expect_type(result, expected)
 
     def set_result_types(self) -> None:
-        """Give the results the types that the type relation infers; for constructors and after operands changed."""
+        """Give the results the types that the type relation infers: in constructors, after a change."""
         self.check()
         for result, inferred in zip(self.results, self.infer(), strict=True):
             if result.type != inferred:
@@ -78,22 +80,24 @@ def expect_type(value: SSAValue, expected: Attribute) -> None:
     A result may know less than the relation (`?`), never something else.
     Raises: VerifyException with both types.
     """
-    if value.type == expected:
+    actual = value.type
+    if actual == expected:
         return
-    if isinstance(value.type, TensorType) and isinstance(expected, TensorType):
-        found, wanted = cast(Tensor, value.type), cast(Tensor, expected)
+    if isinstance(actual, TensorType) and isinstance(expected, TensorType):
+        found, wanted = cast(Tensor, actual), cast(Tensor, expected)
         if found.element_type == wanted.element_type and len(dims_of(found)) == len(dims_of(wanted)):
             pairs = zip(dims_of(found), dims_of(wanted), strict=True)
             if all(a == b or a.is_unknown or b.is_unknown for a, b in pairs):
                 return
-    raise VerifyException(f"result type must be {expected}, found {value.type}")
+    raise VerifyException(f"result type must be {cast(Attribute, expected)}, found {value.type}")
 
 
-def plain(attribute: Attribute | None) -> object:
+def plain(attribute: Attribute | None, symbols: Mapping[str, int] = MappingProxyType({})) -> object:
     """
-    An attribute as plain Python, as the numpy meanings take it: int, float, bool, str, tuple, or a numpy dtype for a type.
+    An attribute as plain Python, as numpy meanings take it: int, float, bool, str, tuple, dtype for a type.
 
-    Raises: TypeError for an attribute that has no plain form.
+    Args: `symbols` gives the sizes of the symbols in dimension expressions, which become numbers.
+    Raises: TypeError for an attribute that has no plain form; KeyError for a symbol without a size.
     """
     match attribute:
         case None | NoneAttr():
@@ -104,21 +108,35 @@ def plain(attribute: Attribute | None) -> object:
             return attribute.data
         case IntegerAttr():
             value = attribute.value.data
-            return bool(value) if isinstance(attribute, BoolAttr) or _is_i1(attribute) else value
+            return bool(value) if cast(Attribute, attribute.type) == i1 else value
         case FloatAttr():
             return attribute.value.data
         case DenseArrayBase():
-            return tuple(attribute.get_values())
+            return tuple(cast("DenseArrayBase[IntegerType]", attribute).get_values())
         case ArrayAttr():
-            return tuple(plain(a) for a in cast("ArrayAttr[Attribute]", attribute))
+            return tuple(plain(a, symbols) for a in attribute)
+        case DimsAttr():
+            return tuple(dim.evaluate(symbols) for dim in attribute.get())
         case _:
             return dtype_of(attribute)
 
 
-def _is_i1(attribute: IntegerAttr[Attribute]) -> bool:
-    return getattr(getattr(attribute.type, "width", None), "data", 0) == 1
-
-
-def plain_properties(op: Operation) -> Mapping[str, object]:
+def plain_properties(
+    op: Operation, symbols: Mapping[str, int] = MappingProxyType({})
+) -> Mapping[str, object]:
     """The properties of an op as keyword arguments of its numpy meaning (layout bookkeeping left out)."""
-    return {name: plain(value) for name, value in op.properties.items() if name != "operandSegmentSizes"}
+    return {
+        name: plain(value, symbols) for name, value in op.properties.items() if name != "operandSegmentSizes"
+    }
+
+
+def operand_slots(op: IRDLOperation) -> list[SSAValue | None]:
+    """The operands of an op as its numpy meaning takes them: None where an optional one is absent."""
+    slots: list[SSAValue | None] = []
+    for name, definition in op.get_irdl_definition().operands:
+        value = cast("SSAValue | Sequence[SSAValue] | None", getattr(op, name))
+        if isinstance(definition, VarOperandDef) and not isinstance(definition, OptOperandDef):
+            slots.extend(cast("Sequence[SSAValue]", value))
+        else:
+            slots.append(cast("SSAValue | None", value))
+    return slots

@@ -1,0 +1,186 @@
+"""Which buffer each value of `@main` lives in: inputs, outputs, weights, or the arena; and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import cast
+
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    StringAttr,
+    TensorType,
+    UnrealizedConversionCastOp,
+)
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import DimsAttr, dims_of, tensor_of
+from stepwell.passes.loop.arena import Interval
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError, describe_location
+
+# Ops of `@main` that only give a value another shape or type.
+VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, UnrealizedConversionCastOp, tensor.CastOp)
+
+
+@dataclass(frozen=True)
+class KernelSignature:
+    """What `@main` must know of a kernel: its symbols, its results' dimensions, its scratch in bytes."""
+
+    symbols: tuple[str, ...]
+    result_dims: tuple[tuple[Dim, ...], ...]
+    scratch: Dim
+
+    @staticmethod
+    def of(kernel: func.FuncOp) -> KernelSignature:
+        """The signature of a kernel function on tensors, or of its declaration."""
+        types = kernel.function_type.outputs.data
+        attrs = kernel.res_attrs.data if kernel.res_attrs is not None else [DictionaryAttr({})] * len(types)
+        dims = tuple(declared_dims(type, attr.data) for type, attr in zip(types, attrs, strict=True))
+        scratch = kernel.attributes.get("sched.scratch")
+        return KernelSignature(
+            symbols_of(kernel), dims, Dim.of(scratch.data if isinstance(scratch, StringAttr) else "0")
+        )
+
+
+def symbols_of(function: func.FuncOp) -> tuple[str, ...]:
+    """The names of the symbols that a function takes as its trailing index arguments."""
+    names = function.attributes.get("sched.symbols")
+    return tuple(n.data for n in cast("ArrayAttr[StringAttr]", names)) if isinstance(names, ArrayAttr) else ()
+
+
+def declared_dims(type: Attribute, attributes: dict[str, Attribute]) -> tuple[Dim, ...]:
+    """Dimensions from a `graph.dims` attribute where there is one, else from the type itself."""
+    dims = attributes.get("graph.dims")
+    return dims.get() if isinstance(dims, DimsAttr) else dims_of(type)
+
+
+@dataclass
+class Buffer:
+    """Memory that one or more values share: a value and its views."""
+
+    kind: str
+    """`input`, `output`, `weight` or `arena`."""
+    index: int
+    """Of the input or output; in its kind."""
+    size: Dim
+    """Bytes."""
+    first: int = 0
+    last: int = 0
+    name: str = ""
+
+
+@dataclass
+class MainBuffers:
+    """The result of the analysis of one `@main`."""
+
+    of: dict[SSAValue, Buffer] = field(default_factory=dict[SSAValue, Buffer])
+    dims: dict[SSAValue, tuple[Dim, ...]] = field(default_factory=dict[SSAValue, tuple[Dim, ...]])
+    scratch: dict[Operation, Buffer] = field(default_factory=dict[Operation, Buffer])
+    arena: list[Buffer] = field(default_factory=list[Buffer])
+    copies: list[tuple[SSAValue, int]] = field(default_factory=list[tuple[SSAValue, int]])
+    """Results that must be copied to an output: (value, output index)."""
+
+    def intervals(self) -> list[Interval]:
+        """The arena's buffers with their lifetimes."""
+        return [Interval(b.name, b.size, b.first, b.last) for b in self.arena]
+
+
+def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> MainBuffers:
+    """
+    Find the buffer of every tensor value of `@main`.
+
+    Raises: StepwellError `unsupported-op` for an op that is neither a call of a kernel, a constant nor a
+    view.
+    """
+    analysis = _Analysis(main, kernels)
+    for position, op in enumerate(main.body.block.ops):
+        analysis.visit(op, position)
+    return analysis.found
+
+
+class _Analysis:
+    def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature]):
+        self.kernels = kernels
+        self.found = MainBuffers()
+        self.symbols = dict(zip(_index_args(main), symbols_of(main), strict=True))
+        self.weights = 0
+        attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
+        inputs = [arg for arg in main.args if isinstance(arg.type, TensorType)]
+        for index, arg in enumerate(inputs):
+            dims = declared_dims(arg.type, attrs[arg.index].data if attrs else {})
+            self._own(arg, dims, "input", index, 0)
+
+    def visit(self, op: Operation, position: int) -> None:
+        for operand in op.operands:
+            if operand in self.found.of:
+                self.found.of[operand].last = position
+        if isinstance(op, func.CallOp):
+            self._visit_call(op, position)
+        elif isinstance(op, func.ReturnOp):
+            self._visit_return(op)
+        elif isinstance(op, graph.ConstantOp):
+            self._own(op.results[0], dims_of(op.results[0].type), "weight", self.weights, position)
+            self.weights += 1
+        elif isinstance(op, VIEWS):
+            source, result = op.operands[0], op.results[0]
+            dims = dims_of(result.type)
+            # A cast to a type without names keeps what is known.
+            self.found.dims[result] = self.found.dims[source] if any(d.is_unknown for d in dims) else dims
+            self.found.of[result] = self.found.of[source]
+        else:
+            raise StepwellError(
+                "unsupported-op",
+                op,
+                f"{op.name} cannot stand in @main on buffers",
+                note="@main may hold calls of kernels, constants and reshapes",
+                help="run `fuse-ops` and `convert-graph-to-linalg` first",
+            )
+
+    def _visit_call(self, op: func.CallOp, position: int) -> None:
+        kernel = self.kernels[op.callee.string_value()]
+        values = [self.symbols[a] for a in op.arguments if a in self.symbols]
+        names = {inner: Dim.of(outer) for inner, outer in zip(kernel.symbols, values, strict=True)}
+        for result, dims in zip(op.results, kernel.result_dims, strict=True):
+            known = tuple(d.substitute(names) for d in dims)
+            buffer = self._own(result, known, "arena", len(self.found.arena), position)
+            buffer.name = describe_location(op) or op.callee.string_value()
+            self.found.arena.append(buffer)
+        if kernel.scratch != 0:
+            size = kernel.scratch.substitute(names)
+            scratch = Buffer("arena", len(self.found.arena), size, position, position, "scratch")
+            self.found.scratch[op] = scratch
+            self.found.arena.append(scratch)
+
+    def _visit_return(self, op: func.ReturnOp) -> None:
+        written: set[int] = set()
+        for index, value in enumerate(op.operands):
+            buffer = self.found.of[value]
+            if buffer.kind == "arena" and id(buffer) not in written:
+                written.add(id(buffer))
+                self.found.arena.remove(buffer)
+                buffer.kind, buffer.index = "output", index
+            else:
+                # The caller's own input, a weight, or a second name for an output.
+                self.found.copies.append((value, index))
+        for index, buffer in enumerate(self.found.arena):
+            buffer.index = index
+
+    def _own(self, value: SSAValue, dims: tuple[Dim, ...], kind: str, index: int, position: int) -> Buffer:
+        size = prod(dims, start=Dim.of(element_bytes(tensor_of(value).element_type)))
+        buffer = Buffer(kind, index, size, position, position, value.name_hint or kind)
+        self.found.of[value], self.found.dims[value] = buffer, dims
+        return buffer
+
+
+def element_bytes(element: Attribute) -> int:
+    """Bytes of one element in memory: i1 takes one, as numpy's bool does."""
+    return max(1, int(getattr(element, "bitwidth", 8)) // 8)
+
+
+def _index_args(main: func.FuncOp) -> Sequence[BlockArgument]:
+    return [arg for arg in main.args if not isinstance(arg.type, TensorType)]
