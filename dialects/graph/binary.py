@@ -149,7 +149,10 @@ class RemainderOp(BinaryOp):
 
     name = "graph.remainder"
     DOMAIN: ClassVar[Domain] = Domain.NUMBER
-    assembly_format = "$lhs `,` $rhs `rounding` $rounding attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type($result)"
+    assembly_format = (
+        "$lhs `,` $rhs `rounding` $rounding attr-dict"
+        " `:` `(` type($lhs) `,` type($rhs) `)` `->` type($result)"
+    )
 
     rounding = prop_def(StringAttr)
 
