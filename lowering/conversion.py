@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import matched_op_types
 from stepwell.dialects.locations import adopt_location
@@ -34,17 +35,34 @@ def convert(
     excepts single classes; `type_converter` maps the types of block arguments before their block is visited.
     Raises: StepwellError `unsupported-op` that lists every op left, with its locations.
     """
-    by_class: dict[type[Operation], list[RewritePattern]] = {}
-    for pattern in patterns:
-        for op_type in matched_op_types(pattern):
-            by_class.setdefault(op_type, []).append(pattern)
-    _convert_region_ops(module, by_class, type_converter)
+    _convert_region_ops(module, _PatternTable(patterns), type_converter)
     _refuse_leftovers(module, set(illegal), tuple(legal_ops))
+
+
+class _PatternTable:
+    """
+    Patterns by the class of op, and those of its bases: one pattern can take a whole family, and a subclass such
+    as our `arith` ops that take vectors too falls to the patterns of its base.
+    """
+
+    def __init__(self, patterns: Sequence[RewritePattern]):
+        self._declared: dict[type, list[RewritePattern]] = {}
+        for pattern in patterns:
+            for op_type in matched_op_types(pattern):
+                self._declared.setdefault(op_type, []).append(pattern)
+        self._found: dict[type, tuple[RewritePattern, ...]] = {}
+
+    def of(self, op_type: type[Operation]) -> tuple[RewritePattern, ...]:
+        """The patterns for a class, the most specific first."""
+        if op_type not in self._found:
+            lists = (self._declared.get(base, ()) for base in op_type.__mro__)
+            self._found[op_type] = tuple(pattern for found in lists for pattern in found)
+        return self._found[op_type]
 
 
 def _convert_region_ops(
     op: Operation,
-    by_class: dict[type[Operation], list[RewritePattern]],
+    table: _PatternTable,
     type_converter: Callable[[Attribute], Attribute] | None,
 ) -> None:
     for region in op.regions:
@@ -55,24 +73,27 @@ def _convert_region_ops(
                     if converted != arg.type:
                         arg._type = converted  # pyright: ignore[reportPrivateUsage]
             for inner in list(block.ops):
-                _convert_op(inner, by_class, type_converter)
+                _convert_op(inner, table, type_converter)
 
 
 def _convert_op(
     op: Operation,
-    by_class: dict[type[Operation], list[RewritePattern]],
+    table: _PatternTable,
     type_converter: Callable[[Attribute], Attribute] | None,
 ) -> None:
-    for pattern in by_class.get(type(op), ()):
+    for pattern in table.of(type(op)):
         rewriter = PatternRewriter(op)
         location = op.location
         rewriter.operation_insertion_handler.append(lambda new, at=location: adopt_location(new, at))
-        pattern.match_and_rewrite(op, rewriter)
+        try:
+            pattern.match_and_rewrite(op, rewriter)
+        except VerifyException as error:
+            raise StepwellError("invalid-op", op, f"{op.name}: {error}") from error
         if rewriter.has_done_action:
             break
     if op.parent is not None or isinstance(op, ModuleOp):
         # Still in the IR: untouched, or kept by its pattern. Its regions are visited after it.
-        _convert_region_ops(op, by_class, type_converter)
+        _convert_region_ops(op, table, type_converter)
 
 
 def _refuse_leftovers(module: ModuleOp, illegal: set[str], legal_ops: tuple[type[Operation], ...]) -> None:
