@@ -1,0 +1,23 @@
+"""
+The `llvm` dialect of level 4: xDSL's, with the instructions and intrinsics that it lacks.
+
+It extends the upstream dialect in place, under the same names: here `llvm.select` and `llvm.fcmp` work on
+vectors, `llvm.mlir.zero` on any type, and the other ops of `instructions.py` and `intrinsics.py` are new.
+"""
+
+from xdsl.dialects import llvm as upstream
+from xdsl.ir import Dialect
+
+from stepwell.dialects.llvm.instructions import INSTRUCTIONS
+from stepwell.dialects.llvm.intrinsics import INTRINSICS
+
+_OURS = [*INSTRUCTIONS, *INTRINSICS]
+_OUR_NAMES = {op.name for op in _OURS}
+
+LLVM = Dialect(
+    "llvm",
+    [*(op for op in upstream.LLVM.operations if op.name not in _OUR_NAMES), *_OURS],
+    list(upstream.LLVM.attributes),
+)
+
+__all__ = ["LLVM"]

@@ -1,0 +1,500 @@
+"""LLVM's intrinsics as ops, named as MLIR names them: `llvm.intr.<name>`."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    I1,
+    AnyFloatConstr,
+    BoolAttr,
+    IntegerAttr,
+    IntegerType,
+    SignlessIntegerConstraint,
+    VectorType,
+    i8,
+)
+from xdsl.dialects.llvm import FastMathAttr, LLVMPointerType
+from xdsl.ir import Operation
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+
+_FLOATS = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
+_INTEGERS = SignlessIntegerConstraint | VectorType.constr(SignlessIntegerConstraint)
+_FORMAT = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
+_FORMAT_WITHOUT_RESULT = "`(` operands `)` attr-dict `:` type(operands)"
+
+
+class UnaryFloatIntrinsic(IRDLOperation, ABC):
+    """`%r = llvm.intr.rint(%x) : (f32) -> f32`, and so on."""
+
+    T: ClassVar = VarConstraint("T", _FLOATS)
+    arg = operand_def(T)
+    res = result_def(T)
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _FORMAT
+
+
+class BinaryFloatIntrinsic(IRDLOperation, ABC):
+    """`%r = llvm.intr.maximum(%a, %b) : (f32, f32) -> f32`, and so on."""
+
+    T: ClassVar = VarConstraint("T", _FLOATS)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    res = result_def(T)
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _FORMAT
+
+
+class BinaryIntegerIntrinsic(IRDLOperation, ABC):
+    """`%r = llvm.intr.smax(%a, %b) : (i32, i32) -> i32`, and so on."""
+
+    T: ClassVar = VarConstraint("T", _INTEGERS)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    res = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = _FORMAT
+
+
+class CountIntrinsic(IRDLOperation, ABC):
+    """
+    `%r = llvm.intr.ctlz(%x) {is_poison = false} : (i32) -> i32`.
+
+    The flag says whether the one input without a sensible answer gives poison: zero, or for `abs` the lowest
+    number.
+    """
+
+    T: ClassVar = VarConstraint("T", _INTEGERS)
+    arg = operand_def(T)
+    res = result_def(T)
+    is_poison = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _FORMAT
+
+
+class SaturatingCastIntrinsic(IRDLOperation, ABC):
+    """`%r = llvm.intr.fptosi.sat(%x) : (f32) -> i8`: what does not fit becomes the nearest bound, NaN 0."""
+
+    arg = operand_def(_FLOATS)
+    res = result_def(_INTEGERS)
+    traits = traits_def(Pure())
+    assembly_format = _FORMAT
+
+
+class IntegerReduceIntrinsic(IRDLOperation, ABC):
+    """`%r = llvm.intr.vector.reduce.add(%v) : (vector<16xi32>) -> i32`, and so on."""
+
+    T: ClassVar = VarConstraint("T", SignlessIntegerConstraint)
+    arg = operand_def(VectorType.constr(T))
+    res = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = _FORMAT
+
+
+class FloatReduceIntrinsic(IRDLOperation, ABC):
+    """`%r = llvm.intr.vector.reduce.fmaximum(%v) : (vector<16xf32>) -> f32`, and so on."""
+
+    T: ClassVar = VarConstraint("T", AnyFloatConstr)
+    arg = operand_def(VectorType.constr(T))
+    res = result_def(T)
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _FORMAT
+
+
+@irdl_op_definition
+class RoundEvenOp(UnaryFloatIntrinsic):
+    """To the nearest integer, halves to even."""
+
+    name = "llvm.intr.roundeven"
+
+
+@irdl_op_definition
+class RoundOp(UnaryFloatIntrinsic):
+    """To the nearest integer, halves away from zero."""
+
+    name = "llvm.intr.round"
+
+
+@irdl_op_definition
+class RintOp(UnaryFloatIntrinsic):
+    """To an integer in the current rounding mode, which is to nearest even."""
+
+    name = "llvm.intr.rint"
+
+
+@irdl_op_definition
+class TruncFOp(UnaryFloatIntrinsic):
+    """To the next integer towards zero."""
+
+    name = "llvm.intr.trunc"
+
+
+@irdl_op_definition
+class MaximumOp(BinaryFloatIntrinsic):
+    """The greater one, NaN if either is NaN; +0 is greater than -0."""
+
+    name = "llvm.intr.maximum"
+
+
+@irdl_op_definition
+class MinimumOp(BinaryFloatIntrinsic):
+    """The lesser one, NaN if either is NaN; -0 is less than +0."""
+
+    name = "llvm.intr.minimum"
+
+
+@irdl_op_definition
+class FMulAddOp(IRDLOperation):
+    """a * b + c, fused where that is one instruction, else rounded twice."""
+
+    name = "llvm.intr.fmuladd"
+    T: ClassVar = VarConstraint("T", _FLOATS)
+    a = operand_def(T)
+    b = operand_def(T)
+    c = operand_def(T)
+    res = result_def(T)
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _FORMAT
+
+
+@irdl_op_definition
+class SMaxOp(BinaryIntegerIntrinsic):
+    """The greater signed integer."""
+
+    name = "llvm.intr.smax"
+
+
+@irdl_op_definition
+class SMinOp(BinaryIntegerIntrinsic):
+    """The lesser signed integer."""
+
+    name = "llvm.intr.smin"
+
+
+@irdl_op_definition
+class UMaxOp(BinaryIntegerIntrinsic):
+    """The greater unsigned integer."""
+
+    name = "llvm.intr.umax"
+
+
+@irdl_op_definition
+class UMinOp(BinaryIntegerIntrinsic):
+    """The lesser unsigned integer."""
+
+    name = "llvm.intr.umin"
+
+
+@irdl_op_definition
+class AbsOp(CountIntrinsic):
+    """The absolute value of a signed integer."""
+
+    name = "llvm.intr.abs"
+
+
+@irdl_op_definition
+class CtlzOp(CountIntrinsic):
+    """The number of leading zero bits."""
+
+    name = "llvm.intr.ctlz"
+
+
+@irdl_op_definition
+class CttzOp(CountIntrinsic):
+    """The number of trailing zero bits."""
+
+    name = "llvm.intr.cttz"
+
+
+@irdl_op_definition
+class CtpopOp(IRDLOperation):
+    """The number of bits that are one."""
+
+    name = "llvm.intr.ctpop"
+    T: ClassVar = VarConstraint("T", _INTEGERS)
+    arg = operand_def(T)
+    res = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = _FORMAT
+
+
+@irdl_op_definition
+class FPToSISatOp(SaturatingCastIntrinsic):
+    """A float to a signed integer, saturating."""
+
+    name = "llvm.intr.fptosi.sat"
+
+
+@irdl_op_definition
+class FPToUISatOp(SaturatingCastIntrinsic):
+    """A float to an unsigned integer, saturating."""
+
+    name = "llvm.intr.fptoui.sat"
+
+
+@irdl_op_definition
+class VectorReduceAddOp(IntegerReduceIntrinsic):
+    """The sum of all lanes."""
+
+    name = "llvm.intr.vector.reduce.add"
+
+
+@irdl_op_definition
+class VectorReduceMulOp(IntegerReduceIntrinsic):
+    """The product of all lanes."""
+
+    name = "llvm.intr.vector.reduce.mul"
+
+
+@irdl_op_definition
+class VectorReduceAndOp(IntegerReduceIntrinsic):
+    """The conjunction of all lanes."""
+
+    name = "llvm.intr.vector.reduce.and"
+
+
+@irdl_op_definition
+class VectorReduceOrOp(IntegerReduceIntrinsic):
+    """The disjunction of all lanes."""
+
+    name = "llvm.intr.vector.reduce.or"
+
+
+@irdl_op_definition
+class VectorReduceXorOp(IntegerReduceIntrinsic):
+    """The exclusive disjunction of all lanes."""
+
+    name = "llvm.intr.vector.reduce.xor"
+
+
+@irdl_op_definition
+class VectorReduceSMaxOp(IntegerReduceIntrinsic):
+    """The greatest lane, signed."""
+
+    name = "llvm.intr.vector.reduce.smax"
+
+
+@irdl_op_definition
+class VectorReduceSMinOp(IntegerReduceIntrinsic):
+    """The least lane, signed."""
+
+    name = "llvm.intr.vector.reduce.smin"
+
+
+@irdl_op_definition
+class VectorReduceUMaxOp(IntegerReduceIntrinsic):
+    """The greatest lane, unsigned."""
+
+    name = "llvm.intr.vector.reduce.umax"
+
+
+@irdl_op_definition
+class VectorReduceUMinOp(IntegerReduceIntrinsic):
+    """The least lane, unsigned."""
+
+    name = "llvm.intr.vector.reduce.umin"
+
+
+@irdl_op_definition
+class VectorReduceFMaxOp(FloatReduceIntrinsic):
+    """The greatest lane that is not NaN."""
+
+    name = "llvm.intr.vector.reduce.fmax"
+
+
+@irdl_op_definition
+class VectorReduceFMinOp(FloatReduceIntrinsic):
+    """The least lane that is not NaN."""
+
+    name = "llvm.intr.vector.reduce.fmin"
+
+
+@irdl_op_definition
+class VectorReduceFMaximumOp(FloatReduceIntrinsic):
+    """The greatest lane, NaN if any is NaN."""
+
+    name = "llvm.intr.vector.reduce.fmaximum"
+
+
+@irdl_op_definition
+class VectorReduceFMinimumOp(FloatReduceIntrinsic):
+    """The least lane, NaN if any is NaN."""
+
+    name = "llvm.intr.vector.reduce.fminimum"
+
+
+@irdl_op_definition
+class MaskedLoadOp(IRDLOperation):
+    """
+    Load the lanes whose mask is set; the others come from `pass_thru` and their memory is not touched.
+
+    ```mlir
+    %v = llvm.intr.masked.load(%p, %m, %z) {alignment = 4 : i32}
+        : (!llvm.ptr, vector<16xi1>, vector<16xf32>) -> vector<16xf32>
+    ```
+    """
+
+    name = "llvm.intr.masked.load"
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+    data = operand_def(LLVMPointerType)
+    mask = operand_def(VectorType[I1])
+    pass_thru = operand_def(T)
+    res = result_def(T)
+    alignment = prop_def(IntegerAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _FORMAT
+
+
+@irdl_op_definition
+class MaskedGatherOp(IRDLOperation):
+    """
+    Load lanes from a vector of pointers, where the mask is set.
+
+    ```mlir
+    %v = llvm.intr.masked.gather(%ps, %m, %z) {alignment = 4 : i32}
+        : (vector<16x!llvm.ptr>, vector<16xi1>, vector<16xf32>) -> vector<16xf32>
+    ```
+    """
+
+    name = "llvm.intr.masked.gather"
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+    ptrs = operand_def(VectorType.constr(LLVMPointerType))
+    mask = operand_def(VectorType[I1])
+    pass_thru = operand_def(T)
+    res = result_def(T)
+    alignment = prop_def(IntegerAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _FORMAT
+
+
+@irdl_op_definition
+class MaskedScatterOp(IRDLOperation):
+    """
+    Store lanes to a vector of pointers, where the mask is set.
+
+    ```mlir
+    llvm.intr.masked.scatter(%v, %ps, %m) {alignment = 4 : i32}
+        : vector<16xf32>, vector<16x!llvm.ptr>, vector<16xi1>
+    ```
+    """
+
+    name = "llvm.intr.masked.scatter"
+    value = operand_def(VectorType.constr(AnyAttr()))
+    ptrs = operand_def(VectorType.constr(LLVMPointerType))
+    mask = operand_def(VectorType[I1])
+    alignment = prop_def(IntegerAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _FORMAT_WITHOUT_RESULT
+
+
+@irdl_op_definition
+class MemcpyOp(IRDLOperation):
+    """
+    Copy bytes between areas that do not overlap.
+
+    ```mlir
+    llvm.intr.memcpy(%to, %from, %bytes) : !llvm.ptr, !llvm.ptr, i64
+    ```
+    """
+
+    name = "llvm.intr.memcpy"
+    dst = operand_def(LLVMPointerType)
+    src = operand_def(LLVMPointerType)
+    len = operand_def(IntegerType)
+    assembly_format = _FORMAT_WITHOUT_RESULT
+
+
+@irdl_op_definition
+class MemsetOp(IRDLOperation):
+    """
+    Set bytes to one value.
+
+    ```mlir
+    llvm.intr.memset(%to, %byte, %bytes) : !llvm.ptr, i8, i64
+    ```
+    """
+
+    name = "llvm.intr.memset"
+    dst = operand_def(LLVMPointerType)
+    val = operand_def(i8)
+    len = operand_def(IntegerType)
+    assembly_format = _FORMAT_WITHOUT_RESULT
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """
+    Ask for a cache line ahead of its use: `rw` 0 to read, 1 to write; `hint` 3 to keep it, 0 not to.
+
+    ```mlir
+    llvm.intr.prefetch(%p) {rw = 0 : i32, hint = 3 : i32} : !llvm.ptr
+    ```
+    """
+
+    name = "llvm.intr.prefetch"
+    addr = operand_def(LLVMPointerType)
+    rw = prop_def(IntegerAttr)
+    hint = prop_def(IntegerAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _FORMAT_WITHOUT_RESULT
+
+
+INTRINSICS: list[type[Operation]] = [
+    AbsOp,
+    CtlzOp,
+    CtpopOp,
+    CttzOp,
+    FMulAddOp,
+    FPToSISatOp,
+    FPToUISatOp,
+    MaskedGatherOp,
+    MaskedLoadOp,
+    MaskedScatterOp,
+    MaximumOp,
+    MemcpyOp,
+    MemsetOp,
+    MinimumOp,
+    PrefetchOp,
+    RintOp,
+    RoundEvenOp,
+    RoundOp,
+    SMaxOp,
+    SMinOp,
+    TruncFOp,
+    UMaxOp,
+    UMinOp,
+    VectorReduceAddOp,
+    VectorReduceAndOp,
+    VectorReduceFMaxOp,
+    VectorReduceFMaximumOp,
+    VectorReduceFMinOp,
+    VectorReduceFMinimumOp,
+    VectorReduceMulOp,
+    VectorReduceOrOp,
+    VectorReduceSMaxOp,
+    VectorReduceSMinOp,
+    VectorReduceUMaxOp,
+    VectorReduceUMinOp,
+    VectorReduceXorOp,
+]
