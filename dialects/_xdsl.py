@@ -15,12 +15,14 @@ from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect, Operation
 from xdsl.pattern_rewriter import RewritePattern
 
+from stepwell.runtime.target import TargetDescription, host_target
 from stepwell.runtime.weights import WeightStore
 
 # Dialects of ours, and those of xDSL's that we extend: name -> "module:attribute", imported when first used.
 DIALECTS: dict[str, str] = {
     "graph": "stepwell.dialects.graph:Graph",
     "onnx": "stepwell.dialects.onnx:Onnx",
+    "arith": "stepwell.dialects.arith:Arith",
     "sched": "stepwell.dialects.sched:Sched",
     "llvm": "stepwell.dialects.llvm:LLVM",
     "vector": "stepwell.dialects.vector:Vector",
@@ -28,11 +30,15 @@ DIALECTS: dict[str, str] = {
 
 
 class StepwellContext(Context):
-    """One compilation's xDSL context: all dialects, registered lazily, and the weights that the IR names."""
+    """
+    One compilation's xDSL context: all dialects, registered lazily, the weights that the IR names, and the
+    target to compile for (this machine, unless set).
+    """
 
     def __init__(self, *, allow_unregistered: bool = False):
         super().__init__(allow_unregistered=allow_unregistered)
         self.weights = WeightStore()
+        self.target: TargetDescription = host_target()
         for name, factory in get_all_dialects().items():
             if name not in DIALECTS:
                 self.register_dialect(name, factory)
@@ -50,6 +56,11 @@ def weights_of(ctx: Context) -> WeightStore:
     if not isinstance(ctx, StepwellContext):
         raise TypeError("weights need a StepwellContext: create the context with StepwellContext()")
     return ctx.weights
+
+
+def target_of(ctx: Context) -> TargetDescription:
+    """The target of a compilation; this machine for a context that is not Stepwell's."""
+    return ctx.target if isinstance(ctx, StepwellContext) else host_target()
 
 
 def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:

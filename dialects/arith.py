@@ -1,0 +1,160 @@
+"""
+The `arith` dialect: xDSL's, whose comparisons, selection and casts take vectors here, as MLIR's do.
+
+Each op is a subclass of xDSL's with wider constraints, so `isinstance` and patterns for xDSL's class hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from xdsl.dialects import arith as upstream
+from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, i1
+from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.irdl import AnyAttr, AttrConstraint, IRDLOperation, OpDef, OperandDef, ResultDef, base
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+_INT = base(IntegerType) | VectorType.constr(base(IntegerType))
+_FLOAT = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
+_INT_OR_INDEX = _INT | base(IndexType) | VectorType.constr(base(IndexType))
+
+
+def like(shape: Attribute, element: Attribute) -> Attribute:
+    """`element`, or a vector of it when `shape` is a vector: `vector<4xf32>` and `i1` give `vector<4xi1>`."""
+    return VectorType(element, shape.shape) if isinstance(shape, VectorType) else element
+
+
+def _shape(type: Attribute) -> tuple[int, ...] | None:
+    return type.get_shape() if isinstance(type, VectorType) else None
+
+
+class _Elementwise(IRDLOperation):
+    """An op of xDSL's with constraints of ours; all its types have one shape."""
+
+    _definition: ClassVar[OpDef]
+
+    def __init_subclass__(cls, *, operand: AttrConstraint, result: AttrConstraint) -> None:
+        scalar = super().get_irdl_definition()
+        cls._definition = replace(
+            scalar,
+            operands=[(name, OperandDef(operand)) for name, _ in scalar.operands],
+            results=[(name, ResultDef(result)) for name, _ in scalar.results],
+        )
+
+    @classmethod
+    def get_irdl_definition(cls) -> OpDef:
+        return cls._definition
+
+    def verify_(self) -> None:
+        self._definition.verify(self)
+        types = (*self.operand_types, *self.result_types)
+        if len({_shape(type) for type in types}) > 1:
+            raise VerifyException(f"{self.name} needs types of one shape, found {', '.join(map(str, types))}")
+
+
+class CmpiOp(_Elementwise, upstream.CmpiOp, operand=_INT_OR_INDEX, result=_INT):
+    """Compare integers, or vectors of them lane by lane: `arith.cmpi slt, %a, %b : vector<4xi32>`."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CmpiOp:
+        op = super().parse(parser)
+        return cls.create(
+            operands=op.operands, result_types=[like(op.lhs.type, i1)], properties=op.properties
+        )
+
+
+class CmpfOp(_Elementwise, upstream.CmpfOp, operand=_FLOAT, result=_INT):
+    """Compare floats, or vectors of them lane by lane: `arith.cmpf olt, %a, %b : vector<4xf32>`."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CmpfOp:
+        op = super().parse(parser)
+        return cls.create(
+            operands=op.operands, result_types=[like(op.lhs.type, i1)], properties=op.properties
+        )
+
+
+class SelectOp(_Elementwise, upstream.SelectOp, operand=AnyAttr(), result=AnyAttr()):
+    """Choose by one condition, or lane by lane: `arith.select %c, %a, %b : vector<4xi1>, vector<4xf32>`."""
+
+    def verify_(self) -> None:
+        cond, lhs, rhs = self.operand_types
+        if not lhs == rhs == self.result.type or cond not in (i1, like(lhs, i1)):
+            raise VerifyException(
+                f"arith.select needs a condition i1 or {like(lhs, i1)} and operands of its result's type, "
+                f"found {', '.join(map(str, self.operand_types))}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SelectOp:
+        names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        cond = types[0] if len(types) == 2 else i1
+        operands = parser.resolve_operands(names, [cond, types[-1], types[-1]], parser.pos)
+        return cls.create(operands=operands, result_types=[types[-1]], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        if self.cond.type != i1:
+            printer.print_attribute(self.cond.type)
+            printer.print_string(", ")
+        printer.print_attribute(self.result.type)
+
+
+class FPToSIOp(_Elementwise, upstream.FPToSIOp, operand=_FLOAT, result=_INT):
+    """Float to signed integer: `arith.fptosi %a : vector<4xf32> to vector<4xi32>`."""
+
+
+class FPToUIOp(_Elementwise, upstream.FPToUIOp, operand=_FLOAT, result=_INT):
+    """Float to unsigned integer: `arith.fptoui %a : vector<4xf32> to vector<4xi32>`."""
+
+
+class SIToFPOp(_Elementwise, upstream.SIToFPOp, operand=_INT, result=_FLOAT):
+    """Signed integer to float: `arith.sitofp %a : vector<4xi32> to vector<4xf32>`."""
+
+
+class UIToFPOp(_Elementwise, upstream.UIToFPOp, operand=_INT, result=_FLOAT):
+    """Unsigned integer to float: `arith.uitofp %a : vector<4xi32> to vector<4xf32>`."""
+
+
+class ExtSIOp(_Elementwise, upstream.ExtSIOp, operand=_INT, result=_INT):
+    """Widen signed integers: `arith.extsi %a : vector<4xi8> to vector<4xi32>`."""
+
+
+class ExtUIOp(_Elementwise, upstream.ExtUIOp, operand=_INT, result=_INT):
+    """Widen unsigned integers: `arith.extui %a : vector<4xi8> to vector<4xi32>`."""
+
+
+class TruncIOp(_Elementwise, upstream.TruncIOp, operand=_INT, result=_INT):
+    """Narrow integers: `arith.trunci %a : vector<4xi32> to vector<4xi8>`."""
+
+
+class IndexCastOp(_Elementwise, upstream.IndexCastOp, operand=_INT_OR_INDEX, result=_INT_OR_INDEX):
+    """Between indices and integers: `arith.index_cast %a : vector<4xindex> to vector<4xi64>`."""
+
+
+_WIDE: dict[type[Operation], type[Operation]] = {
+    op.__mro__[2]: op
+    for op in (
+        CmpiOp, CmpfOp, SelectOp, FPToSIOp, FPToUIOp, SIToFPOp, UIToFPOp, ExtSIOp, ExtUIOp, TruncIOp,
+        IndexCastOp,
+    )
+}  # fmt: skip
+
+
+def vector_form(op_type: type[Operation]) -> type[Operation]:
+    """The class for vectors of an elementwise op: ours where xDSL's takes scalars only."""
+    return _WIDE.get(op_type, op_type)
+
+
+Arith = Dialect(
+    "arith", [vector_form(op) for op in upstream.Arith.operations], list(upstream.Arith.attributes)
+)

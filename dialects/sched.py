@@ -1,0 +1,173 @@
+"""The `sched` dialect: how a kernel is tiled, vectorized and run in parallel, as data that prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr, IntAttr
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+SCHEDULE = "sched.schedule"
+"""Key of the schedule among an op's attributes."""
+KERNEL = "sched.kernel"
+"""Key of the unit attribute of a function that is one kernel."""
+PARALLEL = "sched.parallel"
+"""Key of the unit attribute of an `scf.for` whose iterations are independent."""
+
+_NO_LANES = -1
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """
+    The decisions of one `#sched.schedule` in Python's terms; its docstring says what they mean.
+
+    Loops are named by their position in the op's iteration space.
+    """
+
+    tile: tuple[int, ...]
+    order: tuple[int, ...] = ()
+    parallel: tuple[int, ...] = ()
+    vectorize: int | None = None
+
+    def loops(self) -> tuple[int, ...]:
+        """The tiled loops, outer to inner."""
+        return self.order or self.default_order()
+
+    def default_order(self) -> tuple[int, ...]:
+        """The order when none is written: parallel loops as listed, then the others by position."""
+        rest = tuple(d for d, t in enumerate(self.tile) if t and d not in self.parallel)
+        return (*self.parallel, *rest)
+
+    def attr(self) -> ScheduleAttr:
+        """The attribute that says this."""
+        return ScheduleAttr(self)
+
+
+@irdl_attr_definition
+class ScheduleAttr(ParametrizedAttribute):
+    """
+    The schedule of a structured op, one number of `tile` for each of its loops.
+
+    ```mlir
+    #sched.schedule<tile = [4, 64, 1], order = [1, 0, 2], parallel = [1, 0], vectorize = 1>
+    ```
+    - `tile`: the step of each loop, and so the extent of the op in its body; 0 leaves the loop to the body.
+      A reduction loop's tile is the number of its steps that are unrolled.
+    - `order`: the tiled loops from the outermost to the innermost. Without it: the parallel ones as listed,
+      then the others by position.
+    - `parallel`: loops whose iterations are independent. They come first in the order, the ops that are fused
+      with this one share them, and they may run on several threads.
+    - `vectorize`: the loop whose steps are the lanes of vectors.
+
+    Constraints:
+      (C1) tiles are not negative.
+      (C2) `order` names every tiled loop once and no other.
+      (C3) `parallel` names tiled loops, the first ones of `order`.
+      (C4) `vectorize` is a loop.
+    """
+
+    name = "sched.schedule"
+
+    tile: ArrayAttr[IntAttr] = param_def()
+    order: ArrayAttr[IntAttr] = param_def()
+    parallel: ArrayAttr[IntAttr] = param_def()
+    vectorize: IntAttr = param_def()
+
+    def __init__(self, schedule: Schedule):
+        lanes = _NO_LANES if schedule.vectorize is None else schedule.vectorize
+        # The default order is not stored, so that equal schedules are equal attributes.
+        order = () if schedule.order == schedule.default_order() else schedule.order
+        super().__init__(_ints(schedule.tile), _ints(order), _ints(schedule.parallel), IntAttr(lanes))
+
+    def get(self) -> Schedule:
+        """The schedule in Python's terms."""
+        lanes = None if self.vectorize.data == _NO_LANES else self.vectorize.data
+        return Schedule(_values(self.tile), _values(self.order), _values(self.parallel), lanes)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        lists: dict[str, ArrayAttr[IntAttr]] = {}
+        vectorize = IntAttr(_NO_LANES)
+        with parser.in_angle_brackets():
+            while True:
+                key = parser.parse_identifier()
+                parser.parse_punctuation("=")
+                if key == "vectorize":
+                    vectorize = IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))
+                elif key in ("tile", "order", "parallel") and key not in lists:
+                    numbers = parser.parse_comma_separated_list(
+                        parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
+                    )
+                    lists[key] = _ints(numbers)
+                else:
+                    parser.raise_error(
+                        f"expected one of tile, order, parallel, vectorize, each once; found {key}"
+                    )
+                if parser.parse_optional_punctuation(",") is None:
+                    break
+        if "tile" not in lists:
+            parser.raise_error("a schedule needs `tile`")
+        empty = _ints(())
+        return [lists["tile"], lists.get("order", empty), lists.get("parallel", empty), vectorize]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string("tile = ")
+            _print_ints(self.tile, printer)
+            for key, numbers in (("order", self.order), ("parallel", self.parallel)):
+                if numbers.data:
+                    printer.print_string(f", {key} = ")
+                    _print_ints(numbers, printer)
+            if self.vectorize.data != _NO_LANES:
+                printer.print_string(f", vectorize = {self.vectorize.data}")
+
+    def verify(self) -> None:
+        schedule = self.get()
+        tile, rank = schedule.tile, len(schedule.tile)
+        if any(t < 0 for t in tile):  # (C1)
+            raise VerifyException(f"tiles must not be negative, found {list(tile)}")
+        tiled = [d for d, t in enumerate(tile) if t]
+        if schedule.order and sorted(schedule.order) != tiled:  # (C2)
+            raise VerifyException(
+                f"order must name each of the tiled loops {tiled} once, found {list(schedule.order)}"
+            )
+        if (
+            set(schedule.parallel) - set(tiled)
+            or (  # (C3)
+                sorted(schedule.loops()[: len(schedule.parallel)]) != sorted(schedule.parallel)
+            )
+        ):
+            raise VerifyException(
+                f"parallel must name the first loops of the order {list(schedule.loops())}, "
+                f"found {list(schedule.parallel)}"
+            )
+        if schedule.vectorize is not None and not schedule.vectorize < rank:  # (C4)
+            raise VerifyException(f"vectorize must name one of {rank} loops, found {schedule.vectorize}")
+
+
+def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
+    return ArrayAttr([IntAttr(v) for v in values])
+
+
+def _values(attr: ArrayAttr[IntAttr]) -> tuple[int, ...]:
+    return tuple(v.data for v in attr.data)
+
+
+def _print_ints(attr: ArrayAttr[IntAttr], printer: Printer) -> None:
+    with printer.in_square_brackets():
+        printer.print_list(_values(attr), printer.print_int)
+
+
+def schedule_of(op: Operation) -> Schedule | None:
+    """The schedule that an op carries, if any."""
+    attr = op.attributes.get(SCHEDULE)
+    return attr.get() if isinstance(attr, ScheduleAttr) else None
+
+
+Sched = Dialect("sched", [], [ScheduleAttr])

@@ -1,0 +1,118 @@
+"""
+The `vector` dialect: xDSL's, and MLIR's ops that it lacks, which vectors of more than one dimension need.
+
+Only `vectorize` makes the added ops; `unroll-vectors` replaces them, so code generation never sees one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import ClassVar
+
+from xdsl.dialects import vector as upstream
+from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
+from xdsl.dialects.vector import CombiningKindAttr
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+
+def vector_shape(type: Attribute) -> tuple[int, ...]:
+    """The shape of a vector type; a scalar has none."""
+    return type.get_shape() if isinstance(type, VectorType) else ()
+
+
+@irdl_op_definition
+class MultiReductionOp(IRDLOperation):
+    """
+    Combine a vector along some of its dimensions with an accumulator.
+
+    ```mlir
+    %sum = vector.multi_reduction <add>, %x, %acc [1] : vector<4x16xf32> to vector<4xf32>
+    ```
+    Constraints:
+      (C1) `reduction_dims` are dimensions of the source, each once, ascending.
+      (C2) the result has the source's other dimensions and its element type.
+    """
+
+    name = "vector.multi_reduction"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    kind = prop_def(CombiningKindAttr)
+    source = operand_def(VectorType)
+    acc = operand_def(T)
+    reduction_dims = prop_def(DenseArrayBase.constr(i64))
+    dest = result_def(T)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$kind `,` $source `,` $acc $reduction_dims attr-dict `:` type($source) `to` type($dest)"
+    )
+
+    def __init__(self, kind: CombiningKindAttr, source: SSAValue, acc: SSAValue, dims: Sequence[int]):
+        super().__init__(
+            operands=[source, acc],
+            result_types=[acc.type],
+            properties={"kind": kind, "reduction_dims": DenseArrayBase.from_list(i64, dims)},
+        )
+
+    def verify_(self) -> None:
+        shape, dims = vector_shape(self.source.type), self.reduction_dims.get_values()
+        if sorted(set(dims)) != list(dims) or not set(dims) <= set(range(len(shape))):  # (C1)
+            raise VerifyException(
+                f"reduction dims must be ascending dimensions of {self.source.type}, found {list(dims)}"
+            )
+        kept = tuple(n for d, n in enumerate(shape) if d not in dims)
+        if vector_shape(self.dest.type) != kept:  # (C2)
+            raise VerifyException(f"expected a result of shape {list(kept)}, found {self.dest.type}")
+
+
+@irdl_op_definition
+class ShapeCastOp(IRDLOperation):
+    """
+    The same elements in another shape, in row-major order.
+
+    ```mlir
+    %y = vector.shape_cast %x : vector<4xf32> to vector<4x1xf32>
+    ```
+    Constraints:
+      (C1) both types have as many elements, of one type.
+    """
+
+    name = "vector.shape_cast"
+
+    source = operand_def(VectorType)
+    result = result_def(VectorType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
+
+    def __init__(self, source: SSAValue, result_type: Attribute):
+        super().__init__(operands=[source], result_types=[result_type])
+
+    def verify_(self) -> None:
+        if prod(vector_shape(self.source.type)) != prod(vector_shape(self.result.type)):  # (C1)
+            raise VerifyException(
+                f"{self.source.type} and {self.result.type} have unequal numbers of elements"
+            )
+
+
+Vector = Dialect(
+    "vector",
+    [*upstream.Vector.operations, MultiReductionOp, ShapeCastOp],
+    list(upstream.Vector.attributes),
+)
