@@ -2,7 +2,18 @@
 
 from xdsl.ir import Dialect, Operation
 
-from stepwell.dialects.graph import activation, binary, elementwise, logic, structure, transcendental
+from stepwell.dialects.graph import (
+    activation,
+    binary,
+    contraction,
+    convolution,
+    elementwise,
+    layout,
+    logic,
+    structure,
+    transcendental,
+    window,
+)
 from stepwell.dialects.graph.activation import ClipOp as ClipOp
 from stepwell.dialects.graph.activation import EluOp as EluOp
 from stepwell.dialects.graph.activation import GeluOp as GeluOp
@@ -19,6 +30,10 @@ from stepwell.dialects.graph.binary import MultiplyOp as MultiplyOp
 from stepwell.dialects.graph.binary import PowerOp as PowerOp
 from stepwell.dialects.graph.binary import RemainderOp as RemainderOp
 from stepwell.dialects.graph.binary import SubtractOp as SubtractOp
+from stepwell.dialects.graph.contraction import BiasAddOp as BiasAddOp
+from stepwell.dialects.graph.contraction import MatmulOp as MatmulOp
+from stepwell.dialects.graph.convolution import ConvOp as ConvOp
+from stepwell.dialects.graph.convolution import ConvTransposeOp as ConvTransposeOp
 from stepwell.dialects.graph.elementwise import AbsOp as AbsOp
 from stepwell.dialects.graph.elementwise import BitcastOp as BitcastOp
 from stepwell.dialects.graph.elementwise import CastOp as CastOp
@@ -31,6 +46,7 @@ from stepwell.dialects.graph.elementwise import NotOp as NotOp
 from stepwell.dialects.graph.elementwise import RoundOp as RoundOp
 from stepwell.dialects.graph.elementwise import SignOp as SignOp
 from stepwell.dialects.graph.elementwise import TruncOp as TruncOp
+from stepwell.dialects.graph.layout import LayoutTransformOp as LayoutTransformOp
 from stepwell.dialects.graph.logic import AndOp as AndOp
 from stepwell.dialects.graph.logic import EqualOp as EqualOp
 from stepwell.dialects.graph.logic import LessEqualOp as LessEqualOp
@@ -67,9 +83,21 @@ from stepwell.dialects.graph.transcendental import SinOp as SinOp
 from stepwell.dialects.graph.transcendental import SqrtOp as SqrtOp
 from stepwell.dialects.graph.transcendental import TanhOp as TanhOp
 from stepwell.dialects.graph.transcendental import TanOp as TanOp
+from stepwell.dialects.graph.window import PoolOp as PoolOp
 from stepwell.dialects.types import DimsAttr, WeightAttr
 
-FAMILIES = (activation, binary, elementwise, logic, structure, transcendental)
+FAMILIES = (
+    activation,
+    binary,
+    contraction,
+    convolution,
+    elementwise,
+    layout,
+    logic,
+    structure,
+    transcendental,
+    window,
+)
 
 OPS: list[type[Operation]] = [op for family in FAMILIES for op in family.OPS]
 

@@ -1,0 +1,188 @@
+"""Matrix products of the graph level, and the bias that follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.irdl import base, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.relations import (
+    Domain,
+    broadcast,
+    differ,
+    element_of_value,
+    expect_axis,
+    expect_domain,
+    expect_same_element,
+    shape_text,
+)
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.runtime.dims import Dim
+
+FALSE = IntegerAttr(0, i1)
+
+
+@irdl_op_definition
+class MatmulOp(GraphOp):
+    """
+    Matrix product, numpy's way: batch dimensions broadcast, rank-1 operands are rows or columns that vanish.
+
+    ```mlir
+    %y = graph.matmul %a, %b : (tensor<8x49x64xf32>, tensor<64x32xf32>) -> tensor<8x49x32xf32>
+    %z = graph.matmul %a, %c transpose_b true
+      : (tensor<8x49x64xf32>, tensor<32x64xf32>) -> tensor<8x49x32xf32>
+    %p = graph.matmul %a, %d packing 16 : (tensor<8x49x64xf32>, tensor<2x64x16xf32>) -> tensor<8x49x32xf32>
+    ```
+    `packing = nr` says that `b` is stored as panels of nr columns, [N/nr, K, nr], as the kernel reads it.
+    Constraints:
+      (C1) elements are numbers, of one type; rank at least 1, at least 2 for a transposed operand.
+      (C2) a packed `b` has rank 3, last dimension `packing`, and is not transposed; `a` has rank at least 2.
+      (C3) the contracted dimensions are equal and the batch dimensions broadcast.
+      (C4) `result` has `out_type`, by default the operands' type; 16-bit floats accumulate in f32.
+    Source: ONNX MatMul, opset 13.
+    """
+
+    name = "graph.matmul"
+    KIND: ClassVar[Kind] = Kind.CONTRACTION
+
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+    result = result_def(TensorType)
+    transpose_a = prop_def(BoolAttr, default_value=FALSE)
+    transpose_b = prop_def(BoolAttr, default_value=FALSE)
+    packing = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(0, i64))
+    out_type = opt_prop_def(base(TypeAttribute))
+
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$a `,` $b (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? (`packing` $packing^)? "
+        "(`out_type` $out_type^)? attr-dict `:` `(` type($a) `,` type($b) `)` `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        *,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        packing: int = 0,
+        out_type: Attribute | None = None,
+    ):
+        super().__init__(
+            operands=[a, b],
+            result_types=[a.type],
+            properties={
+                "transpose_a": IntegerAttr(int(transpose_a), i1),
+                "transpose_b": IntegerAttr(int(transpose_b), i1),
+                "packing": IntegerAttr(packing, i64),
+                "out_type": out_type,
+            },
+        )
+        self.set_result_types()
+
+    @property
+    def panel(self) -> int:
+        """Columns of a panel of a packed `b`; 0 when it is not packed."""
+        return self.packing.value.data
+
+    def check(self) -> None:
+        expect_domain(self.a, Domain.NUMBER)  # (C1)
+        expect_same_element(self.a, self.b)
+        for name, value, transposed in (("a", self.a, self.transpose_a), ("b", self.b, self.transpose_b)):
+            least = 2 if transposed.value.data else 1
+            if (rank := len(dims_of(value.type))) < least:
+                raise VerifyException(f"operand {name} must have rank {least} or more, found {rank}")
+        if self.panel:  # (C2)
+            b = dims_of(self.b.type)
+            if len(b) != 3 or differ(b[2], Dim.of(self.panel)) or self.transpose_b.value.data:
+                raise VerifyException(
+                    f"b must be panels (N/{self.panel}, K, {self.panel}), not transposed: {shape_text(b)}"
+                )
+            if len(dims_of(self.a.type)) < 2:
+                raise VerifyException("operand a must have rank 2 or more for a packed b")
+        (*_, k_of_a), (*_, k_of_b, _) = self.row_dims(), self.column_dims()  # (C3)
+        if differ(k_of_a, k_of_b):
+            raise VerifyException(
+                f"contracted dimensions must be equal, found {k_of_a} in a and {k_of_b} in b"
+            )
+
+    def row_dims(self) -> tuple[Dim, ...]:
+        """The dimensions of `a` as [batch..., M, K]; M is 1 for a rank-1 operand."""
+        dims = dims_of(self.a.type)
+        if len(dims) == 1:
+            return (Dim.of(1), *dims)
+        return (*dims[:-2], dims[-1], dims[-2]) if self.transpose_a.value.data else dims
+
+    def column_dims(self) -> tuple[Dim, ...]:
+        """The dimensions of `b` as [batch..., K, N]; N is 1 for a rank-1 operand."""
+        dims = dims_of(self.b.type)
+        if self.panel:
+            return (dims[1], dims[0] * self.panel)
+        if len(dims) == 1:
+            return (*dims, Dim.of(1))
+        return (*dims[:-2], dims[-1], dims[-2]) if self.transpose_b.value.data else dims
+
+    def infer(self) -> Sequence[Attribute]:  # (C4)
+        a, b = self.row_dims(), self.column_dims()
+        rows = a[-2:-1] if len(dims_of(self.a.type)) > 1 else ()
+        columns = b[-1:] if len(dims_of(self.b.type)) > 1 else ()
+        element = self.out_type or element_of_value(self.a)
+        return [tensor_type(element, (*broadcast([a[:-2], b[:-2]]), *rows, *columns))]
+
+
+@irdl_op_definition
+class BiasAddOp(GraphOp):
+    """
+    Add one number per channel; sugar for `expand_dims` and `add` that patterns match in one form.
+
+    ```mlir
+    %y = graph.bias_add %x, %b axis 1 : (tensor<1x64x7x7xf32>, tensor<64xf32>) -> tensor<1x64x7x7xf32>
+    %z = graph.bias_add %u, %c axis 1 : (tensor<1x4x7x7x16xf32>, tensor<4x16xf32>) -> tensor<1x4x7x7x16xf32>
+    ```
+    A bias of rank 2 belongs to blocked channels (`NCHW16c`): its second dimension is the input's last.
+    Constraints:
+      (C1) elements are numbers, of one type.
+      (C2) `axis` is one of the input's, not the last one for a bias of rank 2.
+      (C3) the bias has the extent of the axis, then that of the last dimension.
+      (C4) `result` has the type of the input.
+    Source: TVM's bias_add.
+    """
+
+    name = "graph.bias_add"
+    KIND: ClassVar[Kind] = Kind.BROADCAST
+
+    x = operand_def(TensorType)
+    b = operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = prop_def(IntegerAttr.constr(i64))
+
+    traits = traits_def(Pure())
+    assembly_format = "$x `,` $b `axis` $axis attr-dict `:` `(` type($x) `,` type($b) `)` `->` type($result)"
+
+    def __init__(self, x: SSAValue, b: SSAValue, axis: int = 1):
+        super().__init__(operands=[x, b], result_types=[x.type], properties={"axis": IntegerAttr(axis, i64)})
+        self.set_result_types()
+
+    def check(self) -> None:
+        expect_domain(self.x, Domain.NUMBER)  # (C1)
+        expect_same_element(self.x, self.b)
+        x, b, axis = dims_of(self.x.type), dims_of(self.b.type), self.axis.value.data
+        expect_axis(axis, len(x) - (len(b) - 1))  # (C2)
+        expected = [x[axis]] if len(b) == 1 else [x[axis], x[-1]]  # (C3)
+        if len(b) not in (1, 2) or any(differ(have, want) for have, want in zip(b, expected, strict=True)):
+            raise VerifyException(
+                f"bias must have shape {shape_text(expected)}, as axis {axis} has, found {shape_text(b)}"
+            )
+
+    def infer(self) -> Sequence[Attribute]:  # (C4)
+        return [tensor_of(self.x)]
+
+
+OPS: list[type[Operation]] = [MatmulOp, BiasAddOp]

@@ -1,0 +1,162 @@
+"""The numpy meaning of contractions: matmul, conv and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.layout import Layout, parse_layout, to_layout
+from stepwell.runtime.meaning import Array, meaning
+from stepwell.runtime.window import window_count
+
+Numbers: TypeAlias = npt.NDArray[Any]
+"""An array as arithmetic takes it."""
+
+
+def accumulator(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+    """The type that sums of a type are kept in: f32 for 16-bit floats, else itself (integers wrap)."""
+    narrow_float = dtype.itemsize == 2 and dtype.kind not in "iub"
+    return np.dtype(np.float32) if narrow_float else dtype
+
+
+@meaning("graph.matmul")
+def matmul(
+    a: Array,
+    b: Array,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    packing: int = 0,
+    out_type: np.dtype[np.generic] | None = None,
+) -> Array:
+    """numpy's matmul; a packed `b` is [N/nr, K, nr]."""
+    result = a.dtype if out_type is None else out_type
+    if packing:
+        b = b.transpose(1, 0, 2).reshape(b.shape[1], -1)
+    kept = np.promote_types(accumulator(a.dtype), accumulator(result)) if out_type else accumulator(a.dtype)
+    lhs: Numbers = (a.swapaxes(-1, -2) if transpose_a else a).astype(kept, copy=False)
+    rhs: Numbers = (b.swapaxes(-1, -2) if transpose_b else b).astype(kept, copy=False)
+    return np.asarray(np.matmul(lhs, rhs)).astype(result, copy=False)
+
+
+@meaning("graph.bias_add")
+def bias_add(x: Numbers, b: Numbers, *, axis: int = 1) -> Array:
+    """Add one number a channel; a bias of rank 2 belongs to channels blocked in the last dimension."""
+    shape = [1] * x.ndim
+    shape[axis] = b.shape[0]
+    if b.ndim == 2:
+        shape[-1] = b.shape[1]
+    return np.asarray(x + b.reshape(shape)).astype(x.dtype, copy=False)
+
+
+@meaning("graph.conv")
+def conv(
+    x: Array,
+    w: Array,
+    *,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads: Sequence[int],
+    groups: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str | None = None,
+) -> Array:
+    """A sum of one matmul per kernel point, over the input seen with that point's offset and stride."""
+    data, kernel = parse_layout(data_layout), parse_layout(kernel_layout)
+    x = to_layout(x, data, _canonical(data, "NC"))
+    w = to_layout(w, kernel, _canonical(kernel, "OI"))
+    kept, result = accumulator(x.dtype), x.dtype
+    x, w = x.astype(kept, copy=False), w.astype(kept, copy=False)
+    y = _convolve(_pad(x, pads, 0), w, strides, dilations, groups).astype(result, copy=False)
+    target = parse_layout(out_layout or data_layout)
+    return to_layout(y, _canonical(data, "NC"), target)
+
+
+def _canonical(layout: Layout, prefix: str) -> Layout:
+    return parse_layout(prefix + "".join(layout.spatial))
+
+
+def _pad(x: Array, pads: Sequence[int], value: int) -> Array:
+    rank = x.ndim - 2
+    widths = [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:], strict=True)]
+    return np.pad(x, widths, constant_values=value) if any(pads) else x
+
+
+def _convolve(
+    x: Numbers, w: Numbers, strides: Sequence[int], dilations: Sequence[int], groups: int
+) -> Numbers:
+    """Convolve [N, C, spatial...] with [O, C/groups, kernel...], padding done."""
+    outs = [
+        window_count(Dim.of(size), Dim.of(points), stride, dilation, 0, 0).value
+        for size, points, stride, dilation in zip(x.shape[2:], w.shape[2:], strides, dilations, strict=True)
+    ]
+    n, depth, width = x.shape[0], w.shape[1], w.shape[0] // groups
+    grouped = x.reshape(n, groups, depth, *x.shape[2:])
+    filters = w.reshape(groups, width, depth, *w.shape[2:])
+    cells = prod(outs)
+    y: Numbers = np.zeros((n, groups, width, cells), x.dtype)
+    for point in product(*(range(points) for points in w.shape[2:])):
+        window = tuple(
+            slice(at * dilation, at * dilation + (out - 1) * stride + 1 if out else 0, stride)
+            for at, dilation, stride, out in zip(point, dilations, strides, outs, strict=True)
+        )
+        seen = grouped[(..., *window)].reshape(n, groups, depth, cells)
+        factor: Numbers = filters[(..., *point)]
+        # Depthwise: a batched matmul over K = 1 is fifty times slower than a product.
+        y += factor * seen if depth == 1 else np.matmul(factor, seen)
+    return y.reshape(n, groups * width, *outs)
+
+
+@meaning("graph.conv_transpose")
+def conv_transpose(
+    x: Array,
+    w: Array,
+    *,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads: Sequence[int],
+    output_padding: Sequence[int] | None = None,
+    groups: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "IOHW",
+) -> Array:
+    """Each input cell adds its multiple of the kernel to the output; pads cut the borders away."""
+    data, kernel = parse_layout(data_layout), parse_layout(kernel_layout)
+    x = to_layout(x, data, _canonical(data, "NC"))
+    w = to_layout(w, kernel, _canonical(kernel, "IO"))
+    kept, result = accumulator(x.dtype), x.dtype
+    x, w = x.astype(kept, copy=False), w.astype(kept, copy=False)
+    rank = x.ndim - 2
+    extra = output_padding or (0,) * rank
+    n, width = x.shape[0], w.shape[1]
+    grouped: Numbers = x.reshape(n, groups, x.shape[1] // groups, prod(x.shape[2:]))
+    filters = w.reshape(groups, w.shape[0] // groups, width, *w.shape[2:])
+    full = [
+        stride * (size - 1) + dilation * (points - 1) + 1 + more + max(0, -begin) + max(0, -end)
+        for size, points, stride, dilation, more, begin, end in zip(
+            x.shape[2:], w.shape[2:], strides, dilations, extra, pads[:rank], pads[rank:], strict=True
+        )
+    ]
+    y: Numbers = np.zeros((n, groups * width, *full), kept)
+    for point in product(*(range(points) for points in w.shape[2:])):
+        factor: Numbers = filters[(..., *point)].swapaxes(1, 2)
+        part = np.matmul(factor, grouped).reshape(n, groups * width, *x.shape[2:])
+        # Negative begin pads enlarge the output in front.
+        starts = [at * d + max(0, -begin) for at, d, begin in zip(point, dilations, pads, strict=False)]
+        window = tuple(
+            slice(start, start + stride * (size - 1) + 1 if size else start, stride)
+            for start, stride, size in zip(starts, strides, x.shape[2:], strict=True)
+        )
+        y[(..., *window)] += part
+    cut = tuple(
+        slice(max(0, begin), extent - max(0, end))
+        for extent, begin, end in zip(full, pads[:rank], pads[rank:], strict=True)
+    )
+    return to_layout(y[(..., *cut)].astype(result, copy=False), _canonical(data, "NC"), data)

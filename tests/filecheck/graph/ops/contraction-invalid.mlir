@@ -1,0 +1,49 @@
+// RUN: stepwell-opt %s --split-input-file --verify-diagnostics
+
+func.func @c1_elements_differ(%a: tensor<4x8xf32>, %b: tensor<8x3xf64>) {
+  // expected-error: operands must have one element type, found f32 and f64
+  %0 = graph.matmul %a, %b : (tensor<4x8xf32>, tensor<8x3xf64>) -> tensor<4x3xf32>
+  func.return
+}
+// -----
+func.func @c1_transposed_vector(%a: tensor<8xf32>, %b: tensor<8x3xf32>) {
+  // expected-error: operand a must have rank 2 or more, found 1
+  %0 = graph.matmul %a, %b transpose_a true : (tensor<8xf32>, tensor<8x3xf32>) -> tensor<3xf32>
+  func.return
+}
+// -----
+func.func @c2_panels(%a: tensor<4x8xf32>, %b: tensor<2x8x8xf32>) {
+  // expected-error: b must be panels (N/16, K, 16), not transposed: (2, 8, 8)
+  %0 = graph.matmul %a, %b packing 16 : (tensor<4x8xf32>, tensor<2x8x8xf32>) -> tensor<4x16xf32>
+  func.return
+}
+// -----
+func.func @c3_contracted(%a: tensor<4x8xf32>, %b: tensor<7x3xf32>) {
+  // expected-error: contracted dimensions must be equal, found 8 in a and 7 in b
+  %0 = graph.matmul %a, %b : (tensor<4x8xf32>, tensor<7x3xf32>) -> tensor<4x3xf32>
+  func.return
+}
+// -----
+func.func @c3_batch(%a: tensor<2x4x8xf32>, %b: tensor<3x8x3xf32>) {
+  // expected-error: shapes (2) and (3) do not broadcast
+  %0 = graph.matmul %a, %b : (tensor<2x4x8xf32>, tensor<3x8x3xf32>) -> tensor<2x4x3xf32>
+  func.return
+}
+// -----
+func.func @c4_result(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>) {
+  // expected-error: result type must be tensor<4x3xf32>, found tensor<3x4xf32>
+  %0 = graph.matmul %a, %b : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<3x4xf32>
+  func.return
+}
+// -----
+func.func @bias_c2_axis(%x: tensor<1x64x7xf32>, %b: tensor<64xf32>) {
+  // expected-error: axis must be in 0..2, found 3
+  %0 = graph.bias_add %x, %b axis 3 : (tensor<1x64x7xf32>, tensor<64xf32>) -> tensor<1x64x7xf32>
+  func.return
+}
+// -----
+func.func @bias_c3_extent(%x: tensor<1x64x7xf32>, %b: tensor<7xf32>) {
+  // expected-error: bias must have shape (64), as axis 1 has, found (7)
+  %0 = graph.bias_add %x, %b axis 1 : (tensor<1x64x7xf32>, tensor<7xf32>) -> tensor<1x64x7xf32>
+  func.return
+}
