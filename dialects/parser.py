@@ -1,4 +1,4 @@
-"""Text to IR: xDSL's parser, with a location for every op, memoised types, and errors that show their line."""
+"""Text to IR: xDSL's parser with a location for every op, memoised types, errors that show their line."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class LocatingParser(Parser):
     """
     xDSL's parser, where an op without `loc(…)` gets the file, line and column at which it stands.
 
-    A shaped type is parsed once for each spelling: types are half of a graph's parsing time (889 to 359 ms for 2000
-    convolutions).
+    A shaped type is parsed once for each spelling: types are half of a graph's parsing time (889 to 359 ms
+    for 2000 convolutions).
     """
 
     def __init__(self, ctx: Context, text: str, name: str = "<unknown>"):

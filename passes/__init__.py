@@ -1,1 +1,20 @@
-"""IR to IR on one level, one pass a file."""
+"""IR to IR on one level, one pass a file; and the infrastructure that runs passes."""
+
+from stepwell.passes.base import FunctionPass, Pass
+from stepwell.passes.context import PassContext, count, list_configs, register_config, remark
+from stepwell.passes.instruments import Instrument
+from stepwell.passes.manager import parse_passes, run_pass, run_pipeline
+
+__all__ = [
+    "FunctionPass",
+    "Instrument",
+    "Pass",
+    "PassContext",
+    "count",
+    "list_configs",
+    "parse_passes",
+    "register_config",
+    "remark",
+    "run_pass",
+    "run_pipeline",
+]

@@ -1,38 +1,154 @@
-"""The pass manager: pipelines as text, run over a module."""
+"""The pass manager: pipelines as text, run over a module under the current pass context."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-from xdsl.utils.arg_spec import parse_pipeline
-from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.passes import ModulePass, get_pass_option_infos
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
 
-from stepwell.passes.registry import load_pass
-from stepwell.runtime.errors import StepwellError
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.passes.base import Pass
+from stepwell.passes.context import PassContext
+from stepwell.passes.registry import load_pass, resolve
+from stepwell.passes.reproducer import Reproducer, op_at_failure
+from stepwell.runtime.errors import InternalError, StepwellError
 
 
-def parse_passes(pipeline: str) -> Iterator[ModulePass]:
+def parse_passes(pipeline: str) -> list[ModulePass]:
     """
-    The passes of a pipeline's text, `pass,pass{option=value}`, with their options.
+    The passes of a pipeline's text, `pass,pass{option=value}`; unset options come from the context's
+    `config`.
 
     Raises: StepwellError `bad-pipeline`, `unknown-pass`, `bad-option`.
     """
     try:
-        specs = list(parse_pipeline(pipeline))
+        specs = [resolve(spec) for spec in parse_pipeline(pipeline)]
     except ArgSpecParseError as error:
-        raise StepwellError("bad-pipeline", "pipeline", str(error).partition("\n")[2].strip()) from None
-    for spec in specs:
-        pass_class = load_pass(spec.name)
+        place, *excerpt = str(error).partition("\n")[2].rstrip().split("\n")
+        *excerpt, caret, message = excerpt
+        raise StepwellError("bad-pipeline", place, message.strip(), excerpt=[*excerpt, caret]) from None
+    return [_make_pass(spec) for spec in specs]
+
+
+def _make_pass(spec: ArgSpec) -> ModulePass:
+    pass_class = load_pass(spec.name)
+    try:
+        made = pass_class.from_spec(spec)
+    except ValueError as error:
+        options = [
+            f"{name.replace('_', '-')}: {kind}" + (f" = {default}" if default is not None else "")
+            for name, kind, default in get_pass_option_infos(pass_class)
+        ]
+        legal = f"options of {spec.name}: {', '.join(options) or 'none'}"
+        raise StepwellError("bad-option", f"pass {spec.name}", str(error), help=legal) from None
+    given = spec.normalize_parameter_names().parameters
+    unset = {
+        name: value
+        for name, value in PassContext.current().options_of(spec.name).items()
+        if name not in given
+    }
+    return replace(made, **unset) if unset else made
+
+
+def run_pipeline(module: ModuleOp, pipeline: str | Sequence[ModulePass], ctx: Context | None = None) -> None:
+    """
+    Run passes over `module`, in place and in order; those that the current `PassContext` does not enable are
+    skipped.
+
+    Args: `pipeline` is text or passes; `ctx` is the compilation's context, which holds the weights (default:
+    a new one, enough for modules without weights).
+    Raises: StepwellError of a pass, with the pass in a note; InternalError when a pass breaks.
+    """
+    context = PassContext.current()
+    steps = parse_passes(pipeline) if isinstance(pipeline, str) else list(pipeline)
+    with context.active():
+        run = _Run(module, StepwellContext() if ctx is None else ctx, context)
+        for index, step in enumerate(steps):
+            if context.enabled(step):
+                run.step(step, rest=steps[index + 1 :])
+
+
+def run_pass(module: ModuleOp, step: ModulePass, ctx: Context | None = None) -> None:
+    """Run one pass and those it requires, watched by the instruments, and do not ask if it is enabled."""
+    context = PassContext.current()
+    with context.active():
+        _Run(module, StepwellContext() if ctx is None else ctx, context).step(step)
+
+
+class _Run:
+    """One pipeline over one module."""
+
+    def __init__(self, module: ModuleOp, ctx: Context, context: PassContext):
+        self.module = module
+        self.ctx = ctx
+        self.context = context
+        self.reproducer = Reproducer(module) if context.reproducers else None
+
+    def step(self, step: ModulePass, rest: Sequence[ModulePass] = ()) -> None:
+        """Run a pass after those it requires."""
+        for name in _required_names(step):
+            # A required pass is not asked whether it is enabled, nor are the instruments.
+            self._apply(_make_pass(resolve(ArgSpec(name, {}))), [step, *rest])
+        required = step.name in self.context.required_pass
+        answers = [i.should_run(self.module, step) for i in self.context.instruments if not required]
+        if all(answers):
+            self._apply(step, rest)
+
+    def _apply(self, step: ModulePass, rest: Sequence[ModulePass]) -> None:
+        context = self.context
+        context.running.append(step.name)
         try:
-            yield pass_class.from_spec(spec)
-        except ValueError as error:
-            raise StepwellError("bad-option", f"pass {spec.name}", str(error)) from None
+            for instrument in context.instruments:
+                instrument.run_before_pass(self.module, step)
+            try:
+                step.apply(self.ctx, self.module)
+            except Exception as error:
+                raise self._diagnose(error, step, rest) from error
+            for instrument in context.instruments:
+                try:
+                    instrument.run_after_pass(self.module, step)
+                except InternalError as error:  # an instrument that checks found the pass at fault
+                    raise self._diagnose(error, step, rest) from error
+        finally:
+            context.running.pop()
+        if self.reproducer is not None:
+            self.reproducer.done.append(step)
+
+    def _diagnose(self, error: Exception, step: ModulePass, rest: Sequence[ModulePass]) -> StepwellError:
+        """One error that names the pass, the op, its location and the cause."""
+        note = f"in pass {step}"
+        if isinstance(error, DiagnosticException) and not isinstance(error, VerifyException):
+            return StepwellError("pass-failed", op_at_failure(error), str(error), note=note)
+        if isinstance(error, StepwellError) and not isinstance(error, InternalError):
+            return error.with_note(note)
+        if not isinstance(error, InternalError):
+            error = InternalError(op_at_failure(error), f"{type(error).__name__}: {error}")
+        if self.reproducer is not None and error.reproducer is None:
+            error.reproducer = self.reproducer.write(self.ctx, step, rest, error.message)
+            note += f"; reproduce it with: {error.reproducer}"
+        return error.with_note(note)
 
 
-def run_pipeline(module: ModuleOp, pipeline: str, ctx: Context) -> None:
-    """Run a pipeline over `module`, in place."""
-    for step in list(parse_passes(pipeline)):
-        step.apply(ctx, module)
+def _required_names(step: ModulePass) -> Iterator[str]:
+    """The passes that must run before `step`, those that they require first; each once."""
+    seen: set[str] = set()
+
+    def visit(names: Sequence[str], asking: tuple[str, ...]) -> Iterator[str]:
+        for name in names:
+            required = load_pass(name)
+            if required.name in asking:
+                circle = " -> ".join([*asking, required.name])
+                raise StepwellError("required-circle", None, f"passes require each other: {circle}")
+            if required.name not in seen:
+                seen.add(required.name)
+                if issubclass(required, Pass):
+                    yield from visit(required.required, (*asking, required.name))
+                yield required.name
+
+    if isinstance(step, Pass):
+        yield from visit(step.required, (step.name,))

@@ -6,15 +6,22 @@ Conversions live in `lowering/`, which `passes/` may not import: this is one of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import cast
 
 from xdsl.passes import ModulePass
 from xdsl.transforms import get_all_passes
+from xdsl.utils.arg_spec import ArgSpec, parse_spec
 
 from stepwell.runtime.errors import StepwellError
+
+ENTRY_POINTS = "stepwell.passes"
+"""The entry point group by which other packages add passes: the pass's name = `module:Class`."""
 
 
 @dataclass(frozen=True)
@@ -25,31 +32,92 @@ class Entry:
     """`module:Class`."""
     summary: str
     aliases: tuple[str, ...] = ()
-    """Names that TVM's users know it by."""
+    """
+    Names that TVM's users know it by, with the options they stand for: `"X"`, or `"X{direction=forward}"`.
+    """
 
 
 PASSES: dict[str, Entry] = {}
 
+_PLUGGED_IN: dict[str, type[ModulePass]] = {}
+
+
+def register_pass(pass_class: type[ModulePass]) -> None:
+    """
+    Add a pass of a plugin, for this process.
+
+    Raises: StepwellError `name-taken` for a name that another pass has.
+    """
+    name = pass_class.name
+    if name in PASSES or name in get_all_passes() or _PLUGGED_IN.get(name, pass_class) is not pass_class:
+        raise StepwellError("name-taken", None, f"there is a pass named {name!r} already")
+    _PLUGGED_IN[name] = pass_class
+
+
+def our_passes() -> Mapping[str, str]:
+    """Names and one-line summaries of all passes but xDSL's: ours, and those of plugins."""
+    plugged = {name: (cls.__doc__ or "").strip().partition("\n")[0] for name, cls in _PLUGGED_IN.items()}
+    outside = {name: f"from {place}" for name, place in _outside_places().items()}
+    return outside | plugged | {name: entry.summary for name, entry in PASSES.items()}
+
+
+def canonical_name(name: str) -> str | None:
+    """The name of a pass by name or alias; None when there is no such pass."""
+    if name in PASSES or name in _PLUGGED_IN or name in get_all_passes() or name in _outside_places():
+        return name
+    return _aliases()[name][0] if name in _aliases() else None
+
+
+def resolve(spec: ArgSpec) -> ArgSpec:
+    """A pass as a pipeline names it, with an alias replaced by the name and the options it stands for."""
+    if spec.name not in _aliases():
+        return spec
+    name, options = _aliases()[spec.name]
+    return ArgSpec(name, options.parameters | spec.parameters)
+
 
 def load_pass(name: str) -> type[ModulePass]:
     """
-    The pass class of a name or alias: ours, or one of xDSL's (`canonicalize`, `cse`, …).
+    The pass class of a name or alias: ours, a plugin's, or one of xDSL's (`canonicalize`, `cse`, …).
 
     Raises: StepwellError `unknown-pass`, with the nearest names.
     """
-    entry = PASSES.get(name) or next((e for e in PASSES.values() if name in e.aliases), None)
-    if entry is not None:
-        module, attribute = entry.place.split(":")
-        return cast(type[ModulePass], getattr(import_module(module), attribute))
-    upstream = get_all_passes()
-    if name in upstream:
-        return upstream[name]()
-    known = [*PASSES, *(alias for e in PASSES.values() for alias in e.aliases), *upstream]
-    near = get_close_matches(name, known)
+    found = canonical_name(name)
+    if found is None:
+        raise _unknown(name)
+    if found in _PLUGGED_IN:
+        return _PLUGGED_IN[found]
+    if found in PASSES:
+        return _import_class(PASSES[found].place)
+    if found in (upstream := get_all_passes()):
+        return upstream[found]()
+    return _import_class(_outside_places()[found])
+
+
+def _unknown(name: str) -> StepwellError:
+    near = get_close_matches(
+        name, [*PASSES, *_PLUGGED_IN, *_aliases(), *get_all_passes(), *_outside_places()]
+    )
     hint = f"did you mean {', '.join(near)}? " if near else ""
-    raise StepwellError(
+    return StepwellError(
         "unknown-pass",
         None,
         f"no pass is named {name!r}",
         help=f"{hint}`stepwell-opt --list-passes` lists them all",
     )
+
+
+def _import_class(place: str) -> type[ModulePass]:
+    module, attribute = place.split(":")
+    return cast(type[ModulePass], getattr(import_module(module), attribute))
+
+
+@cache
+def _outside_places() -> dict[str, str]:
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+
+
+@cache
+def _aliases() -> dict[str, tuple[str, ArgSpec]]:
+    specs = [(name, parse_spec(alias)) for name, entry in PASSES.items() for alias in entry.aliases]
+    return {spec.name: (name, spec) for name, spec in specs}

@@ -1,6 +1,7 @@
 """The one error type that users see: a code, a place, what was found and what to do next."""
 
 from collections.abc import Sequence
+from typing import Self
 
 
 class StepwellError(Exception):
@@ -31,6 +32,12 @@ class StepwellError(Exception):
         self.help = help
         super().__init__(self.render())
 
+    def with_note(self, note: str) -> Self:
+        """The same error with one more fact; returns itself."""
+        self.notes = (*self.notes, note)
+        self.args = (self.render(),)
+        return self
+
     def render(self) -> str:
         """The diagnostic as text: first line `error[code]: message`, then place, notes and help."""
         lines = [f"error[{self.code}]: {self.message}"]
@@ -54,6 +61,8 @@ class InternalError(StepwellError):
             note=note,
             help="this is a bug in Stepwell: please report it with the reproducer",
         )
+        self.reproducer: str | None = None
+        """The command that fails in the same way, once it has been written down."""
 
 
 def describe_location(where: object) -> str:

@@ -27,7 +27,8 @@ class Expectations:
     The `// expected-error: words` comments of a file.
 
     A comment speaks of the next line that is not such a comment; `@+2` and `@-1` count lines from the comment
-    instead, and `@unknown` stands for an error without a line. The words may be any part of the whole message.
+    instead, and `@unknown` stands for an error without a line. The words may be any part of the whole
+    message.
     """
 
     file: str

@@ -1,0 +1,41 @@
+"""What a pass of ours is: xDSL's module pass with an optimization level and required passes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class Pass(ModulePass):
+    """
+    A pass over a module. Options are dataclass fields; the docstring says what it needs and what it leaves.
+
+    A plain `ModulePass` of xDSL's runs as well: it counts as one of level 0 that requires nothing.
+    """
+
+    opt_level: ClassVar[int] = 0
+    """The lowest `PassContext.opt_level` at which it runs; at 0 only what keeps results bit-equal."""
+
+    required: ClassVar[tuple[str, ...]] = ()
+    """Names of passes that run directly before this one, wanted or not."""
+
+
+@dataclass(frozen=True)
+class FunctionPass(Pass):
+    """A pass over each function that has a body and no `skip_optimization`, one function at a time."""
+
+    @abstractmethod
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        """Change one function, in place."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
+            if not func.is_declaration and "skip_optimization" not in func.attributes:
+                self.apply_to_function(ctx, func)

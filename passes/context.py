@@ -1,0 +1,227 @@
+"""The pass context: which passes run, with which options, watched by whom. Scoped, one stack per thread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from dataclasses import MISSING, Field, dataclass, fields
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, cast, get_type_hints
+
+from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa, type_repr
+
+from stepwell.passes.base import Pass
+from stepwell.passes.registry import canonical_name, load_pass, our_passes
+from stepwell.runtime.errors import StepwellError, describe_location
+
+if TYPE_CHECKING:
+    from stepwell.passes.instruments import Instrument
+
+DEFAULT_OPT_LEVEL = 2
+
+
+@dataclass(frozen=True)
+class ConfigOption:
+    """A key that `PassContext(config=…)` takes."""
+
+    type: object
+    default: object
+    summary: str = ""
+
+    def __str__(self) -> str:
+        return f"{type_repr(self.type)} = {self.default!r}" + (f"  ({self.summary})" if self.summary else "")
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a pass tells the user, mostly why it did not do what they would expect."""
+
+    pass_name: str
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"remark: {self.message}\n  --> {self.where or 'unknown place'} (pass {self.pass_name})"
+
+
+_CONFIGS: dict[str, ConfigOption] = {}
+
+
+def register_config(key: str, type: object, default: object, summary: str) -> None:
+    """Add a config key that is no option of a pass: those are keys already, such as `fuse-ops.max-ops`."""
+    _CONFIGS[key] = ConfigOption(type, default, summary)
+
+
+def list_configs() -> dict[str, ConfigOption]:
+    """All config keys with their types and defaults: the registered ones, and the options of our passes."""
+    options = dict(_CONFIGS)
+    for name in our_passes():
+        options |= _pass_options(load_pass(name))
+    return dict(sorted(options.items()))
+
+
+def _pass_options(pass_class: type[ModulePass]) -> dict[str, ConfigOption]:
+    hints = get_type_hints(pass_class)
+    return {
+        f"{pass_class.name}.{field.name.replace('_', '-')}": ConfigOption(hints[field.name], _default(field))
+        for field in fields(pass_class)
+        if field.init and field.name != "name"
+    }
+
+
+def _default(field: Field[object]) -> object:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return None if field.default is MISSING else field.default
+
+
+def _check_config(key: str, value: object) -> None:
+    option = _CONFIGS.get(key)
+    if option is None and "." in key and (name := canonical_name(key.partition(".")[0])) is not None:
+        option = _pass_options(load_pass(name)).get(key)
+    if option is None:
+        known = ", ".join(list_configs())
+        raise StepwellError(
+            "bad-config", None, f"no config key is named {key!r}", help=f"known keys: {known}"
+        )
+    if not isa(value, option.type):  # pyright: ignore[reportArgumentType]  # a type form, as annotations hold
+        wanted = f"{key} must be {type_repr(option.type)}, found {value!r}"
+        raise StepwellError("bad-config", None, wanted, help=f"known keys: {', '.join(list_configs())}")
+
+
+class PassContext:
+    """
+    A scope for passes: `with PassContext(opt_level=3, disabled_pass=["fuse-ops"]): run_pipeline(…)`.
+
+    Args: `opt_level`: passes with a higher one are skipped; `required_pass` run whatever their level;
+    `disabled_pass` never run in a pipeline (disabled wins over required); `config` sets options of passes,
+    such as `{"fuse-ops.max-ops": 64}`, where a pipeline's text does not; `instruments` watch, in list order;
+    `reproducers`: whether an internal error writes the IR before the failing pass to a file.
+    Raises: StepwellError `bad-config`, `unknown-pass`.
+    """
+
+    def __init__(
+        self,
+        *,
+        opt_level: int = DEFAULT_OPT_LEVEL,
+        required_pass: Sequence[str] = (),
+        disabled_pass: Sequence[str] = (),
+        config: Mapping[str, object] | None = None,
+        instruments: Sequence[Instrument] = (),
+        reproducers: bool = True,
+    ):
+        self.opt_level = opt_level
+        self.required_pass = frozenset(load_pass(name).name for name in required_pass)
+        self.disabled_pass = frozenset(load_pass(name).name for name in disabled_pass)
+        self.config = dict(config or {})
+        for key, value in self.config.items():
+            _check_config(key, value)
+        self.instruments = list(instruments)
+        self.reproducers = reproducers
+        self.remarks: list[Remark] = []
+        self.counters: dict[str, Counter[str]] = {}
+        self.running: list[str] = []
+        """The names of the passes that run now, the innermost last."""
+        self._tokens: list[Token[PassContext | None]] = []
+
+    @staticmethod
+    def current() -> PassContext:
+        """The innermost context of this thread; a new one with the defaults when there is none."""
+        return _CURRENT.get() or PassContext()
+
+    def __enter__(self) -> Self:
+        self._tokens.append(_CURRENT.set(self))
+        entered: list[Instrument] = []
+        try:
+            for instrument in self.instruments:
+                instrument.enter_pass_ctx()
+                entered.append(instrument)
+        except BaseException:
+            self.instruments = []
+            _CURRENT.reset(self._tokens.pop())
+            for instrument in entered:
+                instrument.exit_pass_ctx()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _CURRENT.reset(self._tokens.pop())
+        try:
+            for instrument in self.instruments:
+                instrument.exit_pass_ctx()
+        except BaseException:
+            self.instruments = []
+            raise
+
+    @contextmanager
+    def active(self) -> Generator[None]:
+        """Make this the current context without entering it: its instruments are not told."""
+        token = _CURRENT.set(self)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
+
+    def enabled(self, step: ModulePass) -> bool:
+        """Whether a pipeline runs a pass: disabled wins, then required, then the level decides."""
+        if step.name in self.disabled_pass:
+            return False
+        level = step.opt_level if isinstance(step, Pass) else 0
+        return step.name in self.required_pass or self.opt_level >= level
+
+    def options_of(self, pass_name: str) -> dict[str, object]:
+        """The options that `config` sets for a pass, by field name."""
+        prefix = f"{pass_name}."
+        return {
+            key.removeprefix(prefix).replace("-", "_"): value
+            for key, value in self.config.items()
+            if key.startswith(prefix)
+        }
+
+    def get_config(self, key: str) -> object:
+        """The value of a config key, or its default. Raises: KeyError for a key nobody registered."""
+        return self.config[key] if key in self.config else _CONFIGS[key].default
+
+    def as_data(self) -> dict[str, object]:
+        """What another process needs to make an equal context, without instruments: `PassContext(**data)`."""
+        return {
+            "opt_level": self.opt_level,
+            "required_pass": sorted(self.required_pass),
+            "disabled_pass": sorted(self.disabled_pass),
+            "config": self.config,
+            "reproducers": self.reproducers,
+        }
+
+
+_CURRENT: ContextVar[PassContext | None] = ContextVar("stepwell_pass_context", default=None)
+
+
+def remark(where: object, message: str) -> None:
+    """Tell the user something about an op, such as `not fused: %3 has two uses`, while a pass runs."""
+    context = PassContext.current()
+    context.remarks.append(Remark(_running(context), describe_location(where), message))
+
+
+def count(what: str, amount: int = 1) -> None:
+    """Add to a counter of the running pass, such as `rewrites` or `bytes saved`."""
+    context = PassContext.current()
+    context.counters.setdefault(_running(context), Counter())[what] += amount
+
+
+def _running(context: PassContext) -> str:
+    return context.running[-1] if context.running else "none"
+
+
+def config_value(text: str) -> object:
+    """A config value as written on the command line: an int, a float, `true`, `false`, or text."""
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            pass
+    return cast(object, {"true": True, "false": False}.get(text, text))

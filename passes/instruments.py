@@ -1,0 +1,204 @@
+"""Watching passes: the hooks, and instruments for timing, printing, verification, snapshots, op counts."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from io import StringIO
+from pathlib import Path
+from time import perf_counter
+from typing import TextIO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+
+from stepwell.dialects.verify import verify_module
+from stepwell.runtime.errors import InternalError, StepwellError
+
+
+class Instrument:
+    """What can watch passes: override what you need. `PassContext` says when each hook is called."""
+
+    def enter_pass_ctx(self) -> None:
+        """The context is entered."""
+
+    def exit_pass_ctx(self) -> None:
+        """The context is left."""
+
+    def should_run(self, module: ModuleOp, step: ModulePass) -> bool:
+        """Whether a pass may run; one no is enough. Not asked for required passes."""
+        return True
+
+    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        """A pass is about to run."""
+
+    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        """A pass has run."""
+
+
+def module_text(module: ModuleOp) -> str:
+    """A module in the custom form, with an end of line."""
+    stream = StringIO()
+    Printer(stream).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+@dataclass
+class Timed:
+    """A pass that ran, with the passes that it ran itself."""
+
+    name: str
+    seconds: float = 0.0
+    inner: list[Timed] = field(default_factory=list["Timed"])
+
+
+class PassTiming(Instrument):
+    """Measures every pass; `report()` is a tree with milliseconds and shares of the whole."""
+
+    def __init__(self) -> None:
+        self.root = Timed("total")
+        self._stack: list[tuple[Timed, float]] = []
+
+    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        timed = Timed(str(step))
+        (self._stack[-1][0] if self._stack else self.root).inner.append(timed)
+        self._stack.append((timed, perf_counter()))
+
+    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        timed, start = self._stack.pop()
+        timed.seconds = perf_counter() - start
+
+    def report(self) -> str:
+        """The tree as text, one line a pass."""
+        self.root.seconds = sum(timed.seconds for timed in self.root.inner)
+        lines = ["      ms  percent  pass"]
+
+        def show(timed: Timed, depth: int) -> None:
+            share = 100 * timed.seconds / self.root.seconds if self.root.seconds else 0.0
+            lines.append(f"{timed.seconds * 1000:8.2f}  {share:6.1f}%  {'  ' * depth}{timed.name}")
+            for inner in timed.inner:
+                show(inner, depth + 1)
+
+        show(self.root, 0)
+        return "\n".join(lines)
+
+
+class PrintIR(Instrument):
+    """
+    Prints the module around passes.
+
+    Args: `before`, `after`: names of passes, or True for all; `only_changes` prints after a pass only when
+    the text is another; `as_diff` prints the changed lines alone; `stream` defaults to standard error.
+    """
+
+    def __init__(
+        self,
+        *,
+        before: bool | Collection[str] = False,
+        after: bool | Collection[str] = False,
+        only_changes: bool = False,
+        as_diff: bool = False,
+        stream: TextIO | None = None,
+    ):
+        self._before, self._after = before, after
+        self._only_changes, self._as_diff = only_changes, as_diff
+        self._stream = stream
+        self._texts: list[str] = []
+
+    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        shown = _selects(self._before, step)
+        compared = (self._only_changes or self._as_diff) and _selects(self._after, step)
+        self._texts.append(module_text(module) if shown or compared else "")
+        if shown:
+            self._print(f"// IR before {step}\n{self._texts[-1]}")
+
+    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        earlier = self._texts.pop()
+        if not _selects(self._after, step):
+            return
+        text = module_text(module)
+        if self._only_changes and text == earlier:
+            self._print(f"// IR after {step}: no change\n")
+        elif self._as_diff:
+            changed = unified_diff(earlier.splitlines(True), text.splitlines(True), "before", "after", n=2)
+            self._print(f"// IR after {step}\n{''.join(changed)}")
+        else:
+            self._print(f"// IR after {step}\n{text}")
+
+    def _print(self, text: str) -> None:
+        print(text, file=self._stream or sys.stderr, flush=True)
+
+
+def _selects(names: bool | Collection[str], step: ModulePass) -> bool:
+    return names if isinstance(names, bool) else step.name in names
+
+
+class VerifyEach(Instrument):
+    """Verifies the module after every pass: a pass that leaves broken IR is our bug."""
+
+    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        try:
+            verify_module(module)
+        except StepwellError as error:
+            raise InternalError(
+                error.where, f"{step.name} left broken IR: {error.message}", note=error.notes
+            ) from error
+
+
+class Snapshots(Instrument):
+    """Writes the module after each pass to a folder: `01-simplify-expr.mlir`, `02-fuse-ops.mlir`, …"""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._written = 0
+
+    def enter_pass_ctx(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        self._written += 1
+        path = self._folder / f"{self._written:02}-{step.name}.mlir"
+        path.write_text(module_text(module), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class OpChange:
+    """How many ops of each name a pass found and left."""
+
+    pass_name: str
+    before: Counter[str]
+    after: Counter[str]
+
+    def __str__(self) -> str:
+        changed = [
+            f"{name} {self.before[name]} -> {self.after[name]}"
+            for name in sorted({*self.before, *self.after})
+            if self.before[name] != self.after[name]
+        ]
+        total = f"{self.before.total()} -> {self.after.total()} ops"
+        return f"{self.pass_name}: {total}" + (f" ({', '.join(changed)})" if changed else "")
+
+
+class OpCounts(Instrument):
+    """Counts the ops before and after every pass; `changes` has them in order."""
+
+    def __init__(self, report: Callable[[OpChange], None] | None = None):
+        self.changes: list[OpChange] = []
+        self._report = report
+        self._before: list[Counter[str]] = []
+
+    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        self._before.append(_count_ops(module))
+
+    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        self.changes.append(OpChange(step.name, self._before.pop(), _count_ops(module)))
+        if self._report is not None:
+            self._report(self.changes[-1])
+
+
+def _count_ops(module: ModuleOp) -> Counter[str]:
+    return Counter(op.name for op in module.walk())

@@ -1,0 +1,67 @@
+"""What an internal error leaves behind: the IR before the failing pass, and the command that replays it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from io import StringIO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+
+from stepwell.runtime.cache import default_folder
+
+
+class Reproducer:
+    """
+    Remembers a module as it was when a pipeline began, and which passes have run.
+
+    One copy of the module for each pipeline (15 us an op) instead of one for each pass: after a failure, the
+    passes that went well run again on the copy.
+    """
+
+    def __init__(self, module: ModuleOp):
+        self._begin = module.clone()
+        self.done: list[ModulePass] = []
+
+    def write(self, ctx: Context, failing: ModulePass, rest: Sequence[ModulePass], cause: str) -> str:
+        """Write the file; returns the command that fails in the same way, or why there is no file."""
+        module, steps = self._before(ctx, [failing, *rest])
+        pipeline = ",".join(str(step) for step in steps)
+        cause_line = cause.partition("\n")[0]
+        stream = StringIO()
+        stream.write(f"// RUN: stepwell-opt %s -p '{pipeline}'\n// {cause_line}\n\n")
+        Printer(stream, print_debuginfo=True).print_op(module)
+        text = stream.getvalue() + "\n"
+        digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+        path = default_folder() / "reproducers" / f"{failing.name}-{digest}.mlir"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            return f"(no reproducer: {error})"
+        return f"stepwell-opt {path} -p '{pipeline}'"
+
+    def _before(self, ctx: Context, steps: list[ModulePass]) -> tuple[ModuleOp, list[ModulePass]]:
+        module = self._begin.clone()
+        try:
+            for step in self.done:
+                step.apply(ctx, module)
+        except Exception:  # fails only the second time: hand out the whole pipeline
+            return self._begin, [*self.done, *steps]
+        return module, steps
+
+
+def op_at_failure(error: BaseException) -> Operation | None:
+    """The op that was being rewritten when an exception was raised: the innermost frame's `op`."""
+    found: Operation | None = None
+    trace = error.__traceback__
+    while trace is not None:
+        op = trace.tb_frame.f_locals.get("op")
+        if isinstance(op, Operation) and not isinstance(op, ModuleOp):
+            found = op
+        trace = trace.tb_next
+    return found
