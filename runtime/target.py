@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
 from stepwell.runtime.errors import StepwellError
 
@@ -70,6 +71,16 @@ class TargetDescription:
     def feature_string(self) -> str:
         """The features as LLVM's target machine wants them: `+avx,+avx2`."""
         return ",".join(f"+{feature}" for feature in self.features)
+
+    def to_json(self) -> dict[str, object]:
+        """The description as plain JSON values."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, object]) -> TargetDescription:
+        """The description that `to_json` wrote. Raises: TypeError or KeyError when it is not one."""
+        fields = cast(dict[str, Any], dict(data))
+        return TargetDescription(**{**fields, "features": tuple(fields["features"])})
 
     def lanes(self, element_bytes: int) -> int:
         """How many elements of that size fill a vector register."""

@@ -90,9 +90,8 @@ def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base
     """Offsets for buffers of symbolic size, behind `base`; returns the end of the arena."""
     slots: list[_Slot] = []
     slot_of: dict[int, _Slot] = {}
-    order = sorted(
-        (i for i, b in enumerate(buffers) if not b.size.is_static), key=lambda i: -_rank(buffers[i].size)
-    )
+    symbolic = [i for i, b in enumerate(buffers) if not b.size.is_static]
+    order = sorted(symbolic, key=lambda i: -_rank(buffers[i].size))
     for index in order:
         buffer = buffers[index]
         for slot in slots:

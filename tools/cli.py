@@ -1,0 +1,65 @@
+"""`stepwell`: compile, run, measure and look at models."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from importlib import import_module
+
+from stepwell.runtime.errors import InternalError, StepwellError
+
+# Subcommand -> (module in tools/commands, one line); imported when it is the one that runs.
+COMMANDS = {
+    "compile": "compile a model to one artifact file, or to the IR of a level",
+    "run": "run a model or an artifact on given or made-up inputs",
+    "bench": "measure a model against the engines that are installed",
+    "inspect": "what is in a model or artifact, and what is supported",
+    "cache": "show or clear the kernel cache",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns its exit status: 0, 1 after an error that it has printed, 2 for wrong usage."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = ArgumentParser(prog="stepwell", description="A deep-learning compiler that people can read.")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    chosen = next((a for a in arguments if not a.startswith("-")), None)
+    for name, line in COMMANDS.items():
+        command = commands.add_parser(name, help=line, description=line)
+        command.add_argument("--debug", action="store_true", help="show tracebacks")
+        if name == chosen:
+            import_module(f"stepwell.tools.commands.{name}").add_arguments(command)
+    args = parser.parse_args(arguments)
+    if args.version:
+        from stepwell import __version__
+
+        print(f"stepwell {__version__}")
+        return 0
+    if args.command is None:
+        parser.print_help()
+        return 2
+    try:
+        return import_module(f"stepwell.tools.commands.{args.command}").run(args)
+    except StepwellError as error:
+        if args.debug:
+            raise
+        print(error.render(), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except Exception as error:
+        if args.debug:
+            raise
+        message = f"{type(error).__name__}: {error}"
+        print(InternalError(None, message, note="`--debug` shows where").render(), file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

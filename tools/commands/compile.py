@@ -1,0 +1,66 @@
+"""`stepwell compile`: a model to one artifact file, or to the IR of a level."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.tools.commands.options import (
+    add_compile_options,
+    add_model,
+    compile_options,
+    ready_model,
+    write_text,
+)
+from stepwell.tools.emit import LEVELS, emit, emit_object_file
+from stepwell.tools.report import summary_text
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Model, output and options."""
+    add_model(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the artifact, or the file for
+    --emit") parser.add_argument("--emit", choices=(*LEVELS, "obj"), help="write the IR of a level instead of
+    an artifact") parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR of every level
+    into a folder") parser.add_argument("--print-memory-plan", action="store_true", help="show where each
+    buffer lies") parser.add_argument("--print-pipeline", action="store_true", help="print the passes of level
+    1 and stop") parser.set_defaults(threads=None) add_compile_options(parser)
+
+
+def run(args: Namespace) -> int:
+    """Compile; returns the exit status."""
+    options = compile_options(args)
+    if args.print_pipeline:
+        from stepwell.runtime.target import target_from
+        from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
+
+        print(f"{FROM_ONNX},{graph_pipeline(options.opt_level, target_from(options.mcpu, options.target))}")
+        return 0
+    if args.emit == "obj":
+        if args.output is None:
+            raise StepwellError("missing-output", None, "an object file needs -o FILE")
+        emit_object_file(args.model, options, args.output)
+        return 0
+    if args.emit is not None:
+        text = emit(args.model, options, args.emit)
+        if args.output is None:
+            print(text)
+        else:
+            write_text(args.output, text)
+        return 0
+    if args.dump is not None:
+        args.dump.mkdir(parents=True, exist_ok=True)
+        for level in LEVELS:
+            suffix = {"ll": ".ll", "asm": ".s"}.get(level, ".mlir")
+            write_text(args.dump / f"{LEVELS.index(level)}-{level}{suffix}", emit(args.model, options, level))
+    if args.print_memory_plan:
+        from stepwell.tools.emit import memory_plan
+
+        sys.stderr.write(memory_plan(args.model, options))
+    model = ready_model(args)
+    output = args.output or args.model.with_suffix(".stepwell").name
+    model.save(output)
+    print(summary_text(model, str(output)), file=sys.stderr)
+    return 0

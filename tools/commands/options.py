@@ -1,0 +1,96 @@
+"""Options that several subcommands share, and how their values are read."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.model import CompiledModel, load
+from stepwell.tools.driver import CompileOptions, check_suffix, compile
+
+_SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
+
+
+def add_model(parser: ArgumentParser) -> None:
+    """The positional MODEL."""
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a .onnx, .mlir or .stepwell file")
+
+
+def add_compile_options(parser: ArgumentParser) -> None:
+    """What decides how a model is compiled."""
+    parser.add_argument("--mcpu", default="host", help="host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64")
+    parser.add_argument("--target", metavar="TRIPLE", help="an LLVM triple (default: this machine's)")
+    parser.add_argument("--opt-level", type=int, choices=range(4), default=2, metavar="0-3")
+    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the kernel cache")
+    parser.add_argument(
+        "--input-shape",
+        action="append",
+        default=[],
+        type=input_shape,
+        metavar="NAME=1x3x224x224",
+        help="fix the shape of an input (may be given several times)",
+    )
+
+
+def add_threads(parser: ArgumentParser) -> None:
+    """How many threads kernels may use."""
+    parser.add_argument("--threads", type=positive, metavar="N", help="threads to run with (default: all
+    cores)")
+
+
+def positive(text: str) -> int:
+    """A number from 1 on. Raises: ArgumentTypeError."""
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"expected a number from 1 on, found {text!r}")
+    return int(text)
+
+
+def input_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """`NAME=1x3x224x224` as name and shape. Raises: ArgumentTypeError."""
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise ArgumentTypeError(f"expected NAME=1x3x224x224, found {text!r}")
+    return match["name"], tuple(int(n) for n in match["dims"].split("x"))
+
+
+def compile_options(args: Namespace) -> CompileOptions:
+    """The compile options of parsed arguments."""
+    return CompileOptions(
+        mcpu=args.mcpu,
+        target=args.target,
+        opt_level=args.opt_level,
+        input_shapes=dict(args.input_shape),
+        use_cache=not args.no_cache,
+    )
+
+
+def ready_model(args: Namespace) -> CompiledModel:
+    """The model of parsed arguments, compiled unless it is an artifact. Raises: StepwellError."""
+    check_suffix(args.model)
+    if args.model.suffix == ".stepwell":
+        return load(args.model, threads=args.threads)
+    from stepwell.tools.progress import shown_progress
+
+    with shown_progress() as progress:
+        return compile(args.model, compile_options(args), threads=args.threads, progress=progress)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file by a temporary one and a rename. Raises: StepwellError `cannot-write`."""
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        raise StepwellError(
+            "cannot-write", str(path), f"the file could not be written: {error.strerror or error}"
+        ) from None

@@ -1,0 +1,191 @@
+"""The steps of a compilation, from a model file to a `ModelImage`: levels 0 and 1, kernels, `@main`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr, TensorType
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.graph.structure import constant_array
+from stepwell.dialects.types import Tensor, dims_of, dtype_of
+from stepwell.lowering.emit_llvm import emit_module
+from stepwell.lowering.fingerprint import kernel_key
+from stepwell.lowering.kernel import LLVM_PIPELINE, KernelObject, canonical_text
+from stepwell.lowering.kernel_compiler import compile_kernels
+from stepwell.lowering.machine import compile_to_object
+from stepwell.passes import run_pipeline
+from stepwell.runtime.artifact import ModelImage
+from stepwell.runtime.cache import KernelCache
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec
+
+Progress = Callable[[str, int, int], None]
+"""Told the step's name, how much of it is done and how much there is."""
+
+
+@dataclass
+class Compilation:
+    """One compilation: its module on the way down, and what was counted and timed."""
+
+    module: ModuleOp
+    ctx: StepwellContext
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    @contextmanager
+    def timed(self, level: str) -> Iterator[None]:
+        """Add the time of a block to a level's."""
+        start = perf_counter()
+        yield
+        self.seconds[level] = self.seconds.get(level, 0.0) + perf_counter() - start
+
+    def run(self, level: str, pipeline: str) -> None:
+        """Run passes on the module, and count their time to a level."""
+        with self.timed(level):
+            run_pipeline(self.module, pipeline, self.ctx)
+
+
+def main_of(module: ModuleOp) -> func.FuncOp:
+    """The function `@main` of a module. Raises: StopIteration when it has none."""
+    return next(f for f in module.ops if isinstance(f, func.FuncOp) and f.sym_name.data == "main")
+
+
+def kernels_of(module: ModuleOp) -> list[func.FuncOp]:
+    """The kernel functions of a level-2 module, in order."""
+    return [f for f in module.ops if isinstance(f, func.FuncOp) and "sched.kernel" in f.attributes]
+
+
+def read_interface(main: func.FuncOp) -> Interface:
+    """
+    The interface of a level-1 `@main`: names, types and shape checks; the arena's size is not known yet.
+    """
+    inputs = _specs(main.function_type.inputs.data, main.arg_attrs.data if main.arg_attrs else (), "input")
+    outputs = _specs(main.function_type.outputs.data, main.res_attrs.data if main.res_attrs else (), "output")
+    symbols: dict[str, None] = {}
+    for spec in inputs:
+        for dim in spec.dims:
+            symbols |= dict.fromkeys(sorted(dim.symbols()))
+    checks = tuple(
+        ShapeCheck(Dim.of(op.lhs.data), Dim.of(op.rhs.data), op.message.data)
+        for op in main.body.block.ops
+        if isinstance(op, graph.AssertOp)
+    )
+    return Interface(inputs, outputs, tuple(symbols), Dim.of(0), checks)
+
+
+def _specs(types: Sequence[object], attrs: Sequence[DictionaryAttr], kind: str) -> tuple[TensorSpec, ...]:
+    specs: list[TensorSpec] = []
+    for index, type in enumerate(types):
+        if not isinstance(type, TensorType):
+            continue
+        tensor = cast(Tensor, type)
+        name = attrs[index].data.get("graph.name") if index < len(attrs) else None
+        text = name.data if isinstance(name, StringAttr) else f"{kind}{index}"
+        specs.append(TensorSpec(text, dtype_of(tensor.element_type), dims_of(tensor)))
+    return tuple(specs)
+
+
+def compile_image(
+    compilation: Compilation,
+    interface: Interface,
+    cache: KernelCache | None,
+    *,
+    processes: int | None = None,
+    progress: Progress | None = None,
+) -> ModelImage:
+    """
+    From level 2 (kernels and `@main` that calls them) to everything that a compiled model consists of.
+
+    Raises: StepwellError of the pass or kernel that failed.
+    """
+    target = compilation.ctx.target
+    options = str(sorted(target.to_json().items()))
+    with compilation.timed("kernels"):
+        texts = _deduplicate(compilation.module, options)
+        kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
+        report = None if progress is None else (lambda done, total: progress("kernels", done, total))
+        objects, hits = compile_kernels(kernels, target, cache, processes=processes, progress=report)
+    compilation.counts |= {"kernels": len(kernels), "cached kernels": hits}
+    for func_op, _ in kernels.values():
+        if (scratch := objects[func_op.sym_name.data].scratch) != "0":
+            func_op.attributes["sched.scratch"] = StringAttr(scratch)
+    weights = _weights_in_order(compilation)
+    with compilation.timed("main"):
+        main, arena = _compile_main(compilation, options, cache)
+    interface = Interface(
+        interface.inputs, interface.outputs, interface.symbols, Dim.of(arena), interface.checks
+    )
+    return ModelImage(
+        interface,
+        (*(kernel.code for kernel in objects.values()), main.code),
+        "main",
+        tuple(weights),
+        target.triple,
+        target.features,
+        summary=summary(compilation, interface, weights),
+    )
+
+
+def _deduplicate(module: ModuleOp, options: str) -> dict[str, str]:
+    """Name every kernel by its content, keep one of equal ones; returns the canonical texts by name."""
+    texts: dict[str, str] = {}
+    renamed: dict[str, SymbolRefAttr] = {}
+    for kernel in kernels_of(module):
+        text = canonical_text(kernel)
+        name = f"k_{kernel_key(text, options)}"
+        renamed[kernel.sym_name.data] = SymbolRefAttr(name)
+        if name in texts:
+            kernel.detach()
+            kernel.erase()
+        else:
+            texts[name] = text
+            kernel.properties["sym_name"] = StringAttr(name)
+    for op in main_of(module).walk():
+        if isinstance(op, func.CallOp) and op.callee.string_value() in renamed:
+            op.properties["callee"] = renamed[op.callee.string_value()]
+    return texts
+
+
+def _weights_in_order(compilation: Compilation) -> list[Array]:
+    constants = [op for op in main_of(compilation.module).body.block.ops if isinstance(op, graph.ConstantOp)]
+    return [constant_array(op, compilation.ctx.weights) for op in constants]
+
+
+def _compile_main(
+    compilation: Compilation, options: str, cache: KernelCache | None
+) -> tuple[KernelObject, str]:
+    """`@main` as an object, and the arena's size in bytes as a dimension expression."""
+    module = compilation.module
+    signatures = "".join(
+        f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
+        for f in kernels_of(module)
+    )
+    key = kernel_key(canonical_text(main_of(module)) + signatures, f"main {options}")
+    if cache is not None and (entry := cache.load(key)) is not None:
+        code, meta = entry
+        return KernelObject(code, meta), str(meta["arena"])
+    run_pipeline(module, "plan-memory", compilation.ctx)
+    arena = cast(StringAttr, main_of(module).attributes["sched.arena"]).data
+    run_pipeline(module, LLVM_PIPELINE, compilation.ctx)
+    code = compile_to_object(emit_module(module), compilation.ctx.target, optimize=False)
+    meta = {"arena": arena}
+    if cache is not None:
+        cache.store(key, code, meta)
+    return KernelObject(code, meta), arena
+
+
+def summary(compilation: Compilation, interface: Interface, weights: Sequence[Array]) -> Mapping[str, object]:
+    """What a compilation came to, for people and for `stepwell inspect` on an artifact."""
+    return {
+        **compilation.counts,
+        "arena bytes": str(interface.arena_bytes),
+        "weight bytes": sum(int(w.nbytes) for w in weights),
+        "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
+    }

@@ -1,0 +1,73 @@
+"""The whole program of a model at one level: as IR text, LLVM IR, assembly or an object file."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+from xdsl.printer import Printer
+
+from stepwell.lowering.emit_llvm import emit_module
+from stepwell.lowering.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.lowering.machine import compile_to_object, emit_assembly
+from stepwell.passes.loop.arena import plan_arena
+from stepwell.passes.loop.main_buffers import KernelSignature, analyse_main
+from stepwell.passes.loop.plan_memory import plan_text
+from stepwell.runtime.errors import StepwellError
+from stepwell.tools.compilation import Compilation, kernels_of, main_of
+from stepwell.tools.driver import CompileOptions, start, to_level_1, to_level_2
+
+LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
+
+
+def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:
+    """
+    The model's module at a level: `onnx`, `graph`, `linalg`, `vector` (tiled and vectorized), `loops`,
+    `llvm`.
+
+    Raises: StepwellError of the pass that failed.
+    """
+    compilation = start(model, options)
+    position = LEVELS.index(level)
+    if position >= LEVELS.index("graph"):
+        to_level_1(compilation, options)
+    if position >= LEVELS.index("linalg"):
+        to_level_2(compilation)
+    if position >= LEVELS.index("vector"):
+        compilation.run("tensor", SCHEDULE_PIPELINE)
+    if position >= LEVELS.index("loops"):
+        compilation.run("loop", f"{LOOP_PIPELINE},plan-memory{{keep-kernels=true}}")
+    if position >= LEVELS.index("llvm"):
+        compilation.run("llvm", LLVM_PIPELINE)
+    return compilation
+
+
+def emit(model: Path, options: CompileOptions, level: str) -> str:
+    """The text of a level. Raises: StepwellError of the pass that failed."""
+    if level in ("ll", "asm"):
+        compilation = lower_to(model, options, "llvm")
+        text = emit_module(compilation.module)
+        return text if level == "ll" else emit_assembly(text, compilation.ctx.target, optimize=False)
+    stream = StringIO()
+    Printer(stream).print_op(lower_to(model, options, level).module)
+    return stream.getvalue()
+
+
+def emit_object_file(model: Path, options: CompileOptions, output: Path) -> None:
+    """Write the whole model as one object file. Raises: StepwellError, `cannot-write` among others."""
+    compilation = lower_to(model, options, "llvm")
+    code = compile_to_object(emit_module(compilation.module), compilation.ctx.target, optimize=False)
+    try:
+        temporary = output.with_name(f".{output.name}.new")
+        temporary.write_bytes(code)
+        temporary.replace(output)
+    except OSError as error:
+        raise StepwellError("cannot-write", str(output), f"not written: {error.strerror or error}") from None
+
+
+def memory_plan(model: Path, options: CompileOptions) -> str:
+    """The arena's plan as a table. Raises: StepwellError of the pass that failed."""
+    compilation = lower_to(model, options, "linalg")
+    kernels = {f.sym_name.data: KernelSignature.of(f) for f in kernels_of(compilation.module)}
+    buffers = analyse_main(main_of(compilation.module), kernels)
+    return plan_text(buffers, plan_arena(buffers.intervals()))

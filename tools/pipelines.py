@@ -1,0 +1,26 @@
+"""The default pipelines, as text that `stepwell-opt -p` takes."""
+
+from stepwell.runtime.target import TargetDescription
+
+FROM_ONNX = "convert-onnx-to-graph"
+
+_EXACT = ("fold-constant", "dynamic-to-static", "dead-code-elimination")
+_FAST = (
+    "fold-constant",
+    "dynamic-to-static",
+    "simplify-expr",
+    "simplify-inference{only=batch_norm}",
+    "fold-constant",
+    "fold-scale-axis{direction=backward}",
+    "simplify-expr",
+)
+
+
+def graph_pipeline(opt_level: int, target: TargetDescription) -> str:
+    """The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ."""
+    if opt_level == 0:
+        return ",".join((*_EXACT, "fuse-ops"))
+    passes = [*_FAST]
+    if opt_level >= 2:
+        passes += [f"convert-layout{{block={target.lanes(4)}}}", "pack-weights", "fold-constant"]
+    return ",".join((*passes, "dead-code-elimination", "fuse-ops"))

@@ -1,0 +1,37 @@
+"""Progress of long work on standard error, for people: shown after a second, never in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+from stepwell.tools.compilation import Progress
+
+_PATIENCE_SECONDS = 1.0
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress | None]:
+    """A progress callback that draws a bar once the work has taken a second; None when nobody looks."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    start = perf_counter()
+    with Bar(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        tasks = {}
+
+        def report(step: str, done: int, total: int) -> None:
+            if perf_counter() - start < _PATIENCE_SECONDS:
+                return
+            if step not in tasks:
+                tasks[step] = bar.add_task(step, total=total)
+            bar.update(tasks[step], completed=done, total=total, refresh=True)
+
+        yield report

@@ -1,0 +1,40 @@
+"""What a compilation came to, as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from stepwell.runtime.model import CompiledModel
+
+
+def summary_text(model: CompiledModel, output: str | None = None) -> str:
+    """Nodes, kernels, cache hits, time per level, arena and weight bytes, in a few lines."""
+    facts = model.image.summary
+    seconds = cast(Mapping[str, float], facts.get("seconds", {}))
+    lines = [
+        f"{facts.get('nodes', '?')} nodes -> {facts.get('kernels', '?')} kernels "
+        f"({facts.get('cached kernels', 0)} from the cache)",
+        "arena "
+        + readable_bytes(facts.get("arena bytes"))
+        + ", weights "
+        + readable_bytes(facts.get("weight bytes")),
+        ", ".join(f"{level} {s:.2f} s" for level, s in seconds.items())
+        + f"; {sum(seconds.values()):.2f} s in all",
+    ]
+    if output is not None:
+        lines.append(f"wrote {output}")
+    return "\n".join(lines)
+
+
+def readable_bytes(size: object) -> str:
+    """A size in bytes as people read it; an expression stays as it is."""
+    text = str(size)
+    if not text.isdigit():
+        return f"{text} bytes"
+    number = float(text)
+    for unit in ("B", "KB", "MB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} GB"
