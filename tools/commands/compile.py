@@ -21,12 +21,13 @@ from stepwell.tools.report import summary_text
 def add_arguments(parser: ArgumentParser) -> None:
     """Model, output and options."""
     add_model(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the artifact, or the file for
-    --emit") parser.add_argument("--emit", choices=(*LEVELS, "obj"), help="write the IR of a level instead of
-    an artifact") parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR of every level
-    into a folder") parser.add_argument("--print-memory-plan", action="store_true", help="show where each
-    buffer lies") parser.add_argument("--print-pipeline", action="store_true", help="print the passes of level
-    1 and stop") parser.set_defaults(threads=None) add_compile_options(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write")
+    parser.add_argument("--emit", choices=(*LEVELS, "obj"), help="write a level's IR instead of an artifact")
+    parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR of every level into a folder")
+    parser.add_argument("--print-memory-plan", action="store_true", help="show where each buffer lies")
+    parser.add_argument("--print-pipeline", action="store_true", help="print the passes of level 1 and stop")
+    parser.set_defaults(threads=None)
+    add_compile_options(parser)
 
 
 def run(args: Namespace) -> int:

@@ -38,8 +38,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
 
 def add_threads(parser: ArgumentParser) -> None:
     """How many threads kernels may use."""
-    parser.add_argument("--threads", type=positive, metavar="N", help="threads to run with (default: all
-    cores)")
+    parser.add_argument("--threads", type=positive, metavar="N", help="default: all cores")
 
 
 def positive(text: str) -> int:
