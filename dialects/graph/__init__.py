@@ -8,8 +8,13 @@ from stepwell.dialects.graph import (
     contraction,
     convolution,
     elementwise,
+    gather,
     layout,
     logic,
+    movement,
+    padding,
+    scatter,
+    shape,
     structure,
     transcendental,
     window,
@@ -46,6 +51,10 @@ from stepwell.dialects.graph.elementwise import NotOp as NotOp
 from stepwell.dialects.graph.elementwise import RoundOp as RoundOp
 from stepwell.dialects.graph.elementwise import SignOp as SignOp
 from stepwell.dialects.graph.elementwise import TruncOp as TruncOp
+from stepwell.dialects.graph.gather import GatherElementsOp as GatherElementsOp
+from stepwell.dialects.graph.gather import GatherNdOp as GatherNdOp
+from stepwell.dialects.graph.gather import GatherOp as GatherOp
+from stepwell.dialects.graph.gather import OneHotOp as OneHotOp
 from stepwell.dialects.graph.layout import LayoutTransformOp as LayoutTransformOp
 from stepwell.dialects.graph.logic import AndOp as AndOp
 from stepwell.dialects.graph.logic import EqualOp as EqualOp
@@ -57,6 +66,25 @@ from stepwell.dialects.graph.logic import ShiftLeftOp as ShiftLeftOp
 from stepwell.dialects.graph.logic import ShiftRightOp as ShiftRightOp
 from stepwell.dialects.graph.logic import WhereOp as WhereOp
 from stepwell.dialects.graph.logic import XorOp as XorOp
+from stepwell.dialects.graph.movement import ConcatOp as ConcatOp
+from stepwell.dialects.graph.movement import InsertSliceOp as InsertSliceOp
+from stepwell.dialects.graph.movement import ReverseOp as ReverseOp
+from stepwell.dialects.graph.movement import SliceOp as SliceOp
+from stepwell.dialects.graph.movement import SplitOp as SplitOp
+from stepwell.dialects.graph.movement import TransposeOp as TransposeOp
+from stepwell.dialects.graph.padding import PadOp as PadOp
+from stepwell.dialects.graph.padding import TileOp as TileOp
+from stepwell.dialects.graph.scatter import ScatterElementsOp as ScatterElementsOp
+from stepwell.dialects.graph.scatter import ScatterNdOp as ScatterNdOp
+from stepwell.dialects.graph.shape import BroadcastToOp as BroadcastToOp
+from stepwell.dialects.graph.shape import ExpandDimsOp as ExpandDimsOp
+from stepwell.dialects.graph.shape import ExtentsOp as ExtentsOp
+from stepwell.dialects.graph.shape import FullOp as FullOp
+from stepwell.dialects.graph.shape import IotaOp as IotaOp
+from stepwell.dialects.graph.shape import RangeOp as RangeOp
+from stepwell.dialects.graph.shape import ReshapeOp as ReshapeOp
+from stepwell.dialects.graph.shape import ShapeOfOp as ShapeOfOp
+from stepwell.dialects.graph.shape import SqueezeOp as SqueezeOp
 from stepwell.dialects.graph.structure import AssertOp as AssertOp
 from stepwell.dialects.graph.structure import CallOp as CallOp
 from stepwell.dialects.graph.structure import ConstantOp as ConstantOp
@@ -92,8 +120,13 @@ FAMILIES = (
     contraction,
     convolution,
     elementwise,
+    gather,
     layout,
     logic,
+    movement,
+    padding,
+    scatter,
+    shape,
     structure,
     transcendental,
     window,

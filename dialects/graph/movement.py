@@ -1,0 +1,382 @@
+"""Operators that move elements: permute, join, cut, overwrite and turn around."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.mixed import Mixed, expect_mixed, mixed_dims, split_mixed
+from stepwell.dialects.graph.relations import differ, expect_axis, expect_same_element, shape_text
+from stepwell.dialects.types import DimsAttr, dims_of, tensor_of, tensor_type
+from stepwell.runtime.dims import Dim
+
+
+def unified(a: Dim, b: Dim) -> Dim:
+    """Of two dimensions that must be equal, the one that says more: a number, else a name, else the first."""
+    if a.is_static or b.is_unknown:
+        return a
+    return b if b.is_static or a.is_unknown else a
+
+
+@irdl_op_definition
+class TransposeOp(GraphOp):
+    """
+    Permute the dimensions of a tensor.
+
+    ```mlir
+    %y = graph.transpose %x perm [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+    ```
+    Constraints:
+      (C1) `perm` is a permutation of `0 .. rank(input) - 1`.
+    Source: ONNX Transpose, opset 21.
+    """
+
+    name = "graph.transpose"
+    KIND: ClassVar[Kind] = Kind.INJECTIVE
+
+    input = operand_def(TensorType)
+    perm = prop_def(DenseArrayBase.constr(i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$input `perm` $perm attr-dict `:` type($input) `->` type($result)"
+
+    def __init__(self, input: SSAValue, perm: Sequence[int]):
+        super().__init__(
+            operands=[input],
+            properties={"perm": DenseArrayBase.from_list(i64, perm)},
+            result_types=[input.type],
+        )
+        self.set_result_types()
+
+    def infer(self) -> Sequence[Attribute]:
+        dims = dims_of(self.input.type)
+        return [tensor_type(tensor_of(self.input).element_type, [dims[i] for i in self.perm.get_values()])]
+
+    def check(self) -> None:
+        perm, rank = self.perm.get_values(), len(dims_of(self.input.type))
+        if sorted(perm) != list(range(rank)):  # (C1)
+            raise VerifyException(f"perm must be a permutation of 0..{rank - 1}, found {list(perm)}")
+
+
+@irdl_op_definition
+class ConcatOp(GraphOp):
+    """
+    Join tensors along an axis.
+
+    ```mlir
+    %y = graph.concat %a, %b axis 1 : tensor<2x3xf32>, tensor<2x5xf32> -> tensor<2x8xf32>
+    ```
+    Constraints:
+      (C1) one tensor or more, of one element type.
+      (C2) `axis` is below the rank.
+      (C3) the other dimensions are equal.
+    Source: ONNX Concat, opset 13.
+    """
+
+    name = "graph.concat"
+    KIND: ClassVar[Kind] = Kind.INJECTIVE
+
+    inputs = var_operand_def(TensorType)
+    axis = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$inputs `axis` $axis attr-dict `:` type($inputs) `->` type($result)"
+
+    def __init__(self, inputs: Sequence[SSAValue], axis: int):
+        super().__init__(
+            operands=[inputs],
+            properties={"axis": IntegerAttr(axis, i64)},
+            result_types=[inputs[0].type],
+        )
+        self.set_result_types()
+
+    def infer(self) -> Sequence[Attribute]:
+        axis = self.axis.value.data
+        result = list(dims_of(self.inputs[0].type))
+        for value in self.inputs[1:]:
+            for i, dim in enumerate(dims_of(value.type)):
+                result[i] = result[i] + dim if i == axis else unified(result[i], dim)
+        return [tensor_type(tensor_of(self.inputs[0]).element_type, result)]
+
+    def check(self) -> None:
+        if not self.inputs:  # (C1)
+            raise VerifyException("concat needs one tensor or more")
+        first = dims_of(self.inputs[0].type)
+        axis = self.axis.value.data
+        expect_axis(axis, len(first))  # (C2)
+        for value in self.inputs[1:]:
+            expect_same_element(self.inputs[0], value)  # (C1)
+            dims = dims_of(value.type)
+            others = [(a, b) for i, (a, b) in enumerate(zip(first, dims, strict=False)) if i != axis]
+            if len(dims) != len(first) or any(differ(a, b) for a, b in others):  # (C3)
+                raise VerifyException(
+                    f"shapes {shape_text(first)} and {shape_text(dims)} do not join along axis {axis}"
+                )
+
+
+@irdl_op_definition
+class SplitOp(GraphOp):
+    """
+    Cut a tensor into pieces along an axis.
+
+    ```mlir
+    %a, %b = graph.split %x axis 1 sizes <[3, 5]> : tensor<2x8xf32> -> tensor<2x3xf32>, tensor<2x5xf32>
+    ```
+    Constraints:
+      (C1) `axis` is below the rank.
+      (C2) sizes are given once, as dimensions or as an operand, one a result.
+      (C3) the sizes add up to the dimension that is cut.
+    Source: ONNX Split, opset 18.
+    """
+
+    name = "graph.split"
+    KIND: ClassVar[Kind] = Kind.INJECTIVE
+
+    input = operand_def(TensorType)
+    sizes_value = opt_operand_def(TensorType)
+    axis = prop_def(IntegerAttr.constr(i64))
+    sizes = opt_prop_def(DimsAttr)
+    pieces = var_result_def(TensorType)
+
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$input `axis` $axis (`sizes` $sizes^)? (`sizes_value` $sizes_value^ `:` type($sizes_value))?"
+        " attr-dict `:` type($input) `->` type($pieces)"
+    )
+
+    def __init__(self, input: SSAValue, axis: int, sizes: Mixed):
+        attribute, value = split_mixed(sizes)
+        super().__init__(
+            operands=[input, value],
+            properties={"axis": IntegerAttr(axis, i64), "sizes": attribute},
+            result_types=[[input.type] * len(mixed_dims(attribute, value))],
+        )
+        self.set_result_types()
+
+    def infer(self) -> Sequence[Attribute]:
+        axis, dims = self.axis.value.data, dims_of(self.input.type)
+        element = tensor_of(self.input).element_type
+        return [
+            tensor_type(element, [*dims[:axis], size, *dims[axis + 1 :]])
+            for size in mixed_dims(self.sizes, self.sizes_value)
+        ]
+
+    def check(self) -> None:
+        dims = dims_of(self.input.type)
+        expect_axis(self.axis.value.data, len(dims))  # (C1)
+        expect_mixed(self.sizes, self.sizes_value, "sizes")
+        sizes = mixed_dims(self.sizes, self.sizes_value)
+        if len(sizes) != len(self.pieces):  # (C2)
+            raise VerifyException(f"expected {len(self.pieces)} sizes, one a result, found {len(sizes)}")
+        whole = dims[self.axis.value.data]
+        if differ(total := sum(sizes, start=Dim.of(0)), whole):  # (C3)
+            raise VerifyException(f"sizes must add up to {whole}, found {total}")
+
+
+@irdl_op_definition
+class SliceOp(GraphOp):
+    """
+    Every `step`-th element from `start` up to, but without, `limit`, in each dimension.
+
+    A negative step walks down; its limit is -1 to take element 0 too. Starts and limits are clamped to the
+    tensor at import.
+
+    ```mlir
+    %y = graph.slice %x starts <[0, 7]> limits <[2, -1]> steps [1, -2] : tensor<2x8xf32> -> tensor<2x4xf32>
+    ```
+    Constraints:
+      (C1) starts and limits are given once each, as dimensions or as operands.
+      (C2) starts, limits and steps are one a dimension, and no step is 0.
+      (C3) what is known of starts and limits lies within the tensor.
+    Source: ONNX Slice, opset 13.
+    """
+
+    name = "graph.slice"
+    KIND: ClassVar[Kind] = Kind.INJECTIVE
+
+    input = operand_def(TensorType)
+    starts_value = opt_operand_def(TensorType)
+    limits_value = opt_operand_def(TensorType)
+    starts = opt_prop_def(DimsAttr)
+    limits = opt_prop_def(DimsAttr)
+    steps = prop_def(DenseArrayBase.constr(i64))
+    result = result_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$input (`starts` $starts^)? (`starts_value` $starts_value^ `:` type($starts_value))?"
+        " (`limits` $limits^)? (`limits_value` $limits_value^ `:` type($limits_value))?"
+        " `steps` $steps attr-dict `:` type($input) `->` type($result)"
+    )
+
+    def __init__(self, input: SSAValue, starts: Mixed, limits: Mixed, steps: Sequence[int]):
+        starts_attr, starts_value = split_mixed(starts)
+        limits_attr, limits_value = split_mixed(limits)
+        super().__init__(
+            operands=[input, starts_value, limits_value],
+            properties={
+                "starts": starts_attr,
+                "limits": limits_attr,
+                "steps": DenseArrayBase.from_list(i64, steps),
+            },
+            result_types=[input.type],
+        )
+        self.set_result_types()
+
+    def infer(self) -> Sequence[Attribute]:
+        starts = mixed_dims(self.starts, self.starts_value)
+        limits = mixed_dims(self.limits, self.limits_value)
+        steps = self.steps.get_values()
+        dims = [
+            slice_extent(start, limit, step) for start, limit, step in zip(starts, limits, steps, strict=True)
+        ]
+        return [tensor_type(tensor_of(self.input).element_type, dims)]
+
+    def check(self) -> None:
+        expect_mixed(self.starts, self.starts_value, "starts")  # (C1)
+        expect_mixed(self.limits, self.limits_value, "limits")  # (C1)
+        dims, steps = dims_of(self.input.type), self.steps.get_values()
+        starts = mixed_dims(self.starts, self.starts_value)
+        limits = mixed_dims(self.limits, self.limits_value)
+        if not len(dims) == len(starts) == len(limits) == len(steps) or 0 in steps:  # (C2)
+            raise VerifyException(
+                f"starts, limits and non-zero steps must be {len(dims)} each, found {len(starts)},"
+                f" {len(limits)} and {list(steps)}"
+            )
+        for dim, start, limit, step in zip(dims, starts, limits, steps, strict=True):
+            low, high = (0, dim) if step > 0 else (-1, dim - 1)
+            for bound in (start, limit):
+                if _negative(bound - low) or _negative(high - bound):  # (C3)
+                    raise VerifyException(f"starts and limits must lie in {low}..{high}, found {bound}")
+
+
+def _negative(dim: Dim) -> bool:
+    return (-1 - dim).is_nonnegative
+
+
+def slice_extent(start: Dim, limit: Dim, step: int) -> Dim:
+    """How many elements a slice takes: ⌈(limit - start) / step⌉, at least 0."""
+    distance = limit - start if step > 0 else start - limit
+    return distance.maximum(0).ceildiv(abs(step))
+
+
+@irdl_op_definition
+class InsertSliceOp(GraphOp):
+    """
+    A copy of a tensor with a block of it replaced.
+
+    ```mlir
+    %y = graph.insert_slice %u into %x at <[0, "P"]> : tensor<2x1xf32>
+      into tensor<2x?xf32, #graph.dims<[2, "P + 1"]>> -> tensor<2x?xf32, #graph.dims<[2, "P + 1"]>>
+    ```
+    Constraints:
+      (C1) both tensors have one element type and one rank.
+      (C2) offsets are given once, as dimensions or as an operand, one a dimension.
+    Source: ONNX TensorScatter, opset 24; numpy's `x[i:j] = u`.
+    """
+
+    name = "graph.insert_slice"
+    KIND: ClassVar[Kind] = Kind.INJECTIVE
+
+    input = operand_def(TensorType)
+    update = operand_def(TensorType)
+    offsets_value = opt_operand_def(TensorType)
+    offsets = opt_prop_def(DimsAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$update `into` $input (`at` $offsets^)? (`at_value` $offsets_value^ `:` type($offsets_value))?"
+        " attr-dict `:` type($update) `into` type($input) `->` type($result)"
+    )
+
+    def __init__(self, input: SSAValue, update: SSAValue, offsets: Mixed):
+        attribute, value = split_mixed(offsets)
+        super().__init__(
+            operands=[input, update, value],
+            properties={"offsets": attribute},
+            result_types=[input.type],
+        )
+        self.set_result_types()
+
+    def infer(self) -> Sequence[Attribute]:
+        return [tensor_of(self.input)]
+
+    def check(self) -> None:
+        expect_same_element(self.input, self.update)
+        rank, update_rank = len(dims_of(self.input.type)), len(dims_of(self.update.type))
+        if rank != update_rank:  # (C1)
+            raise VerifyException(f"the update must have rank {rank}, found rank {update_rank}")
+        expect_mixed(self.offsets, self.offsets_value, "offsets")
+        if (n := len(mixed_dims(self.offsets, self.offsets_value))) != rank:  # (C2)
+            raise VerifyException(f"expected {rank} offsets, one a dimension, found {n}")
+
+
+@irdl_op_definition
+class ReverseOp(GraphOp):
+    """
+    Turn the order of elements around along some axes.
+
+    ```mlir
+    %y = graph.reverse %x axes [1] : tensor<2x3xf32> -> tensor<2x3xf32>
+    ```
+    Constraints:
+      (C1) `axes` are below the rank.
+    Source: numpy.flip.
+    """
+
+    name = "graph.reverse"
+    KIND: ClassVar[Kind] = Kind.INJECTIVE
+
+    input = operand_def(TensorType)
+    axes = prop_def(DenseArrayBase.constr(i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$input `axes` $axes attr-dict `:` type($input) `->` type($result)"
+
+    def __init__(self, input: SSAValue, axes: Sequence[int]):
+        super().__init__(
+            operands=[input],
+            properties={"axes": DenseArrayBase.from_list(i64, sorted(axes))},
+            result_types=[input.type],
+        )
+        self.set_result_types()
+
+    def infer(self) -> Sequence[Attribute]:
+        return [tensor_of(self.input)]
+
+    def check(self) -> None:
+        for axis in self.axes.get_values():
+            expect_axis(axis, len(dims_of(self.input.type)), "an axis")  # (C1)
+
+
+OPS: list[type[Operation]] = [
+    TransposeOp,
+    ConcatOp,
+    SplitOp,
+    SliceOp,
+    InsertSliceOp,
+    ReverseOp,
+]
