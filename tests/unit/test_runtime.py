@@ -1,0 +1,199 @@
+"""The runtime's own pieces: dimension expressions, interface checks, cache, artifact file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwell.runtime.artifact import ModelImage, load_image, save
+from stepwell.runtime.cache import KernelCache
+from stepwell.runtime.dims import Dim, symbol_name
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Interface, ShapeCheck, TensorSpec, checked_input
+
+N, S = Dim.symbol("N"), Dim.symbol("S")
+
+
+@st.composite
+def dims(draw: st.DrawFn) -> Dim:
+    """Random dimension expressions over N and S."""
+    leaves = st.sampled_from([N, S]) | st.integers(0, 9).map(Dim.of)
+    expression = draw(leaves)
+    for _ in range(draw(st.integers(0, 4))):
+        other, kind = draw(leaves), draw(st.sampled_from("+-*/cmM"))
+        divisor = Dim.of(draw(st.integers(1, 5)))
+        expression = {
+            "+": expression + other,
+            "-": expression - other,
+            "*": expression * other,
+            "/": expression // divisor,
+            "c": expression.ceildiv(divisor),
+            "m": expression.minimum(other),
+            "M": expression.maximum(other),
+        }[kind]
+    return expression
+
+
+@given(dims())
+def test_dim_text_reads_back(dim: Dim) -> None:
+    assert Dim.of(str(dim)) == dim
+
+
+@given(dims(), st.integers(0, 30), st.integers(0, 30))
+def test_dim_substitution_agrees_with_evaluation(dim: Dim, n: int, s: int) -> None:
+    expected = dim.evaluate({"N": n, "S": s})
+    assert dim.substitute({"N": Dim.of(n)}).evaluate({"S": s}) == expected
+    assert dim.substitute({"N": Dim.of(n), "S": Dim.of(s)}) == expected
+
+
+def test_dim_simplifies() -> None:
+    assert str(N + N) == "2 * N"
+    assert (4 * N * S) // (2 * N) == 2 * S
+    assert (4 * N + 3) // 4 == N
+    assert (N - N) == 0
+    assert N.minimum(N + 1) == N
+    assert not Dim.symbol("?").proves_equal(Dim.symbol("?"))
+
+
+@pytest.mark.parametrize("text", ["N +", "f(N)", "N / 2", "__import__('os')", "N" * 5000])
+def test_dim_refuses_other_text(text: str) -> None:
+    with pytest.raises(ValueError, match="dimension expression"):
+        Dim.of(text)
+
+
+def test_symbol_names_are_identifiers() -> None:
+    assert symbol_name("p2o.Dim 0") == "p2o_Dim_0"
+    assert symbol_name("3d") == "_3d"
+
+
+def _interface() -> Interface:
+    f32 = np.dtype(np.float32)
+    return Interface(
+        (TensorSpec("x", f32, (N, Dim.of(4))), TensorSpec("y", f32, (N, S))),
+        (TensorSpec("z", f32, (N, S + 4)),),
+        ("N", "S"),
+        64 * N * S,
+        (ShapeCheck(S // 2 * 2, S, 'node "Pair"'),),
+    )
+
+
+def test_bind_gives_symbols_outputs_and_arena() -> None:
+    binding = _interface().bind([(3, 4), (3, 6)])
+    assert binding.symbols == (3, 6)
+    assert binding.output_shapes == ((3, 10),)
+    assert binding.arena_bytes == 64 * 18
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ([(3, 5), (3, 6)], "'x': dimension 1 must be 4, found 5"),
+        ([(3, 4), (2, 6)], r"'y': dimension 0 must be 3 \(that is N"),
+        ([(3, 4, 1), (3, 6)], "'x' must have 2 dimensions, found 3"),
+        ([(3, 4), (3, 5)], "must equal S, found 4 and 5"),
+    ],
+)
+def test_bind_refuses_wrong_shapes(shapes: list[tuple[int, ...]], message: str) -> None:
+    with pytest.raises(StepwellError, match=message):
+        _interface().bind(shapes)
+
+
+def test_interface_survives_json() -> None:
+    assert Interface.from_json(_interface().to_json()) == _interface()
+
+
+F32_SPEC = TensorSpec("x", np.dtype(np.float32), (Dim.of(2), Dim.of(3)))
+
+
+def test_inputs_of_any_layout_are_taken() -> None:
+    base = np.arange(6, dtype=np.float32).reshape(2, 3)
+    read_only = base.copy()
+    read_only.flags.writeable = False
+    for array in (base, np.asfortranarray(base), base.astype(">f4"), read_only, base.tolist()):
+        taken = checked_input(F32_SPEC, array)
+        assert taken.flags.c_contiguous and taken.dtype == np.float32
+        np.testing.assert_array_equal(taken, base)
+
+
+@pytest.mark.parametrize("value", [np.zeros((2, 3)), np.zeros((2, 3), np.int32), "text", object()])
+def test_inputs_of_another_type_are_refused(value: object) -> None:
+    with pytest.raises(StepwellError, match="input 'x' must be"):
+        checked_input(F32_SPEC, value)
+
+
+def test_cache_keeps_finds_and_trims(tmp_path: Path) -> None:
+    cache = KernelCache(tmp_path / "cache", max_bytes=3000)
+    cache.store("a", b"x" * 1000, {"scratch": "0"})
+    assert cache.load("a") == (b"x" * 1000, {"scratch": "0"})
+    assert cache.load("b") is None
+    for name in "bcde":
+        cache.store(name, b"y" * 1000, {})
+    cache.trim()
+    assert cache.info().total_bytes <= 3000
+    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
+    assert cache.clear() == 2
+
+
+def test_cache_drops_a_damaged_entry(tmp_path: Path) -> None:
+    cache = KernelCache(tmp_path)
+    cache.store("a", b"code", {})
+    path = next(tmp_path.glob("*.kernel"))
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    assert cache.load("a") is None
+    assert not path.exists()
+
+
+def test_cache_that_cannot_be_written_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    cache = KernelCache(tmp_path / "file" / "cache")
+    cache.store("a", b"code", {})
+    assert cache.load("a") is None
+    assert cache.info().entries == 0
+
+
+def _image() -> ModelImage:
+    weights = (np.arange(10, dtype=np.float32), np.ones((3, 3), np.int8))
+    return ModelImage(
+        _interface(), (b"object one", b"two"), "main", weights, "x86_64-unknown-linux", ("avx2",)
+    )
+
+
+def test_artifact_reads_back(tmp_path: Path) -> None:
+    save(_image(), tmp_path / "m.stepwell")
+    image = load_image(tmp_path / "m.stepwell")
+    assert (image.interface, image.objects, image.features) == (
+        _image().interface,
+        _image().objects,
+        _image().features,
+    )
+    for found, wanted in zip(image.weights, _image().weights, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+        assert found.ctypes.data % 64 == 0
+    assert os.listdir(tmp_path) == ["m.stepwell"]
+
+
+def test_damaged_artifacts_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.stepwell"
+    save(_image(), path)
+    good = path.read_bytes()
+    weights_at = len(good) - 9
+    for position in [*range(0, 60), 400, weights_at]:
+        path.write_bytes(good[:position] + bytes([good[position] ^ 0x40]) + good[position + 1 :])
+        with pytest.raises(StepwellError, match="bad-artifact"):
+            load_image(path)
+    for length in (0, 5, 30, 200, len(good) - 1):
+        path.write_bytes(good[:length])
+        with pytest.raises(StepwellError, match="bad-artifact"):
+            load_image(path)
+
+
+def test_artifact_into_no_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StepwellError, match="cannot-write"):
+        save(_image(), tmp_path / "missing" / "m.stepwell")
+    with pytest.raises(StepwellError, match="no-such-file"):
+        load_image(tmp_path / "missing.stepwell")

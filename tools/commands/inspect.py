@@ -1,0 +1,69 @@
+"""`stepwell inspect`: what is in a model or artifact, and what is supported."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Mapping
+from math import prod
+from typing import cast
+
+from stepwell.runtime.artifact import load_image
+from stepwell.runtime.interface import Interface
+from stepwell.tools.commands.options import add_model
+from stepwell.tools.driver import check_suffix, read_module
+from stepwell.tools.report import readable_bytes
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Only the model."""
+    add_model(parser)
+
+
+def run(args: Namespace) -> int:
+    """Print what is in the file; returns the exit status: 1 when an op of it is not supported."""
+    check_suffix(args.model)
+    if args.model.suffix == ".stepwell":
+        return _inspect_artifact(args)
+    from stepwell.dialects._xdsl import StepwellContext
+    from stepwell.tools.compilation import main_of, read_interface
+    from stepwell.tools.support import support_of
+
+    ctx = StepwellContext()
+    module = read_module(args.model, ctx)
+    _print_interface(read_interface(main_of(module)))
+    elements = sum(ctx.weights.get(key).size for key in ctx.weights)
+    size = sum(ctx.weights.get(key).nbytes for key in ctx.weights)
+    print(f"parameters: {elements:,} in {len(ctx.weights)} tensors, {readable_bytes(size)}")
+    counts = Counter(op.name for op in main_of(module).walk())
+    missing = 0
+    print("ops:")
+    for name, count in counts.most_common():
+        if name.startswith(("onnx.", "graph.")):
+            how = support_of(name)
+            missing += how == "missing"
+            print(f"  {count:>6}  {name.partition('.')[2]:<28} {how}")
+    return 1 if missing else 0
+
+
+def _inspect_artifact(args: Namespace) -> int:
+    image = load_image(args.model)
+    _print_interface(image.interface)
+    print(f"target: {image.triple}, features: {', '.join(image.features)}")
+    print(f"code: {readable_bytes(sum(map(len, image.objects)))} in {len(image.objects)} objects")
+    elements = sum(prod(w.shape) for w in image.weights)
+    print(f"weights: {elements:,} numbers in {len(image.weights)} tensors")
+    for name, value in image.summary.items():
+        if not isinstance(value, Mapping):
+            print(f"{name}: {value}")
+        else:
+            parts = cast(Mapping[str, object], value)
+            print(f"{name}: " + ", ".join(f"{part} {number}" for part, number in parts.items()))
+    return 0
+
+
+def _print_interface(interface: Interface) -> None:
+    for title, specs in (("inputs", interface.inputs), ("outputs", interface.outputs)):
+        print(f"{title}:")
+        for spec in specs:
+            print(f"  {spec.name}: {spec}")

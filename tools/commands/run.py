@@ -1,0 +1,107 @@
+"""`stepwell run`: run a model or an artifact, and check it against the reference."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
+from stepwell.runtime.model import CompiledModel
+from stepwell.tools.commands.options import (
+    add_compile_options,
+    add_model,
+    add_threads,
+    positive,
+    ready_model,
+)
+from stepwell.tools.inputs import FILLS, made_up_inputs
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Model, inputs, outputs and options."""
+    add_model(parser)
+    parser.add_argument("--inputs", type=Path, metavar="F.npz", help="arrays by input name")
+    parser.add_argument("--fill", choices=FILLS, default="random", help="how to make up the inputs not given")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the made-up inputs")
+    parser.add_argument("--outputs", type=Path, metavar="F.npz", help="where to write the results")
+    parser.add_argument(
+        "--repeat", type=positive, default=1, metavar="N", help="run N times and show the times"
+    )
+    parser.add_argument("--check", action="store_true", help="compare with ONNX's reference evaluator")
+    add_threads(parser)
+    add_compile_options(parser)
+
+
+def run(args: Namespace) -> int:
+    """Run; returns the exit status: 1 when `--check` finds a difference."""
+    given = _read_inputs(args.inputs) if args.inputs is not None else {}
+    model = ready_model(args)
+    sizes = dict(args.input_shape)
+    feeds = made_up_inputs(model.interface, args.fill, args.seed, sizes) | given
+    outputs = model.run(feeds)
+    for name, array in outputs.items():
+        print(describe(name, array))
+    if args.repeat > 1:
+        _time(model, feeds, args.repeat)
+    if args.outputs is not None:
+        _write_outputs(args.outputs, outputs)
+    if args.check:
+        from stepwell.tools.check import check_against_reference
+
+        return check_against_reference(args.model, feeds, outputs)
+    return 0
+
+
+def describe(name: str, array: Array) -> str:
+    """One line about an array: type, shape, range and mean."""
+    text = f"{name}: {array.dtype.name}{list(array.shape)}"
+    if array.size and array.dtype.kind in "fiub":
+        values = array.astype(np.float64)
+        text += f"  min {values.min():.6g}  mean {values.mean():.6g}  max {values.max():.6g}"
+    return text
+
+
+def _time(model: CompiledModel, feeds: Mapping[str, object], repeat: int) -> None:
+    arrays = [feeds[spec.name] for spec in model.interface.inputs]
+    times: list[float] = []
+    for _ in range(repeat):
+        start = perf_counter()
+        model(*arrays)
+        times.append(perf_counter() - start)
+    low, median, high = (1e3 * float(q) for q in np.quantile(times, [0, 0.5, 1]))
+    print(
+        f"{repeat} runs, {model.threads} threads: {low:.3f} / {median:.3f} / {high:.3f} ms (min / median / max)"
+    )
+
+
+def _read_inputs(path: Path) -> dict[str, object]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError) as error:
+        raise StepwellError(
+            "bad-inputs", str(path), f"the inputs cannot be read: {error}", help="write them with numpy.savez"
+        ) from None
+
+
+def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, allow_pickle=False, **outputs)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        raise StepwellError("cannot-write", str(path), f"not written: {error.strerror or error}") from None
+    print(f"wrote {path}", file=sys.stderr)

@@ -1,0 +1,51 @@
+"""Made-up inputs for a model, seeded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array, Interface, TensorSpec
+
+FILLS = ("random", "ones", "zeros")
+
+
+def made_up_inputs(
+    interface: Interface, fill: str, seed: int, sizes: Mapping[str, Sequence[int]] | None = None
+) -> dict[str, Array]:
+    """
+    Arrays for every input: standard normal, small non-negative integers, or a constant.
+
+    Args: `sizes` gives the shapes of inputs by name; a dimension left open is 1.
+    Raises: StepwellError `bad-inputs` for a shape that does not fit the interface.
+    """
+    rng = np.random.default_rng(seed)
+    return {
+        spec.name: _fill(spec, _shape(spec, (sizes or {}).get(spec.name)), fill, rng)
+        for spec in interface.inputs
+    }
+
+
+def _shape(spec: TensorSpec, given: Sequence[int] | None) -> tuple[int, ...]:
+    if given is None:
+        return tuple(d.value if d.is_static else d.evaluate(dict.fromkeys(d.symbols(), 1)) for d in spec.dims)
+    if len(given) != len(spec.dims):
+        raise StepwellError("bad-inputs", None, f"input {spec.name!r} is {spec}, found shape {list(given)}")
+    return tuple(given)
+
+
+def _fill(spec: TensorSpec, shape: tuple[int, ...], fill: str, rng: np.random.Generator) -> Array:
+    if fill == "ones":
+        return np.ones(shape, spec.dtype)
+    if fill == "zeros":
+        return np.zeros(shape, spec.dtype)
+    match spec.dtype.kind:
+        case "b":
+            return rng.integers(0, 2, shape).astype(spec.dtype)
+        case "i" | "u":
+            # Small: most integer inputs are indices into some table.
+            return rng.integers(0, 8, shape).astype(spec.dtype)
+        case _:
+            return rng.standard_normal(shape, np.float32).astype(spec.dtype)
