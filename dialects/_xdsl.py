@@ -6,7 +6,9 @@ hooks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from inspect import getclosurevars
 from typing import cast
 
@@ -15,6 +17,7 @@ from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect, Operation
 from xdsl.pattern_rewriter import RewritePattern
 
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import TargetDescription, host_target
 from stepwell.runtime.weights import WeightStore
 
@@ -28,6 +31,9 @@ DIALECTS: dict[str, str] = {
     "vector": "stepwell.dialects.vector:Vector",
 }
 
+DIALECT_ENTRY_POINTS = "stepwell.dialects"
+"""The entry point group by which other packages add dialects: the dialect's name = `module:attribute`."""
+
 
 class StepwellContext(Context):
     """
@@ -39,11 +45,34 @@ class StepwellContext(Context):
         super().__init__(allow_unregistered=allow_unregistered)
         self.weights = WeightStore()
         self.target: TargetDescription = host_target()
-        for name, factory in get_all_dialects().items():
-            if name not in DIALECTS:
-                self.register_dialect(name, factory)
-        for name, place in DIALECTS.items():
-            self.register_dialect(name, _loader(place))
+        for name, factory in all_dialects().items():
+            self.register_dialect(name, factory)
+
+
+def all_dialects() -> dict[str, Callable[[], Dialect]]:
+    """How to load each dialect: xDSL's, those that installed packages offer, plugins', and ours."""
+    ours = {name: _loader(place) for name, place in DIALECTS.items()}
+    return get_all_dialects() | _outside_dialects() | _PLUGGED_IN | ours
+
+
+def plug_in_dialect(dialect: Dialect) -> None:
+    """
+    Add a plugin's dialect to every context made from now on in this process.
+
+    Raises: StepwellError `name-taken` for a name that another dialect has.
+    """
+    known = all_dialects().get(dialect.name)
+    if known is not None and known() is not dialect:
+        raise StepwellError("name-taken", None, f"there is a dialect named {dialect.name!r} already")
+    _PLUGGED_IN[dialect.name] = lambda: dialect
+
+
+_PLUGGED_IN: dict[str, Callable[[], Dialect]] = {}
+
+
+@cache
+def _outside_dialects() -> dict[str, Callable[[], Dialect]]:
+    return {point.name: _loader(point.value) for point in entry_points(group=DIALECT_ENTRY_POINTS)}
 
 
 def _loader(place: str) -> Callable[[], Dialect]:

@@ -24,7 +24,8 @@ class Outcome:
 
 def run_line(line: str, substitutions: Mapping[str, str] | None = None) -> Outcome:
     """
-    Run `tool args | tool args`: `not` inverts the exit status, `2>&1` joins the outputs, `> file` writes one.
+    Run `tool args | tool args`: `not` inverts the exit status, `2>&1` joins the outputs, `> file` writes one,
+    `&&` goes on to another pipeline unless one failed.
 
     Args: `substitutions` maps what stands for something else, such as `%s`, to what it stands for.
     Raises: ValueError for a tool that does not run in process.
@@ -32,7 +33,11 @@ def run_line(line: str, substitutions: Mapping[str, str] | None = None) -> Outco
     for mark, value in (substitutions or {}).items():
         line = line.replace(mark, shlex.quote(value))
     output, errors, status = "", "", 0
-    for words in _stages(line):
+    for separator, words in _stages(line):
+        if separator == "&&":
+            if status:
+                break
+            output = ""
         outcome = _run_stage(words, output)
         output = outcome.stdout
         errors += outcome.stderr
@@ -40,15 +45,14 @@ def run_line(line: str, substitutions: Mapping[str, str] | None = None) -> Outco
     return Outcome(status, output, errors)
 
 
-def _stages(line: str) -> list[list[str]]:
-    lexer = shlex.shlex(line, posix=True, punctuation_chars="|")
-    lexer.whitespace_split = True
-    stages: list[list[str]] = [[]]
-    for word in lexer:
-        if word == "|":
-            stages.append([])
+def _stages(line: str) -> list[tuple[str, list[str]]]:
+    """The commands of a line, each with what stands before it: `|`, `&&`, or nothing."""
+    stages: list[tuple[str, list[str]]] = [("", [])]
+    for word in shlex.split(line):
+        if word in ("|", "&&"):
+            stages.append((word, []))
         else:
-            stages[-1].append(word)
+            stages[-1][1].append(word)
     return stages
 
 

@@ -1,34 +1,43 @@
-"""`--verify-diagnostics`: the errors that a file announces in comments, against those that appear."""
+"""`--verify-diagnostics`: the errors and remarks that a file announces in comments, against those that appear."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from stepwell.passes.context import Remark
 from stepwell.runtime.errors import StepwellError
 
-_COMMENT = re.compile(r"//\s*expected-error(?:@(?P<offset>[+-]\d+|unknown))?:\s*(?P<text>.*?)\s*$")
+_COMMENT = re.compile(
+    r"//\s*expected-(?P<kind>error|remark)(?:@(?P<offset>[+-]\d+|unknown))?:\s*(?P<words>.*?)\s*$"
+)
 _PLACE = re.compile(r":(\d+):\d+")
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """An error that must appear: words of its message, on a line (None: an error that names no line)."""
+    """What must appear: words of a message, on a line (None: a message that names no line)."""
 
-    text: str
+    kind: Literal["error", "remark"]
+    words: str
     line: int | None
     comment_line: int
+
+    def is_met_by(self, where: str, message: str) -> bool:
+        """Whether a message is the one: its first place is on the line, and it holds the words."""
+        place = _PLACE.search(where)
+        return self.line == (int(place[1]) if place else None) and self.words in message
 
 
 @dataclass(frozen=True)
 class Expectations:
     """
-    The `// expected-error: words` comments of a file.
+    The `// expected-error: words` and `// expected-remark: words` comments of a file.
 
     A comment speaks of the next line that is not such a comment; `@+2` and `@-1` count lines from the comment
-    instead, and `@unknown` stands for an error without a line. The words may be any part of the whole
-    message.
+    instead, and `@unknown` stands for a message without a line. The words may be any part of the message.
     """
 
     file: str
@@ -41,28 +50,32 @@ class Expectations:
         comments = {n: match for n, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
         expected: list[Expectation] = []
         for number, match in comments.items():
-            offset = match["offset"]
-            if offset == "unknown":
+            if match["offset"] == "unknown":
                 line = None
-            elif offset is not None:
-                line = number + int(offset)
+            elif match["offset"] is not None:
+                line = number + int(match["offset"])
             else:
                 line = next(n for n in range(number + 1, len(lines) + 2) if n not in comments)
-            expected.append(Expectation(match["text"], line, number))
+            kind = "error" if match["kind"] == "error" else "remark"
+            expected.append(Expectation(kind, match["words"], line, number))
         return Expectations(file, expected)
 
-    def unmet_by(self, errors: Sequence[StepwellError]) -> list[str]:
-        """What is wrong, one message each: expected errors that are missing, and errors nobody expected."""
+    def unmet_by(self, errors: Sequence[StepwellError], remarks: Sequence[Remark]) -> list[str]:
+        """What is wrong, a message each: what is missing, and errors nobody expected. Remarks may be extra."""
         missing = list(self.expected)
         problems: list[str] = []
+
+        def meet(kind: str, where: str, message: str) -> bool:
+            met = next((e for e in missing if e.kind == kind and e.is_met_by(where, message)), None)
+            if met is not None:
+                missing.remove(met)
+            return met is not None
+
+        for remark in remarks:
+            meet("remark", remark.where, remark.message)
         for error in errors:
-            place = _PLACE.search(error.where)
-            line = int(place[1]) if place else None
-            words = error.render()
-            match = next((e for e in missing if e.line == line and e.text in words), None)
-            if match is None:
-                problems.append(f"unexpected error:\n{words}")
-            else:
-                missing.remove(match)
-        problems += [f"{self.file}:{e.comment_line}: expected error was not found: {e.text}" for e in missing]
-        return problems
+            if not meet("error", error.where, error.render()):
+                problems.append(f"unexpected error:\n{error.render()}")
+        return problems + [
+            f"{self.file}:{e.comment_line}: expected {e.kind} was not found: {e.words}" for e in missing
+        ]

@@ -44,7 +44,9 @@ class RunLine(pytest.Item):
 
     def runtest(self) -> None:
         with TemporaryDirectory() as folder:
-            outcome = run_line(self.line, {"%s": str(self.path), "%t": f"{folder}/temp"})
+            outcome = run_line(
+                self.line, {"%s": str(self.path), "%S": str(self.path.parent), "%t": f"{folder}/temp"}
+            )
         if outcome.status:
             raise RunFailure(f"RUN: {self.line}\n{outcome.stderr or outcome.stdout}")
 

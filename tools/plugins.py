@@ -1,0 +1,66 @@
+"""Plugins: modules of the user's that add dialects and passes to this process."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import isabstract
+from pathlib import Path
+from types import ModuleType
+
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+
+from stepwell.dialects._xdsl import plug_in_dialect
+from stepwell.passes.registry import register_pass
+from stepwell.runtime.errors import StepwellError
+
+
+def load_plugin(name: str) -> None:
+    """
+    Import a plugin and register every dialect object and every pass class that it defines. Runs its code.
+
+    Args: `name` is a dotted module name, or a path that ends in `.py`. Loading one twice does nothing.
+    Raises: StepwellError `bad-plugin` when it cannot be imported or defines nothing, `name-taken`.
+    """
+    path = Path(name)
+    module_name = path.stem if path.suffix == ".py" else name
+    if module_name in _LOADED:
+        return
+    try:
+        module = _import_file(path) if path.suffix == ".py" else import_module(module_name)
+    except Exception as error:
+        raise StepwellError("bad-plugin", name, f"{type(error).__name__}: {error}") from error
+    defined = list(vars(module).values())
+    dialects = [value for value in defined if isinstance(value, Dialect)]
+    passes = [value for value in defined if _is_pass_of(module, value)]
+    if not dialects and not passes:
+        raise StepwellError("bad-plugin", name, "defines no dialect and no pass")
+    for dialect in dialects:
+        plug_in_dialect(dialect)
+    for pass_class in passes:
+        register_pass(pass_class)
+    _LOADED.add(module_name)
+
+
+_LOADED: set[str] = set()
+
+
+def _is_pass_of(module: ModuleType, value: object) -> bool:
+    return (
+        isinstance(value, type)
+        and issubclass(value, ModulePass)
+        and value.__module__ == module.__name__
+        and not isabstract(value)
+    )
+
+
+def _import_file(path: Path) -> ModuleType:
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise ImportError(f"no such file: {path}")
+    module = module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up there
+    spec.loader.exec_module(module)
+    return module
