@@ -111,7 +111,7 @@ def expect_batch(dims: Sequence[Dim], index_dims: Sequence[Dim], batch: int, mos
 @irdl_op_definition
 class GatherElementsOp(GraphOp):
     """
-    Take one element an index: `y[i, j] = x[indices[i, j], j]` for axis 0; a negative index counts from the end.
+    Take one element an index, `y[i, j] = x[indices[i, j], j]` for axis 0; negative ones count from the end.
 
     ```mlir
     %y = graph.gather_elements %x, %i axis 1 : tensor<3x4xf32>, tensor<3x2xi64> -> tensor<3x2xf32>

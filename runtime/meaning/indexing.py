@@ -1,0 +1,100 @@
+"""The numpy meaning of operators that read or write at positions that are data."""
+
+from __future__ import annotations
+
+from types import EllipsisType
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.meaning import Array, meaning
+
+Ints = npt.NDArray[np.int64]
+Place = tuple["Ints | EllipsisType", ...]
+
+_COMBINE: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def _write(x: Array, place: Place, updates: Array, combine: str) -> Array:
+    """A copy of `x` with updates written or combined at positions, in order."""
+    result = x.copy()
+    if combine == "none":
+        result[place] = updates
+    else:
+        _COMBINE[combine].at(result, cast("tuple[Any, ...]", place), updates)
+    return result
+
+
+def _inside(indices: Array, size: int, bounds: str = "check") -> Ints:
+    """Indices from the front, made legal by clipping, or held to be legal."""
+    given = indices.astype(np.int64)
+    positions = np.where(given < 0, given + size, given)
+    if bounds == "clip":
+        return np.clip(positions, 0, size - 1)
+    outside = (positions < 0) | (positions >= size)
+    if outside.any():
+        raise IndexError(f"index {given[outside].flat[0]} is outside a dimension of size {size}")
+    return positions
+
+
+def _grid(shape: tuple[int, ...], axis: int, indices: Ints) -> Place:
+    """Positions of `*_elements`: each element's own place, but the index along the axis."""
+    own = np.ogrid[tuple(slice(n) for n in shape)]
+    return tuple(indices if i == axis else cast(Ints, place) for i, place in enumerate(own))
+
+
+@meaning("graph.gather")
+def gather(x: Array, indices: Array, *, axis: int, batch_dims: int = 0, bounds: str = "check") -> Array:
+    """Slices of `x` along an axis; `batch_dims` leading dimensions go together."""
+    positions = _inside(indices, x.shape[axis], bounds)
+    if batch_dims == 0:
+        return np.take(x, positions, axis)
+    batch = x.shape[:batch_dims]
+    result = [np.take(x[at], positions[at], axis - batch_dims) for at in np.ndindex(batch)]
+    shape = (*batch, *x.shape[batch_dims:axis], *indices.shape[batch_dims:], *x.shape[axis + 1 :])
+    return np.array(result, x.dtype).reshape(shape)
+
+
+@meaning("graph.gather_elements")
+def gather_elements(x: Array, indices: Array, *, axis: int) -> Array:
+    """One element an index."""
+    return x[_grid(indices.shape, axis, _inside(indices, x.shape[axis]))]
+
+
+def _position(x: Array, indices: Array, batch_dims: int) -> Place:
+    """Positions of `*_nd`: own places in the batch dimensions, then an array for each number of a position."""
+    leading = indices.shape[:-1]
+    own = np.ogrid[tuple(slice(n) for n in leading)][:batch_dims]
+    columns = [_inside(indices[..., i], x.shape[batch_dims + i]) for i in range(indices.shape[-1])]
+    return (*(cast(Ints, place) for place in own), *columns)
+
+
+@meaning("graph.gather_nd")
+def gather_nd(x: Array, indices: Array, *, batch_dims: int = 0) -> Array:
+    """Slices at the positions in the last dimension of the indices."""
+    place = _position(x, indices, batch_dims)
+    shape = indices.shape[:-1] + x.shape[batch_dims + indices.shape[-1] :]
+    return np.broadcast_to(x[place] if place else x, shape)
+
+
+@meaning("graph.scatter_elements")
+def scatter_elements(
+    x: Array, indices: Array, updates: Array, *, axis: int, combine: str, unique: bool = False
+) -> Array:
+    """A copy of `x` with one element an index written, in order."""
+    return _write(x, _grid(indices.shape, axis, _inside(indices, x.shape[axis])), updates, combine)
+
+
+@meaning("graph.scatter_nd")
+def scatter_nd(x: Array, indices: Array, updates: Array, *, combine: str, unique: bool = False) -> Array:
+    """A copy of `x` with slices written at positions, in order."""
+    return _write(x, _position(x, indices, 0) or (...,), updates, combine)
+
+
+@meaning("graph.one_hot")
+def one_hot(indices: Array, *, depth: tuple[int], axis: int) -> Array:
+    """True at the index along a new axis."""
+    return np.expand_dims(indices, axis) == np.arange(depth[0]).reshape(
+        [-1 if i == axis else 1 for i in range(indices.ndim + 1)]
+    )
