@@ -1,0 +1,200 @@
+"""One function of LLVM IR text: names of values, blocks, phis, metadata of memory accesses and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+
+from stepwell.dialects.llvm.instructions import PoisonOp, SwitchOp, ZeroOp
+from stepwell.runtime.errors import StepwellError
+
+if TYPE_CHECKING:
+    from stepwell.lowering.emit_llvm.module import ModuleEmitter
+
+LOOP_ATTRIBUTE = "llvm.loop"
+"""On the branch back to a loop's head: names of LLVM's loop hints, such as `llvm.loop.unroll.disable`."""
+BUFFER_ATTRIBUTE = "llvm.buffer"
+"""On loads and stores: a number; accesses to buffers of different numbers do not overlap."""
+
+Edge: TypeAlias = tuple[Block, Sequence[SSAValue]]
+
+
+class FunctionEmitter:
+    """Writes the blocks of one function, in any order; a value is named when it is first met."""
+
+    def __init__(self, module: ModuleEmitter):
+        self.module = module
+        self.types = module.types
+        self._names: dict[SSAValue, str] = {}
+        self._labels: dict[Block, str] = {}
+        self._edges: dict[Operation, list[str]] = {}
+        self._incoming: dict[Block, list[tuple[str, Sequence[SSAValue]]]] = {}
+        self._detours: list[str] = []
+        self._buffers: dict[int, tuple[str, str, str]] = {}
+
+    def name(self, value: SSAValue) -> str:
+        """An operand as text: a register, or a constant in place."""
+        if (name := self._names.get(value)) is not None:
+            return name
+        name = self._constant(value) if isinstance(value, OpResult) else None
+        if name is None:
+            name = f"%{value.name_hint or 'v'}.{len(self._names)}"
+        self._names[value] = name
+        return name
+
+    def typed(self, value: SSAValue) -> str:
+        """An operand with its type: `float %x.3`."""
+        return f"{self.types(value.type)} {self.name(value)}"
+
+    def typed_list(self, values: Sequence[SSAValue]) -> str:
+        """Operands with their types, as a call lists them."""
+        return ", ".join(map(self.typed, values))
+
+    def label(self, block: Block) -> str:
+        """A block's name without `%`."""
+        if (label := self._labels.get(block)) is None:
+            label = self._labels[block] = f"b{len(self._labels)}"
+        return label
+
+    def edges(self, op: Operation) -> list[str]:
+        """What a terminator branches to, one a successor: `label %b3`."""
+        return self._edges[op]
+
+    def emit(self, func: llvm.FuncOp, emitters: Mapping[type[Operation], Emit | None]) -> list[str]:
+        """The lines between a function's braces."""
+        blocks = list(func.body.blocks)
+        self._connect(blocks)
+        lines: list[str] = []
+        for block in blocks:
+            lines.append(f"{self.label(block)}:")
+            if block is not blocks[0]:
+                lines += self._phis(block)
+            for op in block.ops:
+                emit = emitters.get(op.__class__, _refuse)
+                if emit is None:
+                    continue  # a constant: it stands in its uses
+                try:
+                    text = emit(self, op)
+                except StepwellError as error:
+                    if error.where:
+                        raise
+                    raise StepwellError(
+                        error.code, op, f"{op.name}: {error.message}", note=error.notes, help=error.help
+                    ) from None
+                lines.append(f"  {self.name(op.results[0])} = {text}" if op.results else f"  {text}")
+        self._finish_buffers()
+        return [*lines, *self._detours]
+
+    def _constant(self, value: OpResult) -> str | None:
+        match value.op:
+            case llvm.ConstantOp(value=constant):
+                return self.types.constant(constant, value.type)
+            case ZeroOp() | llvm.ZeroOp():
+                return "null" if isinstance(value.type, llvm.LLVMPointerType) else "zeroinitializer"
+            case llvm.UndefOp():
+                return "undef"
+            case PoisonOp():
+                return "poison"
+            case llvm.AddressOfOp(global_name=symbol):
+                return f"@{symbol.root_reference.data}"
+            case _:
+                return None
+
+    def _connect(self, blocks: Sequence[Block]) -> None:
+        """
+        Collect what each block's phis take from which predecessor.
+
+        A phi has one value for each predecessor, so a second edge between the same two blocks that carries
+        other values takes a detour through a block of its own.
+        """
+        for block in blocks:
+            if (terminator := block.last_op) is None:
+                raise StepwellError("unsupported-op", None, "a block without terminator has no LLVM IR")
+            label = self.label(block)
+            seen: dict[Block, Sequence[SSAValue]] = {}
+            texts: list[str] = []
+            for target, values in branch_edges(terminator):
+                source = label
+                if values and target in seen and list(seen[target]) != list(values):
+                    source = f"{label}.{len(texts)}"
+                    self._detours += [f"{source}:", f"  br label %{self.label(target)}"]
+                seen.setdefault(target, values)
+                self._incoming.setdefault(target, []).append((source, values))
+                texts.append(f"label %{self.label(target) if source is label else source}")
+            self._edges[terminator] = texts
+
+    def _phis(self, block: Block) -> list[str]:
+        edges = self._incoming.get(block)
+        if edges is None:  # nothing leads here
+            self._names.update({arg: "poison" for arg in block.args})
+            return []
+        return [self._phi(arg, index, edges) for index, arg in enumerate(block.args)]
+
+    def _phi(self, arg: BlockArgument, index: int, edges: list[tuple[str, Sequence[SSAValue]]]) -> str:
+        sources = ", ".join(f"[ {self.name(values[index])}, %{label} ]" for label, values in edges)
+        return f"  {self.name(arg)} = phi {self.types(arg.type)} {sources}"
+
+    def access_suffix(self, op: Operation) -> str:
+        """Metadata of a memory access: its buffer, and those that it therefore leaves alone."""
+        if not op.attributes or not isinstance(buffer := op.attributes.get(BUFFER_ATTRIBUTE), IntegerAttr):
+            return ""
+        number = buffer.value.data
+        if number not in self._buffers:
+            # A domain for each function: buffers are numbered anew in each.
+            if not self._buffers:
+                self._domain = self.module.metadata("distinct !{!self}")
+            scope = self.module.metadata(f"distinct !{{!self, {self._domain}}}")
+            self._buffers[number] = (
+                scope,
+                self.module.metadata(f"!{{{scope}}}"),
+                self.module.metadata(""),
+            )
+        _, inside, outside = self._buffers[number]
+        return f", !alias.scope {inside}, !noalias {outside}"
+
+    def _finish_buffers(self) -> None:
+        for number, (_, _, outside) in self._buffers.items():
+            others = ", ".join(scope for other, (scope, _, _) in self._buffers.items() if other != number)
+            self.module.set_metadata(outside, f"!{{{others}}}")
+
+    def loop_suffix(self, op: Operation) -> str:
+        """Metadata of a branch back: hints for LLVM's loop passes."""
+        if not op.attributes or not isinstance(hints := op.attributes.get(LOOP_ATTRIBUTE), ArrayAttr):
+            return ""
+        words = [hint.data for hint in cast("ArrayAttr[Attribute]", hints) if isinstance(hint, StringAttr)]
+        nodes = [self.module.metadata(f'!{{!"{word}"}}') for word in words]
+        members = ", ".join(["!self", *nodes])
+        return f", !llvm.loop {self.module.metadata(f'distinct !{{{members}}}')}"
+
+
+Emit: TypeAlias = Callable[[FunctionEmitter, Operation], str]
+
+
+def branch_edges(terminator: Operation) -> list[Edge]:
+    """The blocks that a terminator may go to, with the values for their arguments."""
+    match terminator:
+        case llvm.BrOp():
+            return [(terminator.successor, terminator.arguments)]
+        case llvm.CondBrOp():
+            return [
+                (terminator.then_block, terminator.then_arguments),
+                (terminator.else_block, terminator.else_arguments),
+            ]
+        case SwitchOp():
+            cases = zip(terminator.case_blocks, terminator.arguments_by_case(), strict=True)
+            return [(terminator.default_block, terminator.default_arguments), *cases]
+        case _:
+            return []
+
+
+def _refuse(_: FunctionEmitter, op: Operation) -> str:
+    raise StepwellError(
+        "unsupported-op",
+        op,
+        f"{op.name} has no LLVM IR",
+        help="convert-loops-to-llvm lowers everything else to the llvm dialect",
+    )

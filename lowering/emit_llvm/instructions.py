@@ -1,0 +1,276 @@
+"""The instructions of LLVM IR: one small function for each kind of op, found by the op's class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerAttr, VectorType
+from xdsl.dialects.utils import FastMathAttrBase
+from xdsl.ir import Operation
+
+from stepwell.dialects.llvm import instructions as ours
+from stepwell.lowering.emit_llvm.function import Emit, FunctionEmitter
+from stepwell.runtime.errors import StepwellError
+
+_ALL_FAST_FLAGS = 7
+_GEP_SSA_INDEX = llvm.GEP_USE_SSA_VAL
+_ASSEMBLY_FLAGS = (("has_side_effects", "sideeffect"), ("is_align_stack", "alignstack"))
+
+
+def fast_flags(op: Operation) -> str:
+    """Fast-math flags of an op with a space behind, empty where there are none."""
+    flags = op.properties.get("fastmathFlags")
+    if not isinstance(flags, FastMathAttrBase) or not flags.data:
+        return ""
+    if len(flags.data) == _ALL_FAST_FLAGS:
+        return "fast "
+    return " ".join(sorted(flag.value for flag in flags.data)) + " "
+
+
+def _integer_flags(op: Operation) -> str:
+    if not op.properties:
+        return ""
+    text = ""
+    match op.properties.get("overflowFlags"):
+        case IntegerAttr(value=bits):
+            text += ("nsw " if bits.data & 1 else "") + ("nuw " if bits.data & 2 else "")
+        case llvm.OverflowAttr(data=flags):
+            text += "".join(f"{flag.value} " for flag in sorted(flags))
+        case _:
+            pass
+    for name, word in (("isExact", "exact "), ("isDisjoint", "disjoint "), ("nonNeg", "nneg ")):
+        text += word if name in op.properties else ""
+    return text
+
+
+def _binary(word: str) -> Emit:
+    def emit(f: FunctionEmitter, op: Operation) -> str:
+        lhs, rhs = op.operands
+        return f"{word} {_integer_flags(op)}{f.types(lhs.type)} {f.name(lhs)}, {f.name(rhs)}"
+
+    return emit
+
+
+def _binary_float(word: str) -> Emit:
+    def emit(f: FunctionEmitter, op: Operation) -> str:
+        lhs, rhs = op.operands
+        return f"{word} {fast_flags(op)}{f.types(lhs.type)} {f.name(lhs)}, {f.name(rhs)}"
+
+    return emit
+
+
+def _cast(word: str) -> Emit:
+    def emit(f: FunctionEmitter, op: Operation) -> str:
+        return f"{word} {_integer_flags(op)}{f.typed(op.operands[0])} to {f.types(op.results[0].type)}"
+
+    return emit
+
+
+def _compare(word: str, predicates: Sequence[str]) -> Emit:
+    def emit(f: FunctionEmitter, op: Operation) -> str:
+        lhs, rhs = op.operands
+        predicate = op.properties["predicate"]
+        assert isinstance(predicate, IntegerAttr)
+        condition = predicates[predicate.value.data].removeprefix("_")
+        return f"{word} {fast_flags(op)}{condition} {f.types(lhs.type)} {f.name(lhs)}, {f.name(rhs)}"
+
+    return emit
+
+
+def _operands(word: str) -> Emit:
+    """An instruction that lists its operands with their types, and nothing else."""
+
+    def emit(f: FunctionEmitter, op: Operation) -> str:
+        return f"{word} {fast_flags(op)}{f.typed_list(op.operands)}"
+
+    return emit
+
+
+def alignment_of(op: Operation, type: object) -> str:
+    """`, align 4`. Raises: StepwellError when a vector access does not say its alignment."""
+    alignment = op.properties.get("alignment")
+    if isinstance(alignment, IntegerAttr):
+        return f", align {alignment.value.data}"
+    if isinstance(type, VectorType):
+        raise StepwellError(
+            "missing-alignment",
+            op,
+            f"{op.name} of a vector needs its alignment",
+            note="without one LLVM assumes the vector's own size, and faults on rows that are less aligned",
+            help="add {alignment = 4 : i64}",
+        )
+    return ""
+
+
+def _ordering(op: Operation) -> tuple[str, str]:
+    ordering = op.properties.get("ordering")
+    if not isinstance(ordering, IntegerAttr) or ordering.value.data == 0:
+        return "", ""
+    return "atomic ", " " + llvm.ATOMIC_ORDERING_KEYWORDS[ordering.value.data]
+
+
+def _load(f: FunctionEmitter, op: Operation) -> str:
+    type = op.results[0].type
+    atomic, order = _ordering(op)
+    place = f"{f.typed(op.operands[0])}{order}{alignment_of(op, type)}"
+    return f"load {atomic}{f.types(type)}, {place}{f.access_suffix(op)}"
+
+
+def _store(f: FunctionEmitter, op: Operation) -> str:
+    value, address = op.operands
+    atomic, order = _ordering(op)
+    volatile = "volatile " if "volatile_" in op.properties else ""
+    place = f"{f.typed(address)}{order}{alignment_of(op, value.type)}"
+    hint = f", !nontemporal {f.module.metadata('!{i32 1}')}" if "nontemporal" in op.properties else ""
+    return f"store {atomic}{volatile}{f.typed(value)}, {place}{f.access_suffix(op)}{hint}"
+
+
+def _getelementptr(f: FunctionEmitter, op: Operation) -> str:
+    indices = op.properties["rawConstantIndices"]
+    assert isinstance(indices, DenseArrayBase)
+    dynamic = iter(op.operands[1:])
+    texts = [
+        f.typed(next(dynamic)) if index == _GEP_SSA_INDEX else f"i64 {index}"
+        for index in indices.get_values()
+    ]
+    # Fields of structs are numbered by i32.
+    if len(texts) > 1 and isinstance(op.properties["elem_type"], llvm.LLVMStructType):
+        texts[1] = texts[1].replace("i64", "i32")
+    inbounds = "inbounds " if "inbounds" in op.properties else ""
+    element = f.types(op.properties["elem_type"])
+    return f"getelementptr {inbounds}{element}, {f.typed(op.operands[0])}, {', '.join(texts)}"
+
+
+def _alloca(f: FunctionEmitter, op: Operation) -> str:
+    element = f.types(op.properties["elem_type"])
+    return f"alloca {element}, {f.typed(op.operands[0])}{alignment_of(op, None)}"
+
+
+def _shuffle(f: FunctionEmitter, op: Operation) -> str:
+    mask = op.properties["mask"]
+    assert isinstance(mask, DenseArrayBase)
+    lanes = mask.get_values()
+    if any(lanes):
+        text = "<" + ", ".join(f"i32 {lane}" if lane >= 0 else "i32 poison" for lane in lanes) + ">"
+    else:
+        text = "zeroinitializer"
+    return f"shufflevector {f.typed_list(op.operands)}, <{len(lanes)} x i32> {text}"
+
+
+def _aggregate(word: str) -> Emit:
+    def emit(f: FunctionEmitter, op: Operation) -> str:
+        position = op.properties["position"]
+        assert isinstance(position, DenseArrayBase)
+        return f"{word} {f.typed_list(op.operands)}, {', '.join(str(i) for i in position.get_values())}"
+
+    return emit
+
+
+def _call(f: FunctionEmitter, op: Operation) -> str:
+    assert isinstance(op, llvm.CallOp)
+    if op.op_bundle_operands:
+        raise StepwellError("unsupported-op", op, "operand bundles have no LLVM IR")
+    words = ["" if op.TailCallKind.data.value == "none" else f"{op.TailCallKind.data.value} ", "call "]
+    words.append(fast_flags(op))
+    if (convention := op.CConv.convention.data) != "ccc":
+        words.append(f"{convention} ")
+    words.append(f.types(op.var_callee_type or (op.returned.type if op.returned else llvm.LLVMVoidType())))
+    args = list(op.args)
+    if op.callee is not None:
+        callee = f"@{op.callee.root_reference.data}"
+    else:
+        callee = f.name(args.pop(0))
+    return f"{''.join(words)} {callee}({f.typed_list(args)})"
+
+
+def _inline_asm(f: FunctionEmitter, op: Operation) -> str:
+    assert isinstance(op, llvm.InlineAsmOp)
+    flags = "".join(f"{word} " for name, word in _ASSEMBLY_FLAGS if name in op.properties)
+    flags += "inteldialect " if op.asm_dialect is not None and op.asm_dialect.value.data else ""
+    output = f.types(op.res.type if op.res is not None else llvm.LLVMVoidType())
+    code = f'"{_escaped(op.asm_string.data)}", "{_escaped(op.constraints.data)}"'
+    return f"call {output} asm {flags}{code}({f.typed_list(op.operands)})"
+
+
+def _escaped(text: str) -> str:
+    return "".join(c if c.isprintable() and c not in '"\\' else f"\\{ord(c):02X}" for c in text)
+
+
+def _atomic_rmw(f: FunctionEmitter, op: Operation) -> str:
+    assert isinstance(op, ours.AtomicRMWOp)
+    return f"atomicrmw {op.bin_op.data} {f.typed(op.ptr)}, {f.typed(op.val)} {op.ordering.data}"
+
+
+def _br(f: FunctionEmitter, op: Operation) -> str:
+    return f"br {f.edges(op)[0]}{f.loop_suffix(op)}"
+
+
+def _cond_br(f: FunctionEmitter, op: Operation) -> str:
+    then, other = f.edges(op)
+    return f"br i1 {f.name(op.operands[0])}, {then}, {other}{f.loop_suffix(op)}"
+
+
+def _switch(f: FunctionEmitter, op: Operation) -> str:
+    assert isinstance(op, ours.SwitchOp) and isinstance(op.case_values, DenseIntOrFPElementsAttr)
+    default, *cases = f.edges(op)
+    type = f.types(op.value.type)
+    values = op.case_values.get_values()
+    table = " ".join(f"{type} {value}, {case}" for value, case in zip(values, cases, strict=True))
+    return f"switch {f.typed(op.value)}, {default} [ {table} ]"
+
+
+def _return(f: FunctionEmitter, op: Operation) -> str:
+    return f"ret {f.typed(op.operands[0])}" if op.operands else "ret void"
+
+
+_INTEGER_PREDICATES = tuple(flag.value for flag in llvm.ICmpPredicateFlag)
+
+INSTRUCTIONS: dict[type[Operation], Emit | None] = {
+    **{
+        op: _binary(op.name.removeprefix("llvm."))
+        for op in (
+            llvm.AddOp, llvm.SubOp, llvm.MulOp, llvm.UDivOp, llvm.SDivOp, llvm.URemOp, llvm.SRemOp,
+            llvm.AndOp, llvm.OrOp, llvm.XOrOp, llvm.ShlOp, llvm.LShrOp, llvm.AShrOp,
+        )
+    },
+    **{
+        op: _binary_float(op.name.removeprefix("llvm."))
+        for op in (llvm.FAddOp, llvm.FSubOp, llvm.FMulOp, llvm.FDivOp, llvm.FRemOp)
+    },
+    **{
+        op: _cast(op.name.removeprefix("llvm."))
+        for op in (
+            llvm.TruncOp, llvm.ZExtOp, llvm.SExtOp, llvm.BitcastOp, llvm.SIToFPOp, llvm.FPExtOp,
+            llvm.FPTruncOp, llvm.PtrToIntOp, llvm.IntToPtrOp, ours.UIToFPOp, ours.FPToSIOp, ours.FPToUIOp,
+        )
+    },
+    llvm.FNegOp: _operands("fneg"),
+    ours.FreezeOp: _operands("freeze"),
+    ours.SelectOp: _operands("select"),
+    ours.ExtractElementOp: _operands("extractelement"),
+    llvm.InsertElementOp: _operands("insertelement"),
+    llvm.ICmpOp: _compare("icmp", _INTEGER_PREDICATES),
+    ours.FCmpOp: _compare("fcmp", ours.FCMP_PREDICATES),
+    llvm.LoadOp: _load,
+    llvm.StoreOp: _store,
+    llvm.GEPOp: _getelementptr,
+    llvm.AllocaOp: _alloca,
+    llvm.ShuffleVectorOp: _shuffle,
+    llvm.ExtractValueOp: _aggregate("extractvalue"),
+    llvm.InsertValueOp: _aggregate("insertvalue"),
+    llvm.CallOp: _call,
+    llvm.InlineAsmOp: _inline_asm,
+    ours.AtomicRMWOp: _atomic_rmw,
+    llvm.BrOp: _br,
+    llvm.CondBrOp: _cond_br,
+    ours.SwitchOp: _switch,
+    llvm.ReturnOp: _return,
+    llvm.UnreachableOp: lambda f, op: "unreachable",
+    # Constants stand in their uses.
+    llvm.ConstantOp: None,
+    llvm.AddressOfOp: None,
+    llvm.UndefOp: None,
+    ours.ZeroOp: None,
+    ours.PoisonOp: None,
+}  # fmt: skip
