@@ -24,7 +24,7 @@ WANTED_ACCURACY = 0.97
 
 
 def train() -> tuple[MLPClassifier, npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-    """A fitted classifier of 8x8 pictures with values in 0 .. 1, and the held-out pictures with their digits."""
+    """A fitted classifier of 8x8 pictures (values 0 .. 1), and the held-out pictures with their digits."""
     pictures, digits = load_digits(return_X_y=True)
     x = (np.asarray(pictures) / 16).astype(np.float32)
     y = np.asarray(digits).astype(np.int64)
