@@ -41,8 +41,8 @@ def convert(
 
 class _PatternTable:
     """
-    Patterns by the class of op, and those of its bases: one pattern can take a whole family, and a subclass such
-    as our `arith` ops that take vectors too falls to the patterns of its base.
+    Patterns by the class of op, and those of its bases: one pattern can take a whole family, and a subclass
+    such as our `arith` ops that take vectors too falls to the patterns of its base.
     """
 
     def __init__(self, patterns: Sequence[RewritePattern]):

@@ -37,7 +37,11 @@ class Entry:
     """
 
 
-PASSES: dict[str, Entry] = {}
+PASSES: dict[str, Entry] = {
+    "convert-graph-to-linalg": Entry(
+        "stepwell.lowering.graph_to_linalg:ConvertGraphToLinalgPass", "outline kernels, lower them to linalg"
+    ),
+}
 
 _PLUGGED_IN: dict[str, type[ModulePass]] = {}
 

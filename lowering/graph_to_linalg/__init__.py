@@ -1,0 +1,41 @@
+"""`convert-graph-to-linalg`: each `graph.fused` becomes a function on tensors, computed by `linalg`."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import RewritePattern
+
+from stepwell.dialects import graph
+from stepwell.lowering.conversion import convert
+from stepwell.lowering.graph_to_linalg import elementwise
+from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
+from stepwell.lowering.graph_to_linalg.outline import outline_kernels
+from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
+
+# One list a family; a pattern is found by the class of its op.
+GRAPH_TO_LINALG: list[RewritePattern] = [
+    *elementwise.PATTERNS,
+]
+
+
+class ConvertGraphToLinalgPass(ModulePass):
+    """
+    Lower `graph` to `linalg` on tensors: needs every computing op in a `graph.fused`, leaves kernel functions
+    of `linalg`, `tensor`, `arith`, `math` and `scf`, and `@main` with calls of them.
+
+    The symbols of a function's dimensions are its last arguments, named by `sched.symbols`. Ops of `@main`
+    outside kernels stay. Fails, and lists them all, when a `graph` op is left in a kernel.
+    """
+
+    name = "convert-graph-to-linalg"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        kernels = outline_kernels(op)
+        convert(kernels, patterns=GRAPH_TO_LINALG, illegal=["graph"], legal_ops=[graph.ConstantOp])
+        convert(kernels, patterns=[ConstantLowering()], illegal=["graph"])
+        for kernel in list(kernels.ops):
+            kernel.detach()
+            op.body.block.add_op(kernel)
+        drop_names_and_signs(op)

@@ -1,0 +1,32 @@
+"""Constants inside kernels, once the ops that read them as scalars are converted."""
+
+from __future__ import annotations
+
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import tensor_of
+from stepwell.lowering.graph_to_linalg.support import constant_number, filled
+from stepwell.runtime.errors import StepwellError
+
+
+class ConstantLowering(RewritePattern):
+    """
+    `graph.constant` → nothing, since bodies have the numbers they need; `linalg.fill` where a tensor is read.
+
+    One of several elements must be an operand of the kernel, and is refused.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConstantOp, rewriter: PatternRewriter) -> None:
+        if op.result.first_use is None:
+            rewriter.erase(op)
+        elif (number := constant_number(op.result)) is not None:
+            rewriter.replace(op, [], [filled(tensor_of(op.result), number, rewriter)])
+        else:
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"a constant of type {op.result.type} inside a kernel",
+                help="make it an operand of the kernel, as `fuse-ops` does",
+            )

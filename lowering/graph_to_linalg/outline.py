@@ -1,0 +1,134 @@
+"""Kernels out of `@main`: each `graph.fused` becomes a function, its symbols trailing arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IndexType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of
+from stepwell.lowering.graph_to_linalg.support import SYMBOLS, symbol_arguments
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+
+def outline_kernels(module: ModuleOp) -> ModuleOp:
+    """
+    Move every `graph.fused` of a module into a function `k0`, `k1`, … of a new one, and call it.
+
+    ```mlir
+    func.func @main(%x: tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?xf32, #graph.dims<["N"]>> {
+      %y = graph.fused (%a = %x : tensor<?xf32, #graph.dims<["N"]>>) -> (tensor<?xf32, #graph.dims<["N"]>>) {
+        %b = graph.relu %a : tensor<?xf32, #graph.dims<["N"]>> -> tensor<?xf32, #graph.dims<["N"]>>
+        graph.yield %b : tensor<?xf32, #graph.dims<["N"]>>
+      }
+      func.return %y : tensor<?xf32, #graph.dims<["N"]>>
+    }
+    // ->
+    func.func @main(%x: tensor<?xf32, …>, %N: index) -> tensor<?xf32, …> attributes {sched.symbols = ["N"]} {
+      %y = func.call @k0(%x, %N) : (tensor<?xf32, …>, index) -> tensor<?xf32, …>
+      func.return %y : tensor<?xf32, …>
+    }
+    func.func private @k0(%a: tensor<?xf32, …>, %N: index) -> tensor<?xf32, …>
+        attributes {sched.kernel, sched.symbols = ["N"]} { … }
+    ```
+    """
+    kernels: list[Operation] = []
+    for function in [f for f in module.ops if isinstance(f, FuncOp) and not f.is_declaration]:
+        fused_ops = [op for op in function.body.walk() if isinstance(op, graph.FusedOp)]
+        if not fused_ops:
+            continue
+        symbols = {op: _distinct(_symbols_in_kernel(op)) for op in fused_ops}
+        _expect_known_by_inputs(function, symbols)
+        _add_symbol_arguments(function, _distinct(name for names in symbols.values() for name in names))
+        values = dict(symbol_arguments(function))
+        for op in fused_ops:
+            kernels.append(_outline(op, f"k{len(kernels)}", [(name, values[name]) for name in symbols[op]]))
+    return ModuleOp(kernels)
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _symbols_in_kernel(op: graph.FusedOp) -> Iterator[str]:
+    """Symbols in order of occurrence: in the operands' types first, then inside."""
+    for operand in op.operands:
+        yield from _symbols_in_type(operand.type)
+    for inner in op.body.walk():
+        for result in inner.results:
+            yield from _symbols_in_type(result.type)
+        for attribute in inner.properties.values():
+            if isinstance(attribute, DimsAttr):
+                yield from _symbols_in_dims(attribute.get())
+
+
+def _symbols_in_type(type: Attribute) -> Iterator[str]:
+    if isinstance(type, TensorType):
+        yield from _symbols_in_dims(dims_of(cast(Tensor, type)))
+
+
+def _symbols_in_dims(dims: Sequence[Dim]) -> Iterator[str]:
+    for dim in dims:
+        if not dim.is_unknown:
+            yield from sorted(dim.symbols())
+
+
+def _expect_known_by_inputs(function: FuncOp, needed: Mapping[graph.FusedOp, Sequence[str]]) -> None:
+    known = {name for arg in function.args for name in _symbols_in_type(arg.type)}
+    for op, names in needed.items():
+        if unknown := [name for name in names if name not in known]:
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"dimension {', '.join(unknown)} depends on data, not on the shapes of the inputs",
+                help="give the model's inputs fixed shapes, for example with --input-shape",
+            )
+
+
+def _add_symbol_arguments(function: FuncOp, symbols: Sequence[str]) -> None:
+    """Give a function an index argument for each symbol."""
+    block = function.body.block
+    for name in symbols:
+        arg = block.insert_arg(IndexType(), len(block.args))
+        arg.name_hint = name
+    if function.arg_attrs is not None:
+        padding = [DictionaryAttr({})] * len(symbols)
+        function.properties["arg_attrs"] = ArrayAttr([*function.arg_attrs, *padding])
+    function.properties["function_type"] = FunctionType.from_lists(
+        list(block.arg_types), list(function.function_type.outputs)
+    )
+    if symbols:
+        function.attributes[SYMBOLS] = ArrayAttr([StringAttr(name) for name in symbols])
+
+
+def _outline(op: graph.FusedOp, name: str, symbols: Sequence[tuple[str, SSAValue]]) -> FuncOp:
+    """Make a function of a kernel's region, and replace the kernel by a call of it."""
+    region = op.detach_region(op.body)
+    yielded = region.block.last_op
+    assert isinstance(yielded, graph.YieldOp)
+    Rewriter.replace_op(yielded, ReturnOp(*yielded.values), [])
+    kernel = FuncOp(name, (region.block.arg_types, op.result_types), region, "private")
+    kernel.attributes[KERNEL] = UnitAttr()
+    _add_symbol_arguments(kernel, [name for name, _ in symbols])
+    call = CallOp(name, [*op.operands, *(value for _, value in symbols)], op.result_types)
+    adopt_location(kernel, op.location)
+    adopt_location(call, op.location)
+    Rewriter.replace_op(op, call)
+    return kernel

@@ -1,0 +1,205 @@
+"""Arithmetic on scalars, as bodies of structured ops have it: one set of emitters for all element types."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    f32,
+    f64,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+
+from stepwell.dialects.graph.relations import is_bool, is_float, is_unsigned
+
+Constant: TypeAlias = FloatAttr[AnyFloat] | IntegerAttr[IntegerType]
+
+
+def signless(element: Attribute) -> Attribute:
+    """An element type as level 2 has it: integers without sign."""
+    return IntegerType(cast(IntegerType, element).width.data) if isinstance(element, IntegerType) else element
+
+
+def scalar_constant(number: float, element: Attribute) -> Constant:
+    """A number as an attribute of a (signless) element type; integers wrap."""
+    if is_float(element):
+        return FloatAttr(float(number), cast(AnyFloat, element))
+    if is_bool(element):
+        return IntegerAttr.from_bool(bool(number))
+    width = cast(IntegerType, element).width.data
+    wrapped = (int(number) + (1 << width - 1)) % (1 << width) - (1 << width - 1)
+    return IntegerAttr(wrapped, IntegerType(width))
+
+
+_INT_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
+_UINT_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge"}
+_FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+
+
+class Scalars:
+    """
+    Emitters for one element type, into the implicit builder that is open around them.
+
+    They take and give scalars of `type`, in which the element type computes: f32 for f16 and bf16, and
+    integers without sign, whose ops know it.
+    """
+
+    def __init__(self, element: Attribute):
+        self.element = element
+        self.is_float = is_float(element)
+        self.is_bool = is_bool(element)
+        self.unsigned = is_unsigned(element) or self.is_bool
+        self.narrow_float = isinstance(element, Float16Type | BFloat16Type)
+        self.type = f32 if self.narrow_float else signless(element)
+
+    @property
+    def bits(self) -> int:
+        """The width of an integer type."""
+        return cast(IntegerType, self.type).width.data
+
+    def widen(self, scalar: SSAValue) -> SSAValue:
+        """A stored element as a scalar to compute with."""
+        return arith.ExtFOp(scalar, self.type).result if self.narrow_float else scalar
+
+    def narrow(self, scalar: SSAValue) -> SSAValue:
+        """A computed scalar as an element to store, rounded."""
+        return arith.TruncFOp(scalar, self.element).result if self.narrow_float else scalar
+
+    def constant(self, number: float) -> SSAValue:
+        """A number; integers wrap."""
+        return arith.ConstantOp(scalar_constant(number, self.type)).result
+
+    def from_index(self, index: SSAValue) -> SSAValue:
+        """An index as a number."""
+        number = arith.IndexCastOp(index, i64).result
+        return Scalars(i64).convert(number, self)
+
+    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return (arith.AddfOp if self.is_float else arith.AddiOp)(a, b).result
+
+    def subtract(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return (arith.SubfOp if self.is_float else arith.SubiOp)(a, b).result
+
+    def multiply(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return (arith.MulfOp if self.is_float else arith.MuliOp)(a, b).result
+
+    def divide(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """a / b; integers truncate, x / 0 is 0 and MIN / -1 is MIN: the machine would trap on both."""
+        if self.is_float:
+            return arith.DivfOp(a, b).result
+        zero = self.constant(0)
+        quotient = (arith.DivUIOp if self.unsigned else arith.DivSIOp)(a, self._safe_divisor(b)).result
+        if not self.unsigned:
+            is_minus_one = self.compare("eq", b, self.constant(-1))
+            quotient = self.select(is_minus_one, self.negate(a), quotient)
+        return self.select(self.compare("eq", b, zero), zero, quotient)
+
+    def remainder(self, a: SSAValue, b: SSAValue, *, floor: bool) -> SSAValue:
+        """The rest of an integer division, with the sign of b (floor) or a; 0 for x mod 0."""
+        rest = (arith.RemUIOp if self.unsigned else arith.RemSIOp)(a, self._safe_divisor(b)).result
+        if self.unsigned or not floor:
+            return rest
+        signs_differ = self.compare("lt", arith.XOrIOp(rest, b).result, self.constant(0))
+        inexact = self.compare("ne", rest, self.constant(0))
+        wrong = arith.AndIOp(signs_differ, inexact).result
+        return self.select(wrong, self.add(rest, b), rest)
+
+    def _safe_divisor(self, b: SSAValue) -> SSAValue:
+        """b, or 1 where dividing by it would trap."""
+        traps = self.compare("eq", b, self.constant(0))
+        if not self.unsigned:
+            traps = arith.OrIOp(traps, self.compare("eq", b, self.constant(-1))).result
+        return self.select(traps, self.constant(1), b)
+
+    def maximum(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """The greater one; NaN wins."""
+        if self.is_float:
+            return arith.MaximumfOp(a, b).result
+        return (arith.MaxUIOp if self.unsigned else arith.MaxSIOp)(a, b).result
+
+    def minimum(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """The lesser one; NaN wins."""
+        if self.is_float:
+            return arith.MinimumfOp(a, b).result
+        return (arith.MinUIOp if self.unsigned else arith.MinSIOp)(a, b).result
+
+    def negate(self, a: SSAValue) -> SSAValue:
+        return arith.NegfOp(a).result if self.is_float else self.subtract(self.constant(0), a)
+
+    def absolute(self, a: SSAValue) -> SSAValue:
+        if self.is_float:
+            return math.AbsFOp(a).result
+        return a if self.unsigned else self.maximum(a, self.negate(a))
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """i1 of `eq ne lt le gt ge`; NaN makes all false but `ne`."""
+        if self.is_float:
+            return arith.CmpfOp(a, b, _FLOAT_PREDICATES[predicate]).result
+        predicates = _UINT_PREDICATES if self.unsigned else _INT_PREDICATES
+        return arith.CmpiOp(a, b, predicates[predicate]).result
+
+    def is_nan(self, a: SSAValue) -> SSAValue:
+        return arith.CmpfOp(a, a, "uno").result
+
+    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+        return arith.SelectOp(condition, a, b).result
+
+    def lowest(self) -> float:
+        """The identity of maximum."""
+        if self.is_float:
+            return float("-inf")
+        return 0 if self.unsigned else -(1 << self.bits - 1)
+
+    def highest(self) -> float:
+        """The identity of minimum."""
+        if self.is_float:
+            return float("inf")
+        return (1 << self.bits) - 1 if self.unsigned else (1 << self.bits - 1) - 1
+
+    def convert(self, a: SSAValue, to: Scalars) -> SSAValue:
+        """A scalar of this type as one of another: `graph.cast` without the narrow floats' own rules."""
+        if to.is_bool:
+            return a if self.is_bool else self.compare("ne", a, self.constant(0))
+        if self.is_float:
+            return _float_to_float(a, to.type) if to.is_float else self._float_to_int(a, to)
+        if to.is_float:
+            return (arith.UIToFPOp if self.unsigned else arith.SIToFPOp)(a, cast(AnyFloat, to.type)).result
+        target = cast(IntegerType, to.type)
+        if self.bits == to.bits:
+            return a
+        if self.bits > to.bits:
+            return arith.TruncIOp(a, target).result
+        return (arith.ExtUIOp if self.unsigned else arith.ExtSIOp)(a, target).result
+
+    def _float_to_int(self, a: SSAValue, to: Scalars) -> SSAValue:
+        """Truncate, saturate to i32 or i64 (u64 for itself), then drop bits; NaN gives 0."""
+        through = Scalars(i32 if to.bits < 32 or (to.bits == 32 and not to.unsigned) else i64)
+        if to.bits == 64 and to.unsigned:
+            through = to
+        result = arith.FPToSIOp(a, cast(IntegerType, through.type)).result
+        if through.unsigned:
+            # Negative numbers wrap, as they do on the way through i64; fptoui has the upper half.
+            large = arith.FPToUIOp(a, i64).result
+            result = self.select(self.compare("ge", a, self.constant(2.0**63)), large, result)
+        top = 2.0 ** (through.bits if through.unsigned else through.bits - 1)
+        bottom = -(2.0 ** (through.bits - 1))
+        over, under = self.compare("ge", a, self.constant(top)), self.compare("lt", a, self.constant(bottom))
+        result = self.select(over, through.constant(through.highest()), result)
+        result = self.select(under, through.constant(bottom), result)
+        result = self.select(self.is_nan(a), through.constant(0), result)
+        return through.convert(result, to)
+
+
+def _float_to_float(a: SSAValue, to: Attribute) -> SSAValue:
+    if a.type == to:
+        return a
+    return (arith.ExtFOp if to == f64 else arith.TruncFOp)(a, to).result

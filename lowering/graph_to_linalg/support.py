@@ -1,0 +1,214 @@
+"""
+Building blocks of the conversion to `linalg`: extents from symbols, structured ops from maps and bodies.
+
+While a kernel is converted its tensors keep the names of their dimensions and the signs of their integers,
+so that patterns can ask for them; `convert-graph-to-linalg` drops both at its end. Bodies see scalars as they
+compute: signless integers, and f32 for the narrower floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, cast
+
+from xdsl.builder import ImplicitBuilder
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import element_of_value, shape_text
+from stepwell.dialects.types import Tensor, dims_of, tensor_of
+from stepwell.lowering.graph_to_linalg.scalars import Constant, Scalars, scalar_constant, signless
+from stepwell.runtime.dims import Algebra, Dim
+from stepwell.runtime.errors import StepwellError
+
+Body: TypeAlias = Callable[[Sequence[SSAValue]], SSAValue]
+"""Emits a structured op's body: takes a scalar an operand, the init's old element last; gives the new one."""
+Read: TypeAlias = "tuple[SSAValue, AffineMap]"
+"""An operand of a structured op and how its indices come from the loops."""
+
+SYMBOLS = "sched.symbols"
+"""Key of a function's symbols, one for each of its last arguments."""
+
+PARALLEL = IteratorTypeAttr.parallel()
+REDUCTION = IteratorTypeAttr.reduction()
+
+
+def extent(dim: Dim, rewriter: PatternRewriter) -> SSAValue:
+    """
+    The value of a dimension, computed from the symbol arguments of the kernel.
+
+    Raises: StepwellError `unsupported` for an unknown dimension.
+    """
+    kernel = _enclosing_kernel(rewriter)
+    if dim.is_unknown:
+        raise StepwellError(
+            "unsupported",
+            kernel,
+            "a kernel cannot compute the size of an unknown dimension",
+            help="give the model's inputs fixed shapes, or equal names to equal dimensions",
+        )
+    symbols = dict(symbol_arguments(kernel))
+
+    def number(value: int) -> SSAValue:
+        return rewriter.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(value))).result
+
+    def binary(
+        op_type: Callable[[SSAValue, SSAValue], Operation],
+    ) -> Callable[[SSAValue, SSAValue], SSAValue]:
+        return lambda lhs, rhs: rewriter.insert(op_type(lhs, rhs)).results[0]
+
+    algebra = Algebra(
+        number=number,
+        add=binary(arith.AddiOp),
+        multiply=binary(arith.MuliOp),
+        floordiv=binary(arith.FloorDivSIOp),
+        ceildiv=binary(arith.CeilDivSIOp),
+        minimum=binary(arith.MinSIOp),
+        maximum=binary(arith.MaxSIOp),
+    )
+    return dim.build(symbols.__getitem__, algebra)
+
+
+def _enclosing_kernel(rewriter: PatternRewriter) -> FuncOp:
+    parent = rewriter.insertion_point.block.parent_op()
+    while parent is not None and not isinstance(parent, FuncOp):
+        parent = parent.parent_op()
+    assert parent is not None, "patterns run inside functions"
+    return parent
+
+
+def symbol_arguments(function: FuncOp) -> list[tuple[str, SSAValue]]:
+    """The symbols of a function with the index arguments that hold them."""
+    attribute = function.attributes.get(SYMBOLS)
+    names = [cast(StringAttr, s).data for s in cast("ArrayAttr[Attribute]", attribute)] if attribute else []
+    return list(zip(names, function.args[len(function.args) - len(names) :], strict=True))
+
+
+def empty(type: Tensor, rewriter: PatternRewriter) -> SSAValue:
+    """A `tensor.empty` of a type, its dynamic extents from the symbols."""
+    sizes = [extent(dim, rewriter) for dim in dims_of(type) if not dim.is_static]
+    return rewriter.insert(tensor.EmptyOp(sizes, type)).tensor
+
+
+def empty_like(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """A `tensor.empty` of a value's type."""
+    return empty(tensor_of(value), rewriter)
+
+
+def filled(type: Tensor, number: float, rewriter: PatternRewriter) -> SSAValue:
+    """A tensor with one number everywhere, by `linalg.fill`."""
+    scalar = rewriter.insert(arith.ConstantOp(scalar_constant(number, type.element_type))).result
+    return rewriter.insert(FillOp([scalar], [empty(type, rewriter)])).res[0]
+
+
+def identity(rank: int) -> AffineMap:
+    """The map of an operand that is indexed by all loops in order."""
+    return AffineMap.identity(rank)
+
+
+def projection(rank: int, loops: Sequence[int]) -> AffineMap:
+    """The map of an operand that is indexed by some loops."""
+    return AffineMap(rank, 0, tuple(AffineExpr.dimension(loop) for loop in loops))
+
+
+def broadcast_map(value: SSAValue, dims: Sequence[Dim], op: Operation) -> AffineMap:
+    """
+    The map that reads a tensor broadcast to a shape: aligned at the right, index 0 where its extent is 1.
+
+    Raises: StepwellError `unsupported` for a dimension that could be 1 or the shape's when the model runs.
+    """
+    own = dims_of(value.type)
+    offset = len(dims) - len(own)
+    indices: list[AffineExpr] = []
+    for loop, dim in enumerate(own, start=offset):
+        if dim.proves_equal(dims[loop]):
+            indices.append(AffineExpr.dimension(loop))
+        elif dim == 1:
+            indices.append(AffineExpr.constant(0))
+        else:
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"{op.name}: dimension {dim} of {shape_text(own)} may be 1 or {dims[loop]} at run time",
+                help="give both dimensions one name or one number, for example with --input-shape",
+            )
+    return AffineMap(len(dims), 0, tuple(indices))
+
+
+def elementwise(
+    type: Tensor, operands: Sequence[SSAValue], body: Body, op: Operation, rewriter: PatternRewriter
+) -> SSAValue:
+    """
+    One value for each element of `type`, from operands that broadcast to it.
+
+    `body` takes a scalar for each operand and gives the element.
+    """
+    dims = dims_of(type)
+    reads = [(value, broadcast_map(value, dims, op)) for value in operands]
+    loops = [PARALLEL] * len(dims)
+    init = empty(type, rewriter)
+    return generic(reads, (init, identity(len(dims))), loops, lambda s: body(s[:-1]), rewriter)
+
+
+def generic(
+    reads: Sequence[Read],
+    write: Read,
+    loops: Sequence[IteratorTypeAttr],
+    body: Body,
+    rewriter: PatternRewriter,
+) -> SSAValue:
+    """
+    A `linalg.generic` with one result.
+
+    Constants of one element become constants of the body. `body` takes a scalar for each operand of `reads`
+    and the old element of `write`, in the types they compute in; its result is rounded to that of `write`.
+    """
+    constants = [_constant_attribute(value) for value, _ in reads]
+    tensors = [read for read, constant in zip(reads, constants, strict=True) if constant is None]
+    elements = [element_of_value(value) for value, _ in (*reads, write)]
+    block = Block(arg_types=[signless(element_of_value(value)) for value, _ in (*tensors, write)])
+    with ImplicitBuilder(block):
+        arguments = iter(block.args)
+        scalars = [
+            Scalars(element).widen(next(arguments) if constant is None else arith.ConstantOp(constant).result)
+            for element, constant in zip(elements, (*constants, None), strict=True)
+        ]
+        YieldOp(Scalars(elements[-1]).narrow(body(scalars)))
+    return rewriter.insert(
+        GenericOp(
+            [value for value, _ in tensors],
+            [write[0]],
+            Region(block),
+            [AffineMapAttr(map) for _, map in (*tensors, write)],
+            list(loops),
+            [write[0].type],
+        )
+    ).res[0]
+
+
+def constant_number(value: SSAValue) -> float | None:
+    """The number of a constant of one element; None for every other value."""
+    if not isinstance(value.owner, graph.ConstantOp):
+        return None
+    dense = value.owner.value
+    if not isinstance(dense, DenseIntOrFPElementsAttr):
+        return None
+    numbers = cast("DenseIntOrFPElementsAttr", dense).get_values()
+    return cast(float, numbers[0]) if len(numbers) == 1 else None
+
+
+def _constant_attribute(value: SSAValue) -> Constant | None:
+    number = constant_number(value)
+    return None if number is None else scalar_constant(number, element_of_value(value))
+
+
+def loop_index(loop: int) -> SSAValue:
+    """The index of a loop, inside a body."""
+    return IndexOp(loop).result
