@@ -1,4 +1,4 @@
-"""`--verify-diagnostics`: the errors and remarks that a file announces in comments, against those that appear."""
+"""`--verify-diagnostics`: errors and remarks that a file announces in comments, against those that appear."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Expectations:
         return Expectations(file, expected)
 
     def unmet_by(self, errors: Sequence[StepwellError], remarks: Sequence[Remark]) -> list[str]:
-        """What is wrong, a message each: what is missing, and errors nobody expected. Remarks may be extra."""
+        """What is wrong, a message each: what is missing, and errors nobody expected; remarks may be extra."""
         missing = list(self.expected)
         problems: list[str] = []
 

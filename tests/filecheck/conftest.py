@@ -17,7 +17,9 @@ _RUN = re.compile(r"//\s*RUN:\s*(.*?)\s*$", re.MULTILINE)
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Take the `.mlir` files."""
-    return MlirFile.from_parent(parent, path=file_path) if file_path.suffix == ".mlir" else None
+    if file_path.suffix != ".mlir":
+        return None
+    return MlirFile.from_parent(parent, path=file_path)  # pyright: ignore[reportUnknownMemberType]
 
 
 class MlirFile(pytest.File):
@@ -28,7 +30,8 @@ class MlirFile(pytest.File):
         if not lines:
             raise self.CollectError(f"{self.path} has no `// RUN:` line")
         for number, line in enumerate(lines, 1):
-            yield RunLine.from_parent(self, name=f"run{number}", line=line)
+            name = f"run{number}"
+            yield RunLine.from_parent(self, name=name, line=line)  # pyright: ignore[reportUnknownMemberType]
 
 
 class RunFailure(Exception):
@@ -39,7 +42,7 @@ class RunLine(pytest.Item):
     """One `// RUN:` line; `%s` is the file, `%t` a fresh path for what the line writes."""
 
     def __init__(self, *, line: str, **kwargs: Any):
-        super().__init__(**kwargs)
+        super().__init__(**kwargs)  # pyright: ignore[reportUnknownMemberType]
         self.line = line
 
     def runtest(self) -> None:

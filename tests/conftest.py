@@ -1,0 +1,45 @@
+"""What all tests share: a cache folder of their own, and the folder of big models."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+MODELS_VARIABLE = "STEPWELL_MODELS"
+_NO_MODELS = f"{MODELS_VARIABLE} names no folder"
+_IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let no test meet the user's kernel cache; workers inherit the variable and share the folder."""
+    if not _IS_WORKER:
+        os.environ["STEPWELL_CACHE"] = tempfile.mkdtemp(prefix="stepwell-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the cache folder."""
+    if not _IS_WORKER:
+        shutil.rmtree(os.environ["STEPWELL_CACHE"], ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def models_folder() -> Path:
+    """The folder of big test models; tests that need it are skipped, and counted, where it is not set."""
+    folder = os.environ.get(MODELS_VARIABLE)
+    if not folder or not Path(folder).is_dir():
+        pytest.skip(_NO_MODELS)
+    return Path(folder).resolve()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say aloud how many tests were skipped for want of the big models."""
+    skipped = [r for r in terminalreporter.getreports("skipped") if _NO_MODELS in str(r.longrepr)]
+    if skipped:
+        terminalreporter.write_line(
+            f"{len(skipped)} tests on big models were skipped: {MODELS_VARIABLE} can name their folder",
+            yellow=True,
+        )
