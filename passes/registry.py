@@ -41,6 +41,9 @@ PASSES: dict[str, Entry] = {
     "convert-graph-to-linalg": Entry(
         "stepwell.lowering.graph_to_linalg:ConvertGraphToLinalgPass", "outline kernels, lower them to linalg"
     ),
+    "plan-memory": Entry(
+        "stepwell.passes.loop.plan_memory:PlanMemoryPass", "put every intermediate of @main in one arena"
+    ),
 }
 
 _PLUGGED_IN: dict[str, type[ModulePass]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import cast
 
@@ -21,6 +21,7 @@ from stepwell.lowering.kernel import LLVM_PIPELINE, KernelObject, canonical_text
 from stepwell.lowering.kernel_compiler import compile_kernels
 from stepwell.lowering.machine import compile_to_object
 from stepwell.passes import run_pipeline
+from stepwell.passes.loop.main_buffers import symbols_of
 from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim
@@ -68,16 +69,12 @@ def read_interface(main: func.FuncOp) -> Interface:
     """
     inputs = _specs(main.function_type.inputs.data, main.arg_attrs.data if main.arg_attrs else (), "input")
     outputs = _specs(main.function_type.outputs.data, main.res_attrs.data if main.res_attrs else (), "output")
-    symbols: dict[str, None] = {}
-    for spec in inputs:
-        for dim in spec.dims:
-            symbols |= dict.fromkeys(sorted(dim.symbols()))
     checks = tuple(
         ShapeCheck(Dim.of(op.lhs.data), Dim.of(op.rhs.data), op.message.data)
         for op in main.body.block.ops
         if isinstance(op, graph.AssertOp)
     )
-    return Interface(inputs, outputs, tuple(symbols), Dim.of(0), checks)
+    return Interface(inputs, outputs, (), Dim.of(0), checks)
 
 
 def _specs(types: Sequence[object], attrs: Sequence[DictionaryAttr], kind: str) -> tuple[TensorSpec, ...]:
@@ -117,11 +114,10 @@ def compile_image(
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             func_op.attributes["sched.scratch"] = StringAttr(scratch)
     weights = _weights_in_order(compilation)
+    symbols = symbols_of(main_of(compilation.module))
     with compilation.timed("main"):
         main, arena = _compile_main(compilation, options, cache)
-    interface = Interface(
-        interface.inputs, interface.outputs, interface.symbols, Dim.of(arena), interface.checks
-    )
+    interface = replace(interface, symbols=symbols, arena_bytes=Dim.of(arena))
     return ModelImage(
         interface,
         (*(kernel.code for kernel in objects.values()), main.code),

@@ -130,9 +130,7 @@ class _Analysis:
             pass  # over symbols alone: the caller's interface checks it before the call
         elif isinstance(op, VIEWS):
             source, result = op.operands[0], op.results[0]
-            dims = dims_of(result.type)
-            # A cast to a type without names keeps what is known.
-            self.found.dims[result] = self.found.dims[source] if any(d.is_unknown for d in dims) else dims
+            self.found.dims[result] = view_dims(op, self.found.dims[source])
             self.found.of[result] = self.found.of[source]
         else:
             raise StepwellError(
@@ -177,6 +175,22 @@ class _Analysis:
         buffer = Buffer(kind, index, size, position, position, value.name_hint or kind)
         self.found.of[value], self.found.dims[value] = buffer, dims
         return buffer
+
+
+def view_dims(view: Operation, source: tuple[Dim, ...]) -> tuple[Dim, ...]:
+            return tuple(d for axis, d in enumerate(source) if axis not in set(view.axes.get_values()))
+    match view:
+        case graph.ReshapeOp():
+            return view.target
+        case graph.ExpandDimsOp():
+            dims = list(source)
+            for axis in view.axes.get_values():
+                dims.insert(axis, Dim.of(1))
+            return tuple(dims)
+        case graph.SqueezeOp():
+            return tuple(d for axis, d in enumerate(source) if axis not in view.axes.get_values())
+        case _:
+            return source
 
 
 def element_bytes(element: Attribute) -> int:
