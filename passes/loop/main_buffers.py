@@ -178,7 +178,7 @@ class _Analysis:
 
 
 def view_dims(view: Operation, source: tuple[Dim, ...]) -> tuple[Dim, ...]:
-            return tuple(d for axis, d in enumerate(source) if axis not in set(view.axes.get_values()))
+    """The dimensions of a view's result: level 2 no longer names them, the op and its source do."""
     match view:
         case graph.ReshapeOp():
             return view.target
