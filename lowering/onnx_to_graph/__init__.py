@@ -1,0 +1,44 @@
+"""`convert-onnx-to-graph`: each operator of a model, at its opset, to the `graph` ops of that meaning."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from stepwell.dialects._xdsl import weights_of
+from stepwell.lowering.conversion import convert
+from stepwell.lowering.onnx_to_graph import elementwise
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+
+# One list a family; a pattern is found by the class of its op.
+ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
+    *elementwise.PATTERNS,
+]
+
+
+class ConvertOnnxToGraphPass(ModulePass):
+    """
+    Lower `onnx` to `graph`: leaves functions of `graph` ops whose types are inferred from the inputs' types.
+
+    Fails, and lists them all, when an operator of the model has no conversion.
+    """
+
+    name = "convert-onnx-to-graph"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        weights = weights_of(ctx)
+        convert(op, [pattern(weights) for pattern in ONNX_TO_GRAPH], illegal=["onnx"])
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                _set_result_types(function)
+
+
+def _set_result_types(function: FuncOp) -> None:
+    """Give a function the result types that were inferred."""
+    last = function.body.block.last_op
+    assert last is not None
+    function.properties["function_type"] = FunctionType.from_lists(
+        list(function.body.block.arg_types), list(last.operand_types)
+    )

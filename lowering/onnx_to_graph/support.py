@@ -1,0 +1,104 @@
+"""What conversions from `onnx` share: constant operands, axes, new constants, broadcasting in old opsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import Array
+from stepwell.runtime.weights import WeightStore
+
+
+@dataclass
+class OnnxLowering(RewritePattern):
+    """A pattern of the conversion from `onnx`: it sees converted operands, and the weights."""
+
+    weights: WeightStore
+
+    def array(self, value: SSAValue | None) -> Array | None:
+        """The array behind an operand that is a constant; None for another one, and for an absent one."""
+        return None if value is None else constant_of(value, self.weights)
+
+    def integers(self, value: SSAValue | None) -> tuple[int, ...] | None:
+        """The numbers behind a constant operand, a scalar as one of them; None when it is none, or absent."""
+        array = self.array(value)
+        return None if array is None else tuple(int(v) for v in array.reshape(-1))
+
+    def constant(self, array: npt.NDArray[np.generic], rewriter: PatternRewriter) -> SSAValue:
+        """An array as a constant of the graph."""
+        return rewriter.insert(graph.ConstantOp.of(array, self.weights)).result
+
+    def scalar(self, number: float, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
+        """A number as a constant of rank 0."""
+        return self.constant(np.array(number).astype(dtype_of(element)), rewriter)
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a converted operand."""
+    return tensor_of(value).element_type
+
+
+def rank_of(value: SSAValue, op: onnx.OnnxOp) -> int:
+    """
+    The rank of a converted operand.
+
+    Raises: StepwellError `unsupported-dynamic-rank` when the model does not say it.
+    """
+    return len(shape_of(value, op))
+
+
+def shape_of(value: SSAValue, op: onnx.OnnxOp) -> tuple[Dim, ...]:
+    """
+    The dimensions of a converted operand.
+
+    Raises: StepwellError `unsupported-dynamic-rank` when the model does not even say how many.
+    """
+    if not isinstance(value.type, TensorType):
+        raise StepwellError(
+            "unsupported-dynamic-rank",
+            op,
+            f"{op.op_type}: the rank of an input of type {value.type} is unknown",
+            help="declare the shapes of the model's inputs",
+        )
+    return dims_of(tensor_of(value))
+
+
+def normalized_axis(axis: int, rank: int, op: onnx.OnnxOp) -> int:
+    """An axis counted from the front. Raises: StepwellError `invalid-model` when it is out of range."""
+    if not -rank <= axis < rank:
+        raise StepwellError(
+            "invalid-model", op, f"{op.op_type}: axis must be in {-rank}..{rank - 1}, found {axis}"
+        )
+    return axis % rank
+
+
+def normalized_axes(axes: Sequence[int], rank: int, op: onnx.OnnxOp) -> list[int]:
+    """Axes counted from the front, sorted, without repetition."""
+    return sorted({normalized_axis(axis, rank, op) for axis in axes})
+
+
+def legacy_broadcast(op: onnx.OnnxOp, lhs: SSAValue, rhs: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """
+    The right operand of a binary op below opset 7, placed so that numpy's rules broadcast it.
+
+    There `axis` says at which dimension of the left operand the right one's first dimension stands; without it
+    the right one is a suffix, as in numpy.
+    """
+    if onnx.opset_of(op) >= 7 or not op.has("axis"):
+        return rhs
+    rank, rank_rhs = rank_of(lhs, op), rank_of(rhs, op)
+    trailing = rank - normalized_axis(op.integer("axis"), rank, op) - rank_rhs
+    if trailing <= 0:
+        return rhs
+    return rewriter.insert(graph.ExpandDimsOp(rhs, range(rank_rhs, rank_rhs + trailing))).result
