@@ -27,15 +27,18 @@ def convert(
     *,
     type_converter: Callable[[Attribute], Attribute] | None = None,
     legal_ops: Iterable[type[Operation]] = (),
+    convert_new_ops: bool = False,
 ) -> None:
     """
     Rewrite `module` in place with `patterns`, each written with `@op_type_rewrite_pattern`.
 
     Args: `illegal` names dialects (`"graph"`) or ops (`"graph.conv"`) that may not be left, `legal_ops`
-    excepts single classes; `type_converter` maps the types of block arguments before their block is visited.
+    excepts single classes; `type_converter` maps the types of block arguments before their block is visited;
+    `convert_new_ops` visits what patterns insert too, so that one may expand into ops that others convert.
+    A pattern may split the block of its op: what follows is visited in the new block, after those before it.
     Raises: StepwellError `unsupported-op` that lists every op left, with its locations.
     """
-    _convert_region_ops(module, _PatternTable(patterns), type_converter)
+    _Walk(_PatternTable(patterns), type_converter, convert_new_ops).visit_regions(module)
     _refuse_leftovers(module, set(illegal), tuple(legal_ops))
 
 
@@ -60,40 +63,52 @@ class _PatternTable:
         return self._found[op_type]
 
 
-def _convert_region_ops(
-    op: Operation,
-    table: _PatternTable,
-    type_converter: Callable[[Attribute], Attribute] | None,
-) -> None:
-    for region in op.regions:
-        for block in region.blocks:
-            if type_converter is not None:
-                for arg in block.args:
-                    converted = type_converter(arg.type)
-                    if converted != arg.type:
-                        arg._type = converted  # pyright: ignore[reportPrivateUsage]
-            for inner in list(block.ops):
-                _convert_op(inner, table, type_converter)
+class _Walk:
+    """The walk of one conversion."""
 
+    def __init__(
+        self,
+        table: _PatternTable,
+        type_converter: Callable[[Attribute], Attribute] | None,
+        convert_new_ops: bool,
+    ):
+        self._table = table
+        self._type_converter = type_converter
+        self._convert_new_ops = convert_new_ops
 
-def _convert_op(
-    op: Operation,
-    table: _PatternTable,
-    type_converter: Callable[[Attribute], Attribute] | None,
-) -> None:
-    for pattern in table.of(type(op)):
-        rewriter = PatternRewriter(op)
-        location = op.location
-        rewriter.operation_insertion_handler.append(lambda new, at=location: adopt_location(new, at))
-        try:
-            pattern.match_and_rewrite(op, rewriter)
-        except VerifyException as error:
-            raise StepwellError("invalid-op", op, f"{op.name}: {error}") from error
-        if rewriter.has_done_action:
-            break
-    if op.parent is not None or isinstance(op, ModuleOp):
-        # Still in the IR: untouched, or kept by its pattern. Its regions are visited after it.
-        _convert_region_ops(op, table, type_converter)
+    def visit_regions(self, op: Operation) -> None:
+        """Convert what is inside an op, blocks in order; blocks that patterns insert are among them."""
+        for region in op.regions:
+            for block in region.blocks:
+                if self._type_converter is not None:
+                    for arg in block.args:
+                        converted = self._type_converter(arg.type)
+                        if converted != arg.type:
+                            arg._type = converted  # pyright: ignore[reportPrivateUsage]
+                for inner in list(block.ops):
+                    if inner.parent is block:  # neither erased nor split off meanwhile
+                        self._visit(inner)
+
+    def _visit(self, op: Operation) -> None:
+        new_ops: list[Operation] = []
+        for pattern in self._table.of(type(op)):
+            rewriter = PatternRewriter(op)
+            location = op.location
+            rewriter.operation_insertion_handler.append(lambda new, at=location: adopt_location(new, at))
+            if self._convert_new_ops:
+                rewriter.operation_insertion_handler.append(new_ops.append)
+            try:
+                pattern.match_and_rewrite(op, rewriter)
+            except VerifyException as error:
+                raise StepwellError("invalid-op", op, f"{op.name}: {error}") from error
+            if rewriter.has_done_action:
+                break
+        if op.parent is not None or isinstance(op, ModuleOp):
+            # Still in the IR: untouched, or kept by its pattern. Its regions are visited after it.
+            self.visit_regions(op)
+        for new in new_ops:
+            if new.parent is not None:
+                self._visit(new)
 
 
 def _refuse_leftovers(module: ModuleOp, illegal: set[str], legal_ops: tuple[type[Operation], ...]) -> None:
