@@ -61,7 +61,7 @@ class Expectations:
         return Expectations(file, expected)
 
     def unmet_by(self, errors: Sequence[StepwellError], remarks: Sequence[Remark]) -> list[str]:
-        """What is wrong, a message each: what is missing, and errors nobody expected; remarks may be extra."""
+        """What is wrong, a message each: what is missing, and unexpected errors; remarks may be extra."""
         missing = list(self.expected)
         problems: list[str] = []
 
