@@ -1,0 +1,58 @@
+"""`stepwell bench`: a model against the engines that are installed, in one run."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from stepwell.tools.bench import ModelResult, bench_model
+from stepwell.tools.commands.options import input_shape, positive, write_text
+from stepwell.tools.peers import installed_peers
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Models, peers, threads and where to write the figures."""
+    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help=".onnx files")
+    parser.add_argument("--against", metavar="A,B", help="engines (default: every installed one)")
+    parser.add_argument("--threads", type=positive, default=1, metavar="N")
+    parser.add_argument("--rounds", type=positive, default=20, metavar="N", help="interleaved rounds")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the made-up inputs")
+    parser.add_argument("--json", type=Path, metavar="F", help="where to write the figures")
+    parser.add_argument(
+        "--input-shape", action="append", default=[], type=input_shape, metavar="NAME=1x3x224x224"
+    )
+
+
+def run(args: Namespace) -> int:
+    """Measure and print a table; returns the exit status."""
+    peers = args.against.split(",") if args.against else installed_peers()
+    results = [
+        bench_model(path, peers, args.threads, args.rounds, dict(args.input_shape), args.seed)
+        for path in args.models
+    ]
+    show(results, peers)
+    if args.json is not None:
+        write_text(args.json, json.dumps([asdict(result) for result in results], indent=1))
+    return 0
+
+
+def show(results: list[ModelResult], peers: list[str]) -> None:
+    """The figures as a table on standard output; ratios above 1 mean that we are faster."""
+    table = Table(title="time of the peer / our time (95 % interval)")
+    for column in ("model", "threads", "ours, ms", *peers, "difference"):
+        table.add_column(column, justify="left" if column == "model" else "right")
+    for result in results:
+        ratios = [
+            f"{r.median:.2f} ({r.low:.2f}-{r.high:.2f})"
+            if (r := result.ratios.get(p))
+            else result.failed.get(p, "-")
+            for p in peers
+        ]
+        row = [result.model, str(result.threads), f"{result.milliseconds['stepwell']:.3f}", *ratios]
+        table.add_row(*row, f"{result.difference:.1e}")
+    Console().print(table)
