@@ -201,6 +201,18 @@ _ELEMENT_TO_DTYPE: dict[Attribute, np.dtype[np.generic]] = {
     **{builtin.IntegerType(n, _UNSIGNED): np.dtype(f"uint{n}") for n in (8, 16, 32, 64)},
     builtin.ComplexType(builtin.f32): np.dtype(np.complex64),
     builtin.ComplexType(builtin.f64): np.dtype(np.complex128),
+    builtin.IntegerType(4, _SIGNLESS): np.dtype(ml_dtypes.int4),
+    builtin.IntegerType(4, _UNSIGNED): np.dtype(ml_dtypes.uint4),
+    builtin.IntegerType(2, _SIGNLESS): np.dtype(ml_dtypes.int2),
+    builtin.IntegerType(2, _UNSIGNED): np.dtype(ml_dtypes.uint2),
+    builtin.Float8E4M3FNType(): np.dtype(ml_dtypes.float8_e4m3fn),
+    builtin.Float8E4M3FNUZType(): np.dtype(ml_dtypes.float8_e4m3fnuz),
+    builtin.Float8E5M2Type(): np.dtype(ml_dtypes.float8_e5m2),
+    builtin.Float8E5M2FNUZType(): np.dtype(ml_dtypes.float8_e5m2fnuz),
+    builtin.Float8E8M0FNUType(): np.dtype(ml_dtypes.float8_e8m0fnu),
+    builtin.Float6E2M3FNType(): np.dtype(ml_dtypes.float6_e2m3fn),
+    builtin.Float6E3M2FNType(): np.dtype(ml_dtypes.float6_e3m2fn),
+    builtin.Float4E2M1FNType(): np.dtype(ml_dtypes.float4_e2m1fn),
 }
 _DTYPE_TO_ELEMENT = {dtype: element for element, dtype in _ELEMENT_TO_DTYPE.items()}
 

@@ -1,28 +1,35 @@
 """
 The weight store: the bytes of every constant, kept beside the IR and found by content hash.
 
-The IR holds `#graph.weight<"name", "hash", type>` only (100 MB as text cost 7 s and 2 GB), so modules stay
-small, equal weights are stored once, and weights of a model file stay memory-mapped until a kernel reads
-them.
+The IR holds `#graph.weight<"name", "hash", type>` only (100 MB as text cost 7 s and 2 GB), so modules stay small,
+equal weights are stored once, and weights of a model file stay memory-mapped until a kernel reads them.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-HASH_CHARS = 32  # of a BLAKE2b digest: 128 bits, collisions are out of reach
+HASH_CHARS = 32  # of a SHA-256 digest: 128 bits, collisions are out of reach
+PARALLEL_BYTES = 1 << 22  # below 4 MiB a second thread costs more than it hashes
+HASHING_THREADS = 2
 
 
 def content_hash(array: npt.NDArray[np.generic]) -> str:
-    """The hash under which an array's bytes are stored: of dtype, shape and contents."""
-    digest = hashlib.blake2b(digest_size=HASH_CHARS // 2)
-    digest.update(f"{array.dtype.str if array.dtype.kind != 'V' else array.dtype.name}{array.shape}".encode())
-    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data if array.size else b"")
-    return digest.hexdigest()
+    """
+    The hash under which an array's bytes are stored: of dtype, shape and contents.
+
+    SHA-256, because CPUs have instructions for it: 102 MB take 57 ms on one thread against 108 ms for BLAKE2b.
+    """
+    digest = hashlib.sha256(
+        f"{array.dtype.str if array.dtype.kind != 'V' else array.dtype.name}{array.shape}".encode()
+    )
+    if array.size:
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()[:HASH_CHARS]
 
 
 class WeightStore:
@@ -33,9 +40,22 @@ class WeightStore:
 
     def add(self, array: npt.NDArray[np.generic]) -> str:
         """Keep an array (any numpy or ml_dtypes element type, any shape) and return its hash."""
-        key = content_hash(array)
+        return self._keep(content_hash(array), array)
+
+    def add_all(self, arrays: Sequence[npt.NDArray[np.generic]]) -> list[str]:
+        """Keep many arrays and return their hashes in order; large ones are hashed on two threads."""
+        if sum(array.nbytes for array in arrays) < PARALLEL_BYTES:
+            return [self.add(array) for array in arrays]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(HASHING_THREADS) as pool:
+            keys = list(pool.map(content_hash, arrays))
+        return [self._keep(key, array) for key, array in zip(keys, arrays, strict=True)]
+
+    def _keep(self, key: str, array: npt.NDArray[np.generic]) -> str:
         if key not in self._arrays:
-            kept = np.ascontiguousarray(array).reshape(array.shape).view()
+            # Aligned to the element: kernels rely on it, and a protobuf file does not give it.
+            kept = np.require(array, requirements=["C", "A"]).reshape(array.shape).view()
             kept.flags.writeable = False
             self._arrays[key] = kept
         return key

@@ -1,0 +1,71 @@
+"""Constants of levels 0 and 1 as attributes: a few elements in place, more as a weight in the store."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerType, TensorType
+from xdsl.ir import Attribute
+
+from stepwell.dialects.types import WeightAttr, dtype_of, element_of, tensor_type
+from stepwell.runtime.weights import WeightStore
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Constant: TypeAlias = WeightAttr | DenseIntOrFPElementsAttr
+
+MAX_INLINE_ELEMS = 16
+"""Constants of at most this many elements stand in the text; larger ones are weights, named by their hash."""
+
+_SUB_BYTE_INTS = {np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.int2)}
+
+
+def is_inline(array: Array) -> bool:
+    """
+    Whether an array stands in the text. NaN and Inf do not: xDSL prints them as bit patterns inside `dense<…>` and
+    reads those back as integers.
+    """
+    if array.size > MAX_INLINE_ELEMS:
+        return False
+    return array.dtype.kind in "biu" or bool(np.isfinite(array.astype(np.complex128)).all())
+
+
+def constant_attr(array: Array, name: str, weights: WeightStore) -> Constant:
+    """An array as an attribute; a large one goes to the weight store under `name`."""
+    if is_inline(array):
+        return inline_attr(array)
+    return WeightAttr(name, weights.add(array), tensor_type(element_of(array.dtype), array.shape))
+
+
+def inline_attr(array: Array) -> DenseIntOrFPElementsAttr:
+    """A small array as `dense<…>`, with the bytes that the parser makes of the same text."""
+    type = tensor_type(element_of(array.dtype), array.shape)
+    if array.dtype == np.bool_:
+        stored = np.where(array, np.uint8(0xFF), np.uint8(0)).tobytes()
+    elif array.dtype in _SUB_BYTE_INTS:
+        stored = array.astype(np.int8).tobytes()
+    else:
+        stored = array.tobytes()
+    return DenseIntOrFPElementsAttr(cast("TensorType[IntegerType]", type), BytesAttr(stored))
+
+
+def array_of(value: Attribute, weights: WeightStore) -> Array:
+    """
+    The array behind a constant attribute, read only.
+
+    Raises: KeyError when the store lacks the bytes of a weight, TypeError for any other attribute.
+    """
+    if isinstance(value, WeightAttr):
+        return weights.get(value.hash.data)
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        raise TypeError(f"{value} is no constant tensor")
+    dense = cast("DenseIntOrFPElementsAttr", value)
+    dtype = dtype_of(cast(Attribute, dense.get_element_type()))
+    stored, shape = dense.data.data, dense.get_shape()
+    if dtype == np.bool_:
+        return (np.frombuffer(stored, np.uint8) != 0).reshape(shape)
+    if dtype in _SUB_BYTE_INTS:
+        return np.frombuffer(stored, np.int8).astype(dtype).reshape(shape)
+    return np.frombuffer(stored, dtype).reshape(shape)

@@ -1,0 +1,100 @@
+"""Structure of level 0: calls of operators that we do not know, model-local functions, and the end of a graph."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, StringAttr, i64
+from xdsl.ir import Operation
+from xdsl.irdl import (
+    BaseAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_region_def,
+    var_result_def,
+)
+from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
+
+STRING_ARRAY = BaseAttr[ArrayAttr[StringAttr]](ArrayAttr)
+
+
+@irdl_op_definition
+class CallOp(IRDLOperation):
+    """
+    A node that is no operator of ONNX: a call of a model-local function, or an operator of another domain.
+
+    `arguments` names the attributes of the node, in order; graphs among them are the regions, named by `graphs`.
+    `absent` holds the positions of inputs that are not given.
+
+    ```mlir
+    %y = "onnx.Call"(%x) <{domain = "com.microsoft", op_type = "Gelu", arguments = {}}> : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "onnx.Call"
+
+    inputs = var_operand_def()
+    outputs = var_result_def()
+    domain = prop_def(StringAttr)
+    op_type = prop_def(StringAttr)
+    overload = opt_prop_def(StringAttr)
+    arguments = prop_def(DictionaryAttr)
+    absent = opt_prop_def(DenseArrayBase.constr(i64))
+    absent_outputs = opt_prop_def(DenseArrayBase.constr(i64))
+    graphs = opt_prop_def(STRING_ARRAY)
+    bodies = var_region_def()
+
+
+@irdl_op_definition
+class FunctionOp(IRDLOperation):
+    """
+    A model-local function: its body sees its inputs only, and is read with the opsets of its own (`onnx.opsets`).
+
+    `attribute_names` are attributes without default, `defaults` those with one.
+
+    ```mlir
+    "onnx.Function"() <{sym_name = "local.Twice", domain = "local", op_type = "Twice", inputs = ["x"], attribute_names = [], defaults = {}}> ({
+    ^bb0(%x: !onnx.any):
+      %y = "onnx.Add"(%x, %x) : (!onnx.any, !onnx.any) -> !onnx.any
+      "onnx.Yield"(%y) <{outputs = ["y"]}> : (!onnx.any) -> ()
+    }) {onnx.opsets = {"" = 18 : i64}} : () -> ()
+    ```
+    """
+
+    name = "onnx.Function"
+
+    sym_name = prop_def(StringAttr)
+    domain = prop_def(StringAttr)
+    op_type = prop_def(StringAttr)
+    overload = opt_prop_def(StringAttr)
+    inputs = prop_def(STRING_ARRAY)
+    attribute_names = prop_def(STRING_ARRAY)
+    defaults = prop_def(DictionaryAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """
+    The end of a subgraph or function: its outputs, under their names in the model.
+
+    The names of the inputs and of the graph itself stand here too, since a block has no attributes.
+    """
+
+    name = "onnx.Yield"
+
+    values = var_operand_def()
+    outputs = prop_def(STRING_ARRAY)
+    inputs = opt_prop_def(STRING_ARRAY)
+
+    traits = traits_def(IsTerminator())
+
+
+STRUCTURE_OPS: tuple[type[Operation], ...] = (CallOp, FunctionOp, YieldOp)
+
+__all__ = ["STRUCTURE_OPS", "CallOp", "FunctionOp", "YieldOp"]

@@ -1,0 +1,185 @@
+"""Attributes of nodes, one kind each, as the IR has them; and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import cast
+
+import numpy as np
+from onnx import AttributeProto
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    f32,
+    i64,
+)
+from xdsl.ir import Attribute, TypeAttribute
+
+from stepwell.dialects.onnx.types import SparseAttr, string_attr, string_bytes
+from stepwell.frontend.source import Source
+from stepwell.frontend.tensors import export_sparse, export_tensor, sparse_attr, tensor_attr
+from stepwell.frontend.value_types import TypeImporter, export_type
+from stepwell.runtime.weights import WeightStore
+
+KINDS: Mapping[int, str] = {
+    AttributeProto.INT: "int",
+    AttributeProto.INTS: "ints",
+    AttributeProto.FLOAT: "float",
+    AttributeProto.FLOATS: "floats",
+    AttributeProto.STRING: "string",
+    AttributeProto.STRINGS: "strings",
+    AttributeProto.TENSOR: "tensor",
+    AttributeProto.TENSORS: "tensors",
+    AttributeProto.GRAPH: "graph",
+    AttributeProto.GRAPHS: "graphs",
+    AttributeProto.SPARSE_TENSOR: "sparse_tensor",
+    AttributeProto.SPARSE_TENSORS: "sparse_tensors",
+    AttributeProto.TYPE_PROTO: "type",
+    AttributeProto.TYPE_PROTOS: "types",
+}
+"""ONNX's number for the kind of an attribute -> its name in the version table."""
+KIND_NUMBERS = {kind: number for number, kind in KINDS.items()}
+
+
+# Models repeat the same few attributes thousands of times, and each takes some 10 us to build.
+@lru_cache(maxsize=4096)
+def int_attr(value: int) -> Attribute:
+    """An attribute of kind `int`."""
+    return IntegerAttr(value, i64)
+
+
+@lru_cache(maxsize=4096)
+def _float_attr(value: float, negative_zero: bool) -> Attribute:
+    return FloatAttr(value, f32)
+
+
+def float_attr(value: float) -> Attribute:
+    """An attribute of kind `float`."""
+    return _float_attr(value, value == 0 and math.copysign(1, value) < 0)
+
+
+@lru_cache(maxsize=4096)
+def ints_attr(values: tuple[int, ...]) -> Attribute:
+    """An attribute of kind `ints`."""
+    # From bytes: tree ensembles have lists of 100,000 numbers.
+    return DenseArrayBase(i64, BytesAttr(np.array(values, "<i8").tobytes()))
+
+
+def floats_attr(values: Sequence[float]) -> Attribute:
+    """
+    An attribute of kind `floats`; an array of attributes when NaN or Inf are among them, which xDSL prints in
+    `array<f32: …>` but does not read.
+    """
+    array = np.array(values, "<f4")
+    if np.isfinite(array).all():
+        return DenseArrayBase(f32, BytesAttr(array.tobytes()))
+    return ArrayAttr([float_attr(value) for value in values])
+
+
+def strings_attr(values: Sequence[bytes]) -> Attribute:
+    """An attribute of kind `strings`; equal ones are one object."""
+    distinct = {value: string_attr(value) for value in set(values)}
+    return ArrayAttr([distinct[value] for value in values])
+
+
+class AttributeImporter:
+    """Attributes of one model, except graphs."""
+
+    def __init__(self, source: Source, types: TypeImporter, weights: WeightStore):
+        self._source, self._types, self._weights = source, types, weights
+
+    def attribute(self, proto: AttributeProto, where: str) -> Attribute:
+        """The value of an attribute. Raises: StepwellError `invalid-model` or `unsupported`."""
+        match proto.type:
+            case AttributeProto.INT:
+                return int_attr(proto.i)
+            case AttributeProto.INTS:
+                return ints_attr(tuple(proto.ints))
+            case AttributeProto.FLOAT:
+                return float_attr(proto.f)
+            case AttributeProto.FLOATS:
+                return floats_attr(proto.floats)
+            case AttributeProto.STRING:
+                return string_attr(proto.s)
+            case AttributeProto.STRINGS:
+                return strings_attr(proto.strings)
+            case AttributeProto.TENSOR:
+                return tensor_attr(proto.t, self._source, where, self._weights)
+            case AttributeProto.TENSORS:
+                return ArrayAttr([tensor_attr(t, self._source, where, self._weights) for t in proto.tensors])
+            case AttributeProto.SPARSE_TENSOR:
+                return sparse_attr(proto.sparse_tensor, self._source, where, self._weights)
+            case AttributeProto.TYPE_PROTO:
+                return self._types.type(proto.tp, where)
+            case kind:
+                found = KINDS.get(kind, f"number {kind}")
+                raise self._source.invalid(f"attribute `{proto.name}` is of kind {found}", where)
+
+
+def kind_of(value: Attribute) -> str:
+    """The kind of an attribute whose operator we do not know."""
+    match value:
+        case IntegerAttr():
+            return "int"
+        case FloatAttr():
+            return "float"
+        case StringAttr() | BytesAttr():
+            return "string"
+        case DenseArrayBase():
+            return "ints" if value.elt_type == i64 else "floats"
+        case ArrayAttr():
+            first = next(iter(cast("ArrayAttr[Attribute]", value)), None)
+            return "floats" if isinstance(first, FloatAttr) else "strings" if _is_string(first) else "tensors"
+        case SparseAttr():
+            return "sparse_tensor"
+        case TypeAttribute():
+            return "type"
+        case _:
+            return "tensor"
+
+
+def _is_string(value: Attribute | None) -> bool:
+    return value is None or isinstance(value, StringAttr | BytesAttr)
+
+
+def export_attribute(
+    name: str, kind: str, value: Attribute, weights: WeightStore, renamed: Mapping[str, str]
+) -> AttributeProto:
+    """An attribute of the IR as ONNX's, except graphs."""
+    proto = AttributeProto(name=name, type=cast(AttributeProto.AttributeType, KIND_NUMBERS[kind]))
+    match kind:
+        case "int":
+            proto.i = cast("IntegerAttr[Attribute]", value).value.data
+        case "float":
+            proto.f = cast("FloatAttr[Attribute]", value).value.data
+        case "string":
+            proto.s = string_bytes(value)
+        case "ints":
+            proto.ints.extend(cast("tuple[int, ...]", cast(DenseArrayBase, value).get_values()))
+        case "floats":
+            proto.floats.extend(float_values(value))
+        case "strings":
+            proto.strings.extend(string_bytes(v) for v in cast("ArrayAttr[Attribute]", value))
+        case "type":
+            proto.tp.CopyFrom(export_type(value, renamed))
+        case "tensor":
+            proto.t.CopyFrom(export_tensor(value, "", weights))
+        case "tensors":
+            values = cast("ArrayAttr[Attribute]", value)
+            proto.tensors.extend(export_tensor(v, "", weights) for v in values)
+        case _:
+            proto.sparse_tensor.CopyFrom(export_sparse(cast(SparseAttr, value), "", weights))
+    return proto
+
+
+def float_values(value: Attribute) -> tuple[float, ...]:
+    """The numbers of an attribute that `floats_attr` made."""
+    if isinstance(value, DenseArrayBase):
+        return tuple(cast("tuple[float, ...]", value.get_values()))
+    return tuple(v.value.data for v in cast("ArrayAttr[FloatAttr[Attribute]]", value))

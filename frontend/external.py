@@ -1,0 +1,99 @@
+"""External data of a model: files that it names, from its own folder only."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path, PureWindowsPath
+
+from stepwell.runtime.errors import StepwellError
+
+
+class ExternalFiles:
+    """The files beside a model, each mapped once. Nothing outside the folder is opened, through links neither."""
+
+    def __init__(self, folder: str | Path | None):
+        self._folder = None if folder is None else Path(folder)
+        self._open: dict[str, memoryview] = {}
+
+    def read(self, where: str, entries: Mapping[str, str], expected_bytes: int) -> memoryview:
+        """
+        The bytes of one tensor.
+
+        Args: `entries` are the tensor's `external_data` (location, offset, length).
+        Raises: StepwellError `external-data` for a path outside, a missing file, a range outside of the file or of
+        another size than the tensor's.
+        """
+        location = entries.get("location", "")
+        data = self._file(where, location)
+        offset = _number(where, "offset", entries.get("offset", "0"))
+        length = _number(where, "length", entries.get("length", str(expected_bytes)))
+        if length != expected_bytes:
+            raise _error(where, f"the tensor takes {expected_bytes} bytes, its external data has {length}")
+        if offset + length > len(data):
+            raise _error(
+                where,
+                f"bytes {offset} to {offset + length} are outside of {location!r}, which has {len(data)}",
+                help="the data file is cut off, or belongs to another model",
+            )
+        return data[offset : offset + length]
+
+    def _file(self, where: str, location: str) -> memoryview:
+        if location not in self._open:
+            self._open[location] = self._map(where, location)
+        return self._open[location]
+
+    def _map(self, where: str, location: str) -> memoryview:
+        if self._folder is None:
+            raise _error(
+                where,
+                f"the weights are in {location!r}, and a model in memory has no folder",
+                help="import the model by its path, or name the folder with `base_dir`",
+            )
+        path = _inside(where, self._folder, location)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise _error(where, f"cannot read external data {location!r}: {error.strerror}") from None
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise _error(where, f"external data {location!r} is no regular file")
+            return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) if status.st_size else b"")
+        finally:
+            os.close(descriptor)
+
+
+def _inside(where: str, folder: Path, location: str) -> Path:
+    """The real path of a location. Raises: StepwellError when it is not inside the folder."""
+    windows = PureWindowsPath(location)
+    if (
+        not location
+        or "\0" in location
+        or os.path.isabs(location)
+        or windows.drive
+        or windows.root
+        or ".." in windows.parts
+    ):
+        raise _error(
+            where,
+            f"external data {location!r} is no path inside the model's folder",
+            help="a location is relative and has no `..`",
+        )
+    root = Path(os.path.realpath(folder))
+    path = Path(os.path.realpath(root / location))
+    if not path.is_relative_to(root):
+        raise _error(where, f"external data {location!r} leads out of the model's folder through a link")
+    return path
+
+
+def _number(where: str, name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise _error(where, f"{name} of the external data must be a number of bytes, found {text!r}")
+    return int(text)
+
+
+def _error(where: str, message: str, help: str | None = None) -> StepwellError:
+    return StepwellError("external-data", where, message, help=help)

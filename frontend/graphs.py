@@ -1,0 +1,220 @@
+"""Graphs and functions of a model as blocks of ops: one op a node, with the names of nodes and values kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FileLineColLoc,
+    IntAttr,
+    NameLoc,
+    StringAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from stepwell.dialects import onnx
+from stepwell.dialects.constants import Array, inline_attr, is_inline
+from stepwell.dialects.types import WeightAttr, element_of, tensor_type
+from stepwell.frontend.attributes import AttributeImporter
+from stepwell.frontend.info import Attributes, describe, describe_value
+from stepwell.frontend.nodes import ANY, VALUES, NodeImporter, Scope, string_array
+from stepwell.frontend.sorting import node_name, sorted_nodes
+from stepwell.frontend.source import Source
+from stepwell.frontend.tensors import array_of, sparse_attr, strings_attr
+from stepwell.frontend.value_types import TypeImporter
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.weights import WeightStore
+
+INITIALIZER = "onnx.initializer"
+"""Attribute of an `onnx.Constant` that is an initializer of its graph."""
+GRAPH_NAME = "onnx.graph_name"
+"""Attribute of a graph: its name in the model."""
+VALUE_INFO = "onnx.value_info"
+"""Attribute of a graph: what the model says of values besides their types."""
+DECLARED = "onnx.type"
+"""In `onnx.value_info`: the declared type of an output whose value has another type."""
+
+_UNIT = UnitAttr()
+_NOT_IN_HINT = re.compile(r"[^A-Za-z0-9_$.-]")
+_NUMBERED = re.compile(r"(_\d+)+$")
+
+
+def set_hint(value: SSAValue, name: str) -> None:
+    """
+    Name a value in the text after its name in the model, as far as the syntax allows.
+
+    Numbers at the end go: xDSL numbers equal names itself, and drops such endings when it reads them.
+    """
+    hint = _NUMBERED.sub("", _NOT_IN_HINT.sub("_", name))
+    if hint:
+        value.name_hint = f"_{hint}" if hint[0].isdigit() else hint
+
+
+class GraphImporter:
+    """
+    Graphs of one model, read with one set of opsets.
+
+    Args: `opsets` are those of the model, or of the function.
+    """
+
+    def __init__(self, source: Source, types: TypeImporter, weights: WeightStore, opsets: Mapping[str, int]):
+        self._source, self._types, self._weights = source, types, weights
+        attributes = AttributeImporter(source, types, weights)
+        self._nodes = NodeImporter(source, attributes, opsets, self._region)
+        self._file = FileLineColLoc(StringAttr(source.name), IntAttr(0), IntAttr(0))
+
+    def with_opsets(self, opsets: Mapping[str, int]) -> GraphImporter:
+        """The importer of the same model for a function with opsets of its own."""
+        return GraphImporter(self._source, self._types, self._weights, opsets)
+
+    # Values
+
+    def define(self, scope: Scope, name: str, value: SSAValue, where: str) -> None:
+        """Give a value its name. Raises: StepwellError `invalid-model` when the name is taken."""
+        if name in scope.values:
+            raise self._source.invalid(f"{name!r} is defined twice", where)
+        if scope.parent is not None and scope.parent.find(name) is not None:
+            raise self._source.invalid(f"{name!r} is defined again inside a subgraph", where)
+        scope.values[name] = value
+        set_hint(value, name)
+
+    def value_types(self, infos: Iterable[ValueInfoProto]) -> dict[str, Attribute]:
+        """Declared types by name."""
+        return {info.name: self._types.type(info.type, self.place(info.name)) for info in infos if info.name}
+
+    def place(self, name: str) -> str:
+        """A value as diagnostics call it."""
+        return f'{self._source.name}: value "{name}"'
+
+    def value_attributes(
+        self, infos: Iterable[ValueInfoProto], outputs: Iterable[ValueInfoProto], scope: Scope
+    ) -> Attributes:
+        """What a graph says of its values besides their types, as the attribute `onnx.value_info`."""
+        described = {info.name: describe_value(info) for info in infos}
+        for info in outputs:
+            declared = self._types.type(info.type, self.place(info.name))
+            value = scope.find(info.name)
+            if value is not None and value.type != declared:
+                described[info.name] = {**described.get(info.name, {}), DECLARED: declared}
+        entries = {name: DictionaryAttr(what) for name, what in described.items() if what}
+        return {VALUE_INFO: DictionaryAttr(entries)} if entries else {}
+
+    # Graphs
+
+    def graph_attributes(self, graph: GraphProto, scope: Scope) -> Attributes:
+        """Name, doc string and metadata of a graph, and what it says of its values."""
+        infos = [*graph.input, *graph.value_info, *graph.output]
+        return {
+            GRAPH_NAME: StringAttr(graph.name),
+            **describe(graph, graph.metadata_props),
+            **self.value_attributes(infos, graph.output, scope),
+        }
+
+    def initializers(self, graph: GraphProto, block: Block, scope: Scope, skip: Iterable[str] = ()) -> None:
+        """Add an `onnx.Constant` for each initializer; all are hashed at once."""
+        skipped = set(skip)
+        tensors = [tensor for tensor in graph.initializer if tensor.name not in skipped]
+        for tensor, value in zip(tensors, self.constants(tensors), strict=True):
+            attributes = describe(tensor, tensor.metadata_props)
+            self._add_initializer(block, scope, tensor.name, "value", value, attributes)
+        for sparse in graph.sparse_initializer:
+            name = sparse.values.name
+            where = self.place(name)
+            value = sparse_attr(sparse, self._source, where, self._weights)
+            self._add_initializer(block, scope, name, "sparse_value", value, describe(sparse.values))
+
+    def constants(self, tensors: Sequence[TensorProto]) -> list[Attribute]:
+        """Tensors as attributes: inline, strings, or weights."""
+        found: list[Attribute | None] = []
+        large: list[tuple[int, TensorProto]] = []
+        arrays: list[Array] = []
+        for index, tensor in enumerate(tensors):
+            where = self.place(tensor.name)
+            if tensor.data_type == TensorProto.STRING:
+                found.append(strings_attr(tensor, self._source, where))
+                continue
+            array = array_of(tensor, self._source, where)
+            if is_inline(array):
+                found.append(inline_attr(array))
+                continue
+            found.append(None)
+            large.append((index, tensor))
+            arrays.append(array)
+        for (index, tensor), array, key in zip(large, arrays, self._weights.add_all(arrays), strict=True):
+            found[index] = WeightAttr(tensor.name, key, tensor_type(element_of(array.dtype), array.shape))
+        return [value for value in found if value is not None]
+
+    def _add_initializer(
+        self, block: Block, scope: Scope, name: str, kind: str, value: Attribute, attributes: Attributes
+    ) -> None:
+        type = constant_type(value)
+        attributes |= {INITIALIZER: _UNIT, VALUES: ArrayAttr([StringAttr(name)])}
+        op = onnx.ConstantOp.create(result_types=[type], properties={kind: value}, attributes=attributes)
+        op.location = NameLoc(StringAttr(name), self._file)
+        block.add_op(op)
+        self.define(scope, name, op.results[0], self.place(name))
+
+    def nodes(
+        self, nodes: Sequence[NodeProto], block: Block, scope: Scope, types: Mapping[str, Attribute]
+    ) -> None:
+        """Add an op for each node."""
+        for index, node in sorted_nodes(nodes, scope.has, self._source):
+            name = node_name(node, index)
+            op, outputs = self._nodes.op(node, name, scope, types)
+            op.location = NameLoc(StringAttr(name), self._file)
+            block.add_op(op)
+            for output, result in zip(outputs, op.results, strict=True):
+                self.define(scope, output, result, self._source.node(name))
+
+    def outputs(self, names: Sequence[str], scope: Scope, what: str) -> list[SSAValue]:
+        """The values that a graph returns. Raises: StepwellError `undefined-value`."""
+        values = [scope.find(name) for name in names]
+        for name, value in zip(names, values, strict=True):
+            if value is None:
+                raise StepwellError(
+                    "undefined-value", self.place(name), f"{what} returns {name!r}, but nothing defines it"
+                )
+        return [value for value in values if value is not None]
+
+    def _region(self, graph: GraphProto, outer: Scope) -> Region:
+        """A subgraph; its last op is an `onnx.Yield` that keeps the names of the graph and its inputs."""
+        scope = Scope(outer)
+        constants = {tensor.name for tensor in graph.initializer}
+        inputs = [info for info in graph.input if info.name not in constants]
+        types = self.value_types([*graph.value_info, *graph.output])
+        input_types = self.value_types(inputs)
+        block = Block(arg_types=[input_types.get(info.name, ANY) for info in inputs])
+        for info, arg in zip(inputs, block.args, strict=True):
+            self.define(scope, info.name, arg, self.place(info.name))
+        self.initializers(graph, block, scope)
+        self.nodes(graph.node, block, scope, types)
+        values = self.outputs([info.name for info in graph.output], scope, f"the subgraph {graph.name!r}")
+        block.add_op(
+            onnx.YieldOp.create(
+                operands=values,
+                properties={
+                    "outputs": string_array(info.name for info in graph.output),
+                    "inputs": string_array(info.name for info in inputs),
+                },
+                attributes=self.graph_attributes(graph, scope),
+            )
+        )
+        return Region(block)
+
+
+def constant_type(value: Attribute) -> Attribute:
+    """The type of the value that a constant attribute stands for."""
+    match value:
+        case onnx.SparseAttr():
+            return onnx.SparseType(value.type)
+        case onnx.StringsAttr() | WeightAttr() | DenseIntOrFPElementsAttr():
+            return cast(Attribute, value.type)
+        case _:
+            raise TypeError(f"{value} is no constant tensor")

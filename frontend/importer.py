@@ -1,0 +1,215 @@
+"""A model file as a module of level 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from onnx import FunctionProto, GraphProto, ModelProto, OperatorSetIdProto
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region
+
+from stepwell.dialects import onnx
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.onnx.versions import VERSIONS
+from stepwell.frontend.attributes import AttributeImporter, int_attr
+from stepwell.frontend.graphs import GraphImporter
+from stepwell.frontend.info import describe
+from stepwell.frontend.nodes import ANY, Scope, standard_domain, string_array
+from stepwell.frontend.source import ModelSource, Source, open_model
+from stepwell.frontend.value_types import TypeImporter
+from stepwell.runtime.errors import StepwellError
+
+DIM_NAMES = "onnx.dim_names"
+"""Attribute of a module: symbol -> the model's name, of dimensions whose name is no legal symbol."""
+INPUTS = "onnx.inputs"
+"""Attribute of a function: names of all inputs in order, when initializers are among them."""
+QUANTIZATION = "onnx.quantization"
+"""Attribute of a function: quantization annotations, name of a tensor -> its parameters."""
+DEFAULT = "onnx.default"
+"""Attribute of an argument: the initializer that is its default."""
+NAME = "graph.name"
+"""Attribute of an argument or result: its name in the model."""
+
+_TEXTS = ("producer_name", "producer_version", "domain")
+_LEFT_OUT = ("training_info", "configuration")
+
+
+def import_onnx(
+    source: ModelSource,
+    ctx: StepwellContext,
+    *,
+    keep_overridable: bool = False,
+    base_dir: str | Path | None = None,
+) -> ModuleOp:
+    """
+    Read an ONNX model: a path, its bytes, or a message. Nothing is computed, and large weights stay in the file.
+
+    Args: `keep_overridable` keeps initializers that are also inputs as arguments with a default, which a caller may
+    override; else they are constants. `base_dir` is the folder of external data, by default that of the file.
+    Raises: StepwellError with code `no-file`, `invalid-model`, `unknown-opset`, `undefined-value`, `cycle` or
+    `external-data`, which names the file and the node.
+    """
+    opened = open_model(source, base_dir)
+    return _ModelImporter(opened, ctx, keep_overridable).module()
+
+
+class _ModelImporter:
+    def __init__(self, source: Source, ctx: StepwellContext, keep_overridable: bool):
+        self._source, self._keep_overridable = source, keep_overridable
+        self._types = TypeImporter(source)
+        self._attributes = AttributeImporter(source, self._types, ctx.weights)
+        self._opsets = self._opset_map(source.model.opset_import, source.name)
+        self._graphs = GraphImporter(source, self._types, ctx.weights, self._opsets)
+
+    def module(self) -> ModuleOp:
+        """The whole model."""
+        model = self._source.model
+        for name in _LEFT_OUT:
+            if len(getattr(model, name)):
+                self._source.warn(f"`{name}` is left out")
+        ops = [self._main(model.graph), *map(self._function, model.functions)]
+        module = ModuleOp(ops, self._module_attributes(model))
+        module.location = FileLineColLoc(StringAttr(self._source.name), IntAttr(0), IntAttr(0))
+        return module
+
+    def _module_attributes(self, model: ModelProto) -> dict[str, Attribute]:
+        attributes: dict[str, Attribute] = {
+            onnx.OPSETS: opsets_attr(self._opsets),
+            "onnx.ir_version": int_attr(model.ir_version),
+        }
+        for name in _TEXTS:
+            if text := getattr(model, name):
+                attributes[f"onnx.{name}"] = StringAttr(text)
+        if model.model_version:
+            attributes["onnx.model_version"] = int_attr(model.model_version)
+        attributes |= describe(model, model.metadata_props)
+        if renamed := self._types.renamed:
+            names = {symbol: StringAttr(name) for symbol, name in renamed.items()}
+            attributes[DIM_NAMES] = DictionaryAttr(names)
+        return attributes
+
+    def _opset_map(self, imports: Iterable[OperatorSetIdProto], where: str) -> dict[str, int]:
+        """Opset by domain. Raises: StepwellError `unknown-opset` for one that is newer than our tables."""
+        opsets = {standard_domain(entry.domain): entry.version for entry in imports}
+        for domain, opset in opsets.items():
+            newest = onnx.LATEST.get(domain)
+            if opset < 1 or (newest is not None and opset > newest):
+                raise StepwellError(
+                    "unknown-opset",
+                    where,
+                    f"opset {opset} of domain {domain or 'ai.onnx'} is not known, only 1 to {newest}",
+                    help="export the model with an older opset",
+                )
+        # Before IR version 3 a model does not say; there was one opset.
+        return opsets or {"": 1}
+
+    def _main(self, graph: GraphProto) -> FuncOp:
+        scope, graphs = Scope(), self._graphs
+        constants = self._constant_inputs(graph)
+        inputs = [info for info in graph.input if info.name not in constants]
+        types = graphs.value_types([*graph.value_info, *graph.output])
+        input_types = graphs.value_types(inputs)
+        block = Block(arg_types=[input_types[info.name] for info in inputs])
+        for info, arg in zip(inputs, block.args, strict=True):
+            graphs.define(scope, info.name, arg, graphs.place(info.name))
+        defaults = {info.name for info in inputs} & {tensor.name for tensor in graph.initializer}
+        graphs.initializers(graph, block, scope, skip=defaults)
+        graphs.nodes(graph.node, block, scope, types)
+        names = [info.name for info in graph.output]
+        results = graphs.outputs(names, scope, "the model")
+        block.add_op(ReturnOp(*results))
+        function = FuncOp(
+            "main",
+            ([arg.type for arg in block.args], [result.type for result in results]),
+            Region(block),
+            arg_attrs=ArrayAttr(self._argument_attributes(graph, [i.name for i in inputs], defaults)),
+            res_attrs=ArrayAttr([DictionaryAttr({NAME: StringAttr(name)}) for name in names]),
+        )
+        function.attributes |= self._graph_attributes(graph, scope, constants)
+        return function
+
+    def _constant_inputs(self, graph: GraphProto) -> set[str]:
+        """Names of the inputs that are constants: initializers, unless they stay overridable."""
+        both = {tensor.name for tensor in graph.initializer} & {info.name for info in graph.input}
+        both |= {tensor.values.name for tensor in graph.sparse_initializer} & {i.name for i in graph.input}
+        if both and self._source.model.ir_version >= 4:
+            if self._keep_overridable:
+                return set()
+            self._source.warn(
+                f"{len(both)} initializers are also inputs ({', '.join(sorted(both)[:3])}, …): taken as constants; "
+                "`keep_overridable` keeps them as inputs"
+            )
+        return both
+
+    def _argument_attributes(
+        self, graph: GraphProto, names: Iterable[str], defaults: set[str]
+    ) -> list[DictionaryAttr]:
+        tensors = [tensor for tensor in graph.initializer if tensor.name in defaults]
+        values = dict(zip([t.name for t in tensors], self._graphs.constants(tensors), strict=True))
+        return [
+            DictionaryAttr({NAME: StringAttr(name), **({DEFAULT: values[name]} if name in values else {})})
+            for name in names
+        ]
+
+    def _graph_attributes(self, graph: GraphProto, scope: Scope, constants: set[str]) -> dict[str, Attribute]:
+        attributes = self._graphs.graph_attributes(graph, scope)
+        if constants:
+            attributes[INPUTS] = string_array(info.name for info in graph.input)
+        if graph.quantization_annotation:
+            attributes[QUANTIZATION] = DictionaryAttr(
+                {
+                    annotation.tensor_name: DictionaryAttr(
+                        {e.key: StringAttr(e.value) for e in annotation.quant_parameter_tensor_names}
+                    )
+                    for annotation in graph.quantization_annotation
+                }
+            )
+        return attributes
+
+    def _function(self, function: FunctionProto) -> onnx.FunctionOp:
+        name = ".".join(filter(None, (function.domain, function.name, function.overload)))
+        where = f'{self._source.name}: function "{name}"'
+        if onnx.PREFIXES.get(standard_domain(function.domain), "?") + function.name in VERSIONS:
+            self._source.warn(f"function {name} has the name of an ONNX operator: it is ignored")
+        opsets = self._opset_map(function.opset_import, where)
+        graphs, scope = self._graphs.with_opsets(opsets), Scope()
+        types = graphs.value_types(function.value_info)
+        block = Block(arg_types=[types.get(name, ANY) for name in function.input])
+        for argument, arg in zip(function.input, block.args, strict=True):
+            graphs.define(scope, argument, arg, where)
+        graphs.nodes(function.node, block, scope, types)
+        results = graphs.outputs(function.output, scope, f"function {name}")
+        block.add_op(
+            onnx.YieldOp.create(operands=results, properties={"outputs": string_array(function.output)})
+        )
+        defaults = {p.name: self._attributes.attribute(p, where) for p in function.attribute_proto}
+        properties: dict[str, Attribute] = {
+            "sym_name": StringAttr(name),
+            "domain": StringAttr(function.domain),
+            "op_type": StringAttr(function.name),
+            "inputs": string_array(function.input),
+            "attribute_names": string_array(function.attribute),
+            "defaults": DictionaryAttr(defaults),
+        }
+        if function.overload:
+            properties["overload"] = StringAttr(function.overload)
+        attributes = {
+            onnx.OPSETS: opsets_attr(opsets),
+            **describe(function, function.metadata_props),
+            **graphs.value_attributes(function.value_info, (), scope),
+        }
+        return onnx.FunctionOp.create(properties=properties, attributes=attributes, regions=[Region(block)])
+
+
+def opsets_attr(opsets: Mapping[str, int]) -> DictionaryAttr:
+    """Opset by domain as an attribute."""
+    return DictionaryAttr({domain: int_attr(opset) for domain, opset in opsets.items()})

@@ -1,0 +1,77 @@
+"""What a model says beside its computation: doc strings, metadata, denotations. Kept as attributes of the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol, TypeAlias, cast
+
+from onnx import StringStringEntryProto, TypeProto, ValueInfoProto
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.ir import Attribute
+
+Attributes: TypeAlias = dict[str, Attribute]
+
+DOC = "onnx.doc_string"
+METADATA = "onnx.metadata"
+DENOTATION = "onnx.denotation"
+DIM_DENOTATIONS = "onnx.dim_denotations"
+
+
+class Documented(Protocol):
+    """A message of ONNX that has a doc string."""
+
+    doc_string: str
+
+
+def describe(proto: Documented, metadata: Iterable[StringStringEntryProto] = ()) -> Attributes:
+    """Doc string and metadata of a message, where it has them."""
+    attributes: Attributes = {}
+    if proto.doc_string:
+        attributes[DOC] = StringAttr(proto.doc_string)
+    if entries := {entry.key: StringAttr(entry.value) for entry in metadata}:
+        attributes[METADATA] = DictionaryAttr(entries)
+    return attributes
+
+
+def describe_value(info: ValueInfoProto) -> Attributes:
+    """What is said of a value besides its name and type: also denotations of the type and its dimensions."""
+    attributes = describe(info, info.metadata_props)
+    if info.type.denotation:
+        attributes[DENOTATION] = StringAttr(info.type.denotation)
+    dims = info.type.tensor_type.shape.dim
+    if any(dim.denotation for dim in dims):
+        attributes[DIM_DENOTATIONS] = ArrayAttr([StringAttr(dim.denotation) for dim in dims])
+    return attributes
+
+
+def restore_doc(proto: Documented, attributes: Mapping[str, Attribute]) -> None:
+    """Give a message the doc string that `describe` found."""
+    if isinstance(doc := attributes.get(DOC), StringAttr):
+        proto.doc_string = doc.data
+
+
+def metadata_of(attributes: Mapping[str, Attribute]) -> list[StringStringEntryProto]:
+    """The metadata that `describe` found."""
+    entries = attributes.get(METADATA)
+    if not isinstance(entries, DictionaryAttr):
+        return []
+    return [
+        StringStringEntryProto(key=key, value=cast(StringAttr, value).data)
+        for key, value in entries.data.items()
+    ]
+
+
+def restore_value(info: ValueInfoProto, attributes: Mapping[str, Attribute]) -> None:
+    """Give a value's info back what `describe_value` found."""
+    restore_doc(info, attributes)
+    info.metadata_props.extend(metadata_of(attributes))
+    _restore_denotations(info.type, attributes)
+
+
+def _restore_denotations(type: TypeProto, attributes: Mapping[str, Attribute]) -> None:
+    if isinstance(denotation := attributes.get(DENOTATION), StringAttr):
+        type.denotation = denotation.data
+    if isinstance(denotations := attributes.get(DIM_DENOTATIONS), ArrayAttr):
+        names = cast("ArrayAttr[StringAttr]", denotations)
+        for dim, name in zip(type.tensor_type.shape.dim, names, strict=True):
+            dim.denotation = name.data

@@ -1,0 +1,93 @@
+"""A model as it comes in: a path, bytes or a message, with its weights still in the file."""
+
+from __future__ import annotations
+
+import mmap
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from stepwell.frontend.external import ExternalFiles
+from stepwell.frontend.wire import without_weights
+from stepwell.runtime.errors import StepwellError
+
+ModelSource: TypeAlias = str | Path | bytes | onnx.ModelProto
+
+
+class ModelWarning(UserWarning):
+    """Something in a model that is not as it should be, and what we do about it."""
+
+
+@dataclass
+class Source:
+    """A parsed model and the places where its weights are."""
+
+    name: str
+    """How diagnostics call it: the file's name, or `<model>`."""
+    model: onnx.ModelProto
+    data: memoryview = field(default_factory=lambda: memoryview(b""))
+    """The serialized model, of which `segments` were not parsed."""
+    segments: frozenset[tuple[int, int]] = frozenset()
+    files: ExternalFiles = field(default_factory=lambda: ExternalFiles(None))
+
+    def node(self, name: str) -> str:
+        """A node as diagnostics call it."""
+        return f'{self.name}: node "{name}"'
+
+    def invalid(self, message: str, where: str | None = None, help: str | None = None) -> StepwellError:
+        """The error for a model that is not valid ONNX."""
+        return StepwellError("invalid-model", where or self.name, message, help=help)
+
+    def warn(self, message: str) -> None:
+        """Report what was put right."""
+        warnings.warn(f"{self.name}: {message}", ModelWarning, stacklevel=2)
+
+
+def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Source:
+    """
+    Read a model; its large weights stay in the mapped file, or in the bytes given.
+
+    Args: `base_dir` is the folder of external data, by default that of the file.
+    Raises: StepwellError `no-file` or `invalid-model`.
+    """
+    if isinstance(source, onnx.ModelProto):
+        return _checked(Source("<model>", source, files=ExternalFiles(base_dir)))
+    if isinstance(source, bytes):
+        return _parse("<model>", memoryview(source), base_dir)
+    path = Path(source)
+    return _parse(path.name, _map(path), base_dir if base_dir is not None else path.parent)
+
+
+def _map(path: Path) -> memoryview:
+    try:
+        with path.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except ValueError:
+        raise StepwellError("invalid-model", path.name, "the file is empty") from None
+    except OSError as error:
+        raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
+
+
+def _parse(name: str, data: memoryview, base_dir: str | Path | None) -> Source:
+    try:
+        small, segments = without_weights(data)
+        model = onnx.ModelProto.FromString(small)
+    except (ValueError, DecodeError, RecursionError) as error:
+        raise StepwellError(
+            "invalid-model",
+            name,
+            f"the file is no ONNX model, or is cut off: {error}",
+            help="check the file's size against its source; `git lfs pull` when it is a pointer file",
+        ) from None
+    return _checked(Source(name, model, data, segments, ExternalFiles(base_dir)))
+
+
+def _checked(source: Source) -> Source:
+    model = source.model
+    if not model.HasField("graph") or model.ir_version <= 0:
+        raise source.invalid("the file holds no ONNX graph")
+    return source
