@@ -44,8 +44,14 @@ PASSES: dict[str, Entry] = {
     "convert-onnx-to-graph": Entry(
         "stepwell.lowering.onnx_to_graph:ConvertOnnxToGraphPass", "lower each ONNX operator to graph ops"
     ),
+    "fuse-ops": Entry(
+        "stepwell.passes.graph.fuse_ops:FuseOpsPass", "decide the kernels", aliases=("FuseOps",)
+    ),
     "plan-memory": Entry(
         "stepwell.passes.loop.plan_memory:PlanMemoryPass", "put every intermediate of @main in one arena"
+    ),
+    "set-input-shapes": Entry(
+        "stepwell.passes.onnx.set_input_shapes:SetInputShapesPass", "fix dimensions that a model leaves open"
     ),
 }
 

@@ -1,0 +1,100 @@
+"""`set-input-shapes`: fix dimensions that a model leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+
+from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+
+@dataclass(frozen=True)
+class SetInputShapesPass(ModulePass):
+    """
+    Give inputs of `@main` fixed shapes: `set-input-shapes{shapes="x=1x3x224x224;mask=1x64"}`.
+
+    A symbol that an input fixes is fixed everywhere in the function.
+    """
+
+    name = "set-input-shapes"
+
+    shapes: str
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        main = next((f for f in op.ops if isinstance(f, FuncOp) and f.sym_name.data == "main"), None)
+        if main is not None:
+            set_input_shapes(main, dict(_parse(part) for part in self.shapes.split(";")))
+
+
+def _parse(text: str) -> tuple[str, tuple[int, ...]]:
+    name, _, dims = text.rpartition("=")
+    sizes = dims.split("x")
+    if not name or not all(size.isdigit() for size in sizes):
+        raise StepwellError("bad-option", "set-input-shapes", f"expected NAME=1x3x224x224, found {text!r}")
+    return name, tuple(map(int, sizes))
+
+
+def set_input_shapes(main: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
+    """
+    Fix the shapes of inputs by name, and every symbol that they fix.
+
+    Raises: StepwellError `unknown-input`, or `shape-mismatch` for a shape that the model's contradicts.
+    """
+    inputs = _inputs_by_name(main)
+    symbols: dict[str, Dim] = {}
+    for name, shape in shapes.items():
+        if name not in inputs:
+            known = ", ".join(inputs)
+            raise StepwellError(
+                "unknown-input", None, f"the model has no input {name!r}", note=f"inputs: {known}"
+            )
+        _fix(inputs[name], name, shape, symbols)
+    for value in (*main.args, *(result for op in main.walk() for result in op.results)):
+        _retype(value, symbols)
+    main.properties["function_type"] = FunctionType.from_lists(
+        [arg.type for arg in main.args], [_substituted(t, symbols) for t in main.function_type.outputs]
+    )
+
+
+def _inputs_by_name(main: FuncOp) -> dict[str, BlockArgument]:
+    attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
+    names = (a.data.get("graph.name") for a in attrs)
+    return {n.data: arg for n, arg in zip(names, main.args, strict=False) if isinstance(n, StringAttr)}
+
+
+def _fix(arg: BlockArgument, name: str, shape: Sequence[int], symbols: dict[str, Dim]) -> None:
+    dims = dims_of(arg.type)
+    fits = len(dims) == len(shape)
+    for dim, size in zip(dims, shape, strict=False):
+        text = str(dim)
+        if dim.symbols() == {text} and not dim.is_unknown:
+            dim = symbols.setdefault(text, Dim.of(size))
+        fits &= not dim.is_static or dim == size
+    if not fits:
+        raise StepwellError(
+            "shape-mismatch",
+            None,
+            f"input {name!r} is [{', '.join(map(str, dims))}] in the model, found {list(shape)}",
+            help="give as many dimensions as the model has, and its own where it fixes them",
+        )
+    arg._type = tensor_type(cast(Tensor, arg.type).element_type, shape)  # pyright: ignore[reportPrivateUsage]
+
+
+def _retype(value: SSAValue, symbols: Mapping[str, Dim]) -> None:
+    value._type = _substituted(value.type, symbols)  # pyright: ignore[reportPrivateUsage]
+
+
+def _substituted(type: Attribute, symbols: Mapping[str, Dim]) -> Attribute:
+    if not isinstance(type, TensorType):
+        return type
+    tensor = cast(Tensor, type)
+    return tensor_type(tensor.element_type, [d.substitute(symbols) for d in dims_of(tensor)])
