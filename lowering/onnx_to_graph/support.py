@@ -92,8 +92,8 @@ def legacy_broadcast(op: onnx.OnnxOp, lhs: SSAValue, rhs: SSAValue, rewriter: Pa
     """
     The right operand of a binary op below opset 7, placed so that numpy's rules broadcast it.
 
-    There `axis` says at which dimension of the left operand the right one's first dimension stands; without it
-    the right one is a suffix, as in numpy.
+    There `axis` says at which dimension of the left operand the right one's first dimension stands; without
+    it the right one is a suffix, as in numpy.
     """
     if onnx.opset_of(op) >= 7 or not op.has("axis"):
         return rhs

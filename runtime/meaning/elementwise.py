@@ -1,0 +1,148 @@
+"""Numpy meanings of elementwise ops on one tensor: arithmetic, functions of floats, activations, casts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stepwell.runtime.meaning import meaning
+from stepwell.runtime.meaning.floats import Numbers, is_float, through_f32, wide
+
+_UFUNCS = {
+    "neg": np.negative,
+    "abs": np.abs,
+    "sign": np.sign,
+    "not": np.invert,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": np.rint,
+    "is_nan": np.isnan,
+}
+for _name, _ufunc in _UFUNCS.items():
+    meaning(f"graph.{_name}")(through_f32(_ufunc))
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def erf(x: Numbers) -> Numbers:
+    """The error function in f64, rounded to the type of `x`."""
+    return np.asarray(_erf(x.astype(np.float64))).astype(x.dtype)
+
+
+meaning("graph.erf")(through_f32(erf))
+
+
+@meaning("graph.rsqrt")
+@through_f32
+def rsqrt(x: Numbers) -> Numbers:
+    return (x.dtype.type(1) / np.sqrt(x)).astype(x.dtype)
+
+
+@meaning("graph.is_inf")
+@through_f32
+def is_inf(x: Numbers, positive: bool, negative: bool) -> Numbers:
+    return np.isinf(x) & ((x > 0) & positive | (x < 0) & negative)
+
+
+@meaning("graph.relu")
+@through_f32
+def relu(x: Numbers) -> Numbers:
+    return np.maximum(x, x.dtype.type(0))
+
+
+@meaning("graph.sigmoid")
+@through_f32
+def sigmoid(x: Numbers) -> Numbers:
+    one = x.dtype.type(1)
+    return one / (one + np.exp(-x))
+
+
+@meaning("graph.softplus")
+@through_f32
+def softplus(x: Numbers) -> Numbers:
+    return np.maximum(x, x.dtype.type(0)) + np.log1p(np.exp(-np.abs(x)))
+
+
+@meaning("graph.leaky_relu")
+@through_f32
+def leaky_relu(x: Numbers, alpha: float) -> Numbers:
+    return np.where(x < 0, x * x.dtype.type(alpha), x)
+
+
+@meaning("graph.elu")
+@through_f32
+def elu(x: Numbers, alpha: float) -> Numbers:
+    return np.where(x < 0, x.dtype.type(alpha) * np.expm1(x), x)
+
+
+@meaning("graph.silu")
+@through_f32
+def silu(x: Numbers, alpha: float) -> Numbers:
+    return x * np.asarray(sigmoid(x.dtype.type(alpha) * x))
+
+
+@meaning("graph.gelu")
+@through_f32
+def gelu(x: Numbers, approximate: str) -> Numbers:
+    half, one = x.dtype.type(0.5), x.dtype.type(1)
+    if approximate == "tanh":
+        inner = x.dtype.type(math.sqrt(2 / math.pi)) * (x + x.dtype.type(0.044715) * x * x * x)
+        return half * x * (one + np.tanh(inner))
+    return half * x * (one + erf(x * x.dtype.type(math.sqrt(0.5))))
+
+
+@meaning("graph.clip")
+@through_f32
+def clip(x: Numbers, lo: Numbers | None, hi: Numbers | None) -> Numbers:
+    bounded = x if lo is None else np.maximum(x, lo)
+    return bounded if hi is None else np.minimum(bounded, hi)
+
+
+@meaning("graph.bitcast")
+def bitcast(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
+    return np.ascontiguousarray(x).reshape(x.shape).view(to)
+
+
+@meaning("graph.cast")
+def cast(x: Numbers, to: np.dtype[np.generic], saturate: bool, round: str) -> Numbers:
+    with np.errstate(all="ignore"):
+        if to == np.bool_:
+            return wide(x) != 0
+        if is_float(x.dtype) and not is_float(to):
+            return _float_to_int(wide(x), to)
+        return x.astype(to)
+
+
+def _float_to_int(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
+    """Truncate, saturate to i32 or i64 (u64 for itself), then drop bits; NaN gives 0."""
+    small = to.itemsize < 4 or to == np.int32
+    through = np.dtype(np.int32 if small else np.uint64 if to == np.uint64 else np.int64)
+    limits = np.iinfo(through)  # pyright: ignore[reportArgumentType]
+    bottom = -(2.0**63) if through == np.uint64 else float(limits.min)
+    over, under, nan = x >= float(limits.max), x < bottom, np.isnan(x)
+    whole = np.trunc(np.where(over | under | nan, 0, x))
+    # Negative numbers wrap in u64, as they do on the way through i64.
+    result = np.where(whole < 0, whole, 0).astype(np.int64).astype(through)
+    result += np.where(whole > 0, whole, 0).astype(through)
+    result = np.where(over, limits.max, result).astype(through)
+    result = np.where(under, np.array(bottom).astype(np.int64).astype(through), result)
+    return result.astype(to)
