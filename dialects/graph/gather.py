@@ -41,7 +41,7 @@ class GatherOp(GraphOp):
 
     ```mlir
     %y = graph.gather %x, %i axis 0 batch_dims 0 bounds "check"
-      : tensor<9x4xf32>, tensor<2x3xi64> -> tensor<2x3x4xf32>
+      : (tensor<9x4xf32>, tensor<2x3xi64>) -> tensor<2x3x4xf32>
     ```
     Constraints:
       (C1) indices are integers.
@@ -64,7 +64,7 @@ class GatherOp(GraphOp):
     traits = traits_def(Pure())
     assembly_format = (
         "$input `,` $indices `axis` $axis `batch_dims` $batch_dims `bounds` $bounds"
-        " attr-dict `:` type($input) `,` type($indices) `->` type($result)"
+        " attr-dict `:` `(` type($input) `,` type($indices) `)` `->` type($result)"
     )
 
     def __init__(
@@ -114,7 +114,7 @@ class GatherElementsOp(GraphOp):
     Take one element an index, `y[i, j] = x[indices[i, j], j]` for axis 0; negative ones count from the end.
 
     ```mlir
-    %y = graph.gather_elements %x, %i axis 1 : tensor<3x4xf32>, tensor<3x2xi64> -> tensor<3x2xf32>
+    %y = graph.gather_elements %x, %i axis 1 : (tensor<3x4xf32>, tensor<3x2xi64>) -> tensor<3x2xf32>
     ```
     Constraints:
       (C1) indices are integers, of the tensor's rank.
@@ -131,9 +131,7 @@ class GatherElementsOp(GraphOp):
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
-    assembly_format = (
-        "$input `,` $indices `axis` $axis attr-dict `:` type($input) `,` type($indices) `->` type($result)"
-    )
+    assembly_format = "$input `,` $indices `axis` $axis attr-dict `:` `(` type($input) `,` type($indices) `)` `->` type($result)"
 
     def __init__(self, input: SSAValue, indices: SSAValue, axis: int):
         super().__init__(
@@ -160,7 +158,7 @@ class GatherNdOp(GraphOp):
     Take slices at positions given by the last dimension of the indices; negative ones count from the end.
 
     ```mlir
-    %y = graph.gather_nd %x, %i batch_dims 0 : tensor<3x4x5xf32>, tensor<7x2xi64> -> tensor<7x5xf32>
+    %y = graph.gather_nd %x, %i batch_dims 0 : (tensor<3x4x5xf32>, tensor<7x2xi64>) -> tensor<7x5xf32>
     ```
     Constraints:
       (C1) indices are integers, of rank 1 or more, their last dimension known.
@@ -180,7 +178,7 @@ class GatherNdOp(GraphOp):
     traits = traits_def(Pure())
     assembly_format = (
         "$input `,` $indices `batch_dims` $batch_dims"
-        " attr-dict `:` type($input) `,` type($indices) `->` type($result)"
+        " attr-dict `:` `(` type($input) `,` type($indices) `)` `->` type($result)"
     )
 
     def __init__(self, input: SSAValue, indices: SSAValue, batch_dims: int = 0):

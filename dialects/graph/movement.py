@@ -83,7 +83,7 @@ class ConcatOp(GraphOp):
     Join tensors along an axis.
 
     ```mlir
-    %y = graph.concat %a, %b axis 1 : tensor<2x3xf32>, tensor<2x5xf32> -> tensor<2x8xf32>
+    %y = graph.concat %a, %b axis 1 : (tensor<2x3xf32>, tensor<2x5xf32>) -> tensor<2x8xf32>
     ```
     Constraints:
       (C1) one tensor or more, of one element type.
@@ -100,7 +100,7 @@ class ConcatOp(GraphOp):
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
-    assembly_format = "$inputs `axis` $axis attr-dict `:` type($inputs) `->` type($result)"
+    assembly_format = "$inputs `axis` $axis attr-dict `:` `(` type($inputs) `)` `->` type($result)"
 
     def __init__(self, inputs: Sequence[SSAValue], axis: int):
         super().__init__(
@@ -140,7 +140,7 @@ class SplitOp(GraphOp):
     Cut a tensor into pieces along an axis.
 
     ```mlir
-    %a, %b = graph.split %x axis 1 sizes <[3, 5]> : tensor<2x8xf32> -> tensor<2x3xf32>, tensor<2x5xf32>
+    %a, %b = graph.split %x axis 1 sizes <[3, 5]> : tensor<2x8xf32> -> (tensor<2x3xf32>, tensor<2x5xf32>)
     ```
     Constraints:
       (C1) `axis` is below the rank.
@@ -161,7 +161,7 @@ class SplitOp(GraphOp):
     traits = traits_def(Pure())
     assembly_format = (
         "$input `axis` $axis (`sizes` $sizes^)? (`sizes_value` $sizes_value^ `:` type($sizes_value))?"
-        " attr-dict `:` type($input) `->` type($pieces)"
+        " attr-dict `:` type($input) `->` `(` type($pieces) `)`"
     )
 
     def __init__(self, input: SSAValue, axis: int, sizes: Mixed):
@@ -287,8 +287,9 @@ class InsertSliceOp(GraphOp):
     A copy of a tensor with a block of it replaced.
 
     ```mlir
-    %y = graph.insert_slice %u into %x at <[0, "P"]> : tensor<2x1xf32>
-      into tensor<2x?xf32, #graph.dims<[2, "P + 1"]>> -> tensor<2x?xf32, #graph.dims<[2, "P + 1"]>>
+    %y = graph.insert_slice %u into %x at <[0, "P"]>
+      : (tensor<2x1xf32>, tensor<2x?xf32, #graph.dims<[2, "P + 1"]>>)
+      -> tensor<2x?xf32, #graph.dims<[2, "P + 1"]>>
     ```
     Constraints:
       (C1) both tensors have one element type and one rank.
@@ -308,7 +309,7 @@ class InsertSliceOp(GraphOp):
     traits = traits_def(Pure())
     assembly_format = (
         "$update `into` $input (`at` $offsets^)? (`at_value` $offsets_value^ `:` type($offsets_value))?"
-        " attr-dict `:` type($update) `into` type($input) `->` type($result)"
+        " attr-dict `:` `(` type($update) `,` type($input) `)` `->` type($result)"
     )
 
     def __init__(self, input: SSAValue, update: SSAValue, offsets: Mixed):

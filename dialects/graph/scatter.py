@@ -76,7 +76,7 @@ class ScatterElementsOp(ScatterOp):
 
     ```mlir
     %y = graph.scatter_elements %x, %i, %u axis 1 combine "add"
-      : tensor<3x4xf32>, tensor<3x2xi64>, tensor<3x2xf32> -> tensor<3x4xf32>
+      : (tensor<3x4xf32>, tensor<3x2xi64>, tensor<3x2xf32>) -> tensor<3x4xf32>
     ```
     Constraints:
       (C1) indices are integers, updates have the tensor's element type.
@@ -91,7 +91,7 @@ class ScatterElementsOp(ScatterOp):
 
     assembly_format = (
         "$input `,` $indices `,` $updates `axis` $axis `combine` $combine (`unique` $unique^)?"
-        " attr-dict `:` type($input) `,` type($indices) `,` type($updates) `->` type($result)"
+        " attr-dict `:` `(` type($input) `,` type($indices) `,` type($updates) `)` `->` type($result)"
     )
 
     def __init__(
@@ -130,7 +130,7 @@ class ScatterNdOp(ScatterOp):
 
     ```mlir
     %y = graph.scatter_nd %x, %i, %u combine "none"
-      : tensor<3x4x5xf32>, tensor<7x2xi64>, tensor<7x5xf32> -> tensor<3x4x5xf32>
+      : (tensor<3x4x5xf32>, tensor<7x2xi64>, tensor<7x5xf32>) -> tensor<3x4x5xf32>
     ```
     Constraints:
       (C1) indices are integers, updates have the tensor's element type.
@@ -144,7 +144,7 @@ class ScatterNdOp(ScatterOp):
 
     assembly_format = (
         "$input `,` $indices `,` $updates `combine` $combine (`unique` $unique^)?"
-        " attr-dict `:` type($input) `,` type($indices) `,` type($updates) `->` type($result)"
+        " attr-dict `:` `(` type($input) `,` type($indices) `,` type($updates) `)` `->` type($result)"
     )
 
     def __init__(

@@ -344,7 +344,7 @@ class RangeOp(GraphOp):
     Numbers from `start` up to `limit`, without it, in steps of `delta`; how many is known at run time.
 
     ```mlir
-    %y = graph.range %a, %b, %c : tensor<i64>, tensor<i64>, tensor<i64> -> tensor<?xi64>
+    %y = graph.range %a, %b, %c : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
     ```
     Constraints:
       (C1) all three are of one type and rank 0.
@@ -361,7 +361,7 @@ class RangeOp(GraphOp):
 
     traits = traits_def(Pure())
     assembly_format = (
-        "$start `,` $limit `,` $delta attr-dict `:` type($start) `,` type($limit) `,` type($delta)"
+        "$start `,` $limit `,` $delta attr-dict `:` `(` type($start) `,` type($limit) `,` type($delta) `)`"
         " `->` type($result)"
     )
 

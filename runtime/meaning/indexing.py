@@ -63,7 +63,7 @@ def gather_elements(x: Array, indices: Array, *, axis: int) -> Array:
 
 
 def _position(x: Array, indices: Array, batch_dims: int) -> Place:
-    """Positions of `*_nd`: own places in the batch dimensions, then an array for each number of a position."""
+    """Positions of `*_nd`: own places in the batch dimensions, then an array a number of a position."""
     leading = indices.shape[:-1]
     own = np.ogrid[tuple(slice(n) for n in leading)][:batch_dims]
     columns = [_inside(indices[..., i], x.shape[batch_dims + i]) for i in range(indices.shape[-1])]
