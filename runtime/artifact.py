@@ -14,15 +14,14 @@ import hashlib
 import json
 import os
 import struct
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import cast
 
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files import whole_file
 from stepwell.runtime.interface import Array, Interface, dtype_from_name
 
 _MAGIC = b"STEPWELL\x01\n"
@@ -69,30 +68,15 @@ def save(image: ModelImage, path: str | os.PathLike[str]) -> None:
 
     Raises: StepwellError `cannot-write` (read-only folder, full disk); nothing is left half written.
     """
-    target = Path(path)
     header, code = _encode_header(image)
     digest = hashlib.blake2b(header + code, digest_size=_DIGEST_BYTES).digest()
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent or Path("."), prefix=f".{target.name}-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(_PREFIX.pack(_MAGIC, len(header), digest))
-            file.write(header)
-            file.write(code)
-            for index, array in enumerate(image.weights):
-                file.write(b"\0" * (-file.tell() % (_WEIGHT_ALIGNMENT if index else _PAGE_BYTES)))
-                file.write(_bytes_view(array).data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        raise StepwellError(
-            "cannot-write",
-            str(target),
-            f"the artifact could not be written: {error.strerror or error}",
-            help="choose a folder that you may write to, with enough space",
-        ) from None
+    with whole_file(path) as file:
+        file.write(_PREFIX.pack(_MAGIC, len(header), digest))
+        file.write(header)
+        file.write(code)
+        for index, array in enumerate(image.weights):
+            file.write(b"\0" * (-file.tell() % (_WEIGHT_ALIGNMENT if index else _PAGE_BYTES)))
+            file.write(_bytes_view(array).data)
 
 
 def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> ModelImage:

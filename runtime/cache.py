@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files import write_bytes
 
 _MAGIC = b"STEPWELLK1\n"
 _DIGEST_BYTES = 16
@@ -72,15 +74,8 @@ class KernelCache:
         body = json.dumps(meta, sort_keys=True).encode() + b"\n" + code
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + _digest(body) + body)
-                os.replace(temporary, self._path(key))
-            except OSError:
-                Path(temporary).unlink(missing_ok=True)
-                raise
-        except OSError:
+            write_bytes(self._path(key), _MAGIC + _digest(body) + body)
+        except (OSError, StepwellError):
             return
         self._stores += 1
         if self._stores % _TRIM_EVERY == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from stepwell.lowering.machine import compile_to_object, emit_assembly
 from stepwell.passes.loop.arena import plan_arena
 from stepwell.passes.loop.main_buffers import KernelSignature, analyse_main
 from stepwell.passes.loop.plan_memory import plan_text
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files import write_bytes, write_text
 from stepwell.tools.compilation import Compilation, kernels_of, main_of
 from stepwell.tools.driver import CompileOptions, start, to_level_1, to_level_2
 
@@ -53,16 +54,22 @@ def emit(model: Path, options: CompileOptions, level: str) -> str:
     return stream.getvalue()
 
 
+def write_levels(model: Path, options: CompileOptions, folder: Path, levels: Sequence[str]) -> list[Path]:
+    """Write the program at each of `levels` into a folder, made if need be; returns the files, in order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths: list[Path] = []
+    for level in levels:
+        suffix = {"ll": ".ll", "asm": ".s"}.get(level, ".mlir")
+        paths.append(folder / f"{LEVELS.index(level)}-{level}{suffix}")
+        write_text(paths[-1], emit(model, options, level))
+    return paths
+
+
 def emit_object_file(model: Path, options: CompileOptions, output: Path) -> None:
     """Write the whole model as one object file. Raises: StepwellError, `cannot-write` among others."""
     compilation = lower_to(model, options, "llvm")
     code = compile_to_object(emit_module(compilation.module), compilation.ctx.target, optimize=False)
-    try:
-        temporary = output.with_name(f".{output.name}.new")
-        temporary.write_bytes(code)
-        temporary.replace(output)
-    except OSError as error:
-        raise StepwellError("cannot-write", str(output), f"not written: {error.strerror or error}") from None
+    write_bytes(output, code)
 
 
 def memory_plan(model: Path, options: CompileOptions) -> str:

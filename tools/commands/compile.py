@@ -7,14 +7,14 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files import write_text
 from stepwell.tools.commands.options import (
     add_compile_options,
     add_model,
     compile_options,
     ready_model,
-    write_text,
 )
-from stepwell.tools.emit import LEVELS, emit, emit_object_file
+from stepwell.tools.emit import LEVELS, emit, emit_object_file, write_levels
 from stepwell.tools.report import summary_text
 
 
@@ -52,10 +52,7 @@ def run(args: Namespace) -> int:
             write_text(args.output, text)
         return 0
     if args.dump is not None:
-        args.dump.mkdir(parents=True, exist_ok=True)
-        for level in LEVELS:
-            suffix = {"ll": ".ll", "asm": ".s"}.get(level, ".mlir")
-            write_text(args.dump / f"{LEVELS.index(level)}-{level}{suffix}", emit(args.model, options, level))
+        write_levels(args.model, options, args.dump, LEVELS)
     if args.print_memory_plan:
         from stepwell.tools.emit import memory_plan
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
-from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel, load
 from stepwell.tools.driver import CompileOptions, check_suffix, compile
 
@@ -76,20 +73,3 @@ def ready_model(args: Namespace) -> CompiledModel:
 
     with shown_progress() as progress:
         return compile(args.model, compile_options(args), threads=args.threads, progress=progress)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file by a temporary one and a rename. Raises: StepwellError `cannot-write`."""
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        raise StepwellError(
-            "cannot-write", str(path), f"the file could not be written: {error.strerror or error}"
-        ) from None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files import whole_file
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.commands.options import (
@@ -93,15 +92,6 @@ def _read_inputs(path: Path) -> dict[str, object]:
 
 
 def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, **outputs)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        raise StepwellError("cannot-write", str(path), f"not written: {error.strerror or error}") from None
+    with whole_file(path) as file:
+        np.savez(file, allow_pickle=False, **outputs)
     print(f"wrote {path}", file=sys.stderr)

@@ -1,0 +1,86 @@
+"""
+The main job in one go: a trained model becomes native code through every level, and runs.
+
+    python examples/demo.py
+
+Compiles the digit classifier of this folder, reads a few held-out pictures with it, compares with ONNX's
+reference evaluator, and writes the program at each level into a folder for you to read.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+from rich.columns import Columns
+from rich.console import Console
+from rich.panel import Panel
+
+import stepwell
+from stepwell.tools.check import relative_difference
+from stepwell.tools.driver import CompileOptions
+from stepwell.tools.emit import LEVELS, write_levels
+from stepwell.tools.report import summary_text
+
+HERE = Path(__file__).parent
+MODEL = HERE / "digits.onnx"
+SHOWN = 6
+SHADES = " ░▒▓█"
+
+
+def main() -> int:
+    """Run the demo; returns the exit status: 1 when the results depart from the reference."""
+    console = Console()
+    with np.load(HERE / "digits_held_out.npz") as held_out:
+        pictures, digits = held_out["pictures"], held_out["digits"]
+    console.rule("compile")
+    model = stepwell.compile(MODEL)
+    console.print(summary_text(model))
+
+    console.rule(f"read {SHOWN} of {len(digits)} held-out pictures")
+    start = perf_counter()
+    probabilities = np.asarray(model(pictures))
+    seconds = perf_counter() - start
+    guesses = probabilities.argmax(axis=1)
+    console.print(
+        Columns(
+            Panel(drawn(picture), title=f"read {guess}", subtitle=f"{p.max():.0%}, is {digit}", width=20)
+            for picture, guess, p, digit in zip(
+                pictures[:SHOWN], guesses, probabilities, digits[:SHOWN], strict=False
+            )
+        )
+    )
+    right = float(np.mean(guesses == digits))
+    console.print(
+        f"{right:.1%} of {len(digits)} pictures are right, {1e6 * seconds / len(digits):.2f} µs each"
+    )
+
+    console.rule("compare with ONNX's reference evaluator")
+    difference = relative_difference(probabilities, reference(pictures))
+    console.print(f"largest difference: {difference:.1e} of the output's range")
+
+    console.rule("read the program")
+    folder = HERE / "digits-levels"
+    for path in write_levels(MODEL, CompileOptions(), folder, LEVELS):
+        console.print(f"{path.relative_to(HERE.parent)}: {len(path.read_text().splitlines())} lines")
+    return 0 if difference < 1e-4 else 1
+
+
+def reference(pictures: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """What the model means, by the evaluator that defines ONNX."""
+    from onnx.reference import ReferenceEvaluator
+
+    return np.asarray(ReferenceEvaluator(str(MODEL)).run(None, {"pictures": pictures})[0])
+
+
+def drawn(picture: npt.NDArray[np.float32]) -> str:
+    """An 8x8 picture in shades, two characters a pixel."""
+    levels = np.minimum((picture.reshape(8, 8) * len(SHADES)).astype(int), len(SHADES) - 1)
+    return "\n".join("".join(SHADES[level] * 2 for level in row) for row in levels)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

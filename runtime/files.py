@@ -1,0 +1,52 @@
+"""Files that are whole or not there: written under a temporary name, then renamed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from stepwell.runtime.errors import StepwellError
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """
+    A binary file to write; it takes the place of `path` when the block ends, and vanishes when it fails.
+
+    Raises: StepwellError `cannot-write` (read-only folder, full disk).
+    """
+    target = Path(path)
+    temporary: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        temporary.chmod(0o644)
+        temporary.replace(target)
+        temporary = None
+    except OSError as error:
+        raise StepwellError(
+            "cannot-write",
+            str(target),
+            f"the file could not be written: {error.strerror or error}",
+            help="choose a folder that you may write to, with enough space",
+        ) from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a whole file. Raises: StepwellError `cannot-write`."""
+    with whole_file(path) as file:
+        file.write(data)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a whole file of UTF-8 text. Raises: StepwellError `cannot-write`."""
+    write_bytes(path, text.encode())
