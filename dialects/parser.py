@@ -34,6 +34,18 @@ class LocatingParser(Parser):
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._types: dict[str, TypeAttribute] = {}
 
+    def parse_file(self) -> ModuleOp:
+        """The whole text. Raises: StepwellError `syntax`, with the line and a caret."""
+        try:
+            module = self.parse_module()
+        except ParseError as error:
+            raise syntax_error(error.msg, cast("Span[str]", error.span)) from error
+        except RecursionError:
+            raise StepwellError("syntax", self._file.data, "regions or attributes nest too deeply") from None
+        if isinstance(module.location, UnknownLoc):
+            module.location = FileLineColLoc(self._file, IntAttr(1), IntAttr(1))
+        return module
+
     def parse_operation(self) -> Operation:
         start = self.pos
         try:
@@ -67,16 +79,7 @@ def parse_module(ctx: Context, text: str, name: str = "<stdin>") -> ModuleOp:
     Args: `name` is the file as diagnostics call it.
     Raises: StepwellError `syntax`, with the line and a caret.
     """
-    parser = LocatingParser(ctx, text, name)
-    try:
-        module = parser.parse_module()
-    except ParseError as error:
-        raise syntax_error(error.msg, cast("Span[str]", error.span)) from error
-    except RecursionError:
-        raise StepwellError("syntax", name, "regions or attributes are nested too deeply") from None
-    if isinstance(module.location, UnknownLoc):
-        module.location = FileLineColLoc(StringAttr(name), IntAttr(1), IntAttr(1))
-    return module
+    return LocatingParser(ctx, text, name).parse_file()
 
 
 def syntax_error(message: str, span: Span[str]) -> StepwellError:

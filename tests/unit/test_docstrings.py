@@ -1,0 +1,135 @@
+"""
+The IR in docstrings holds: it parses and verifies, and a rule turns its first half into its second.
+
+An example with `…` in it is a sketch and is only read by people. A line `// ->` parts the halves
+(`// -> %x`: nothing is left but a value). Values that an example uses and does not define are taken as given.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import cleandoc
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
+from xdsl.transforms.dead_code_elimination import dce
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import LocatingParser
+from stepwell.dialects.verify import verify_module
+from stepwell.passes.instruments import module_text
+from tests.fragments import free_values, parse_fragment
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("dialects", "patterns", "passes", "lowering")
+
+_BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
+_ARROW = re.compile(r"^\s*// ->(?=$| %\w+$)", re.MULTILINE)
+_ATTRIBUTE = re.compile(r"\s*[#!][\w.]+(?![\w.]|\s*=)")
+_ONE_VALUE = re.compile(r"\s*%(\w+)\s*")
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example in a docstring: where it stands, and its halves."""
+
+    file: str
+    owner: str
+    halves: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.owner}"
+
+
+def examples() -> Iterator[Example]:
+    """The examples of all docstrings, sketches left out."""
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
+                    for block in _BLOCK.findall(cleandoc(text)):
+                        if "…" not in block:
+                            yield Example(str(file.relative_to(ROOT)), node.name, _ARROW.split(block))
+
+
+EXAMPLES = list(examples())
+
+
+def rule_of(example: Example) -> RewritePattern | None:
+    """The rewrite rule that an example belongs to; None for other owners, and for rules of conversions."""
+    if not example.file.startswith("passes/"):
+        return None  # a conversion changes types, so its rules work together only: FileCheck files hold them
+    module = import_module(f"stepwell.{example.file.removesuffix('.py').replace('/', '.')}")
+    owner = getattr(module, example.owner, None)
+    return owner() if isinstance(owner, type) and issubclass(owner, RewritePattern) else None
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=map(str, EXAMPLES))
+def test_example_parses_and_verifies(example: Example) -> None:
+    ctx = StepwellContext()
+    for half in example.halves:
+        if _ATTRIBUTE.match(half):
+            attribute = LocatingParser(ctx, half, str(example)).parse_attribute()
+            assert LocatingParser(ctx, str(attribute)).parse_attribute() == attribute
+        elif half.strip() and not _ONE_VALUE.fullmatch(half):
+            module = parse_fragment(ctx, half, str(example))
+            verify_module(module)
+            text = module_text(module)
+            assert module_text(parse_fragment(ctx, text)) == text
+
+
+RULES = [example for example in EXAMPLES if len(example.halves) == 2 and rule_of(example) is not None]
+
+
+@pytest.mark.parametrize("example", RULES, ids=map(str, RULES))
+def test_rule_turns_its_first_half_into_its_second(example: Example) -> None:
+    ctx = StepwellContext()
+    rule = rule_of(example)
+    assert rule is not None
+    before, after = halves_as_modules(ctx, example)
+    PatternRewriteWalker(GreedyRewritePatternApplier([rule])).rewrite_module(before)
+    dce(before)
+    dce(after)
+    assert before.is_structurally_equivalent(after), (
+        f"the rule gives\n{module_text(before)}\nbut its example says\n{module_text(after)}"
+    )
+
+
+def halves_as_modules(ctx: StepwellContext, example: Example) -> tuple[ModuleOp, ModuleOp]:
+    """
+    Both halves as modules with the same given values, that keep the same results.
+
+    Kept is what both halves define; where the second half is one value only, the last that the first defines.
+    """
+    first, second = example.halves
+    defined = results_of(ctx, first)
+    given = free_values(ctx, first)
+    if one := _ONE_VALUE.fullmatch(second):
+        name, type = list(defined.items())[-1]
+        return (
+            parse_fragment(ctx, first, given=given, keep=[(name, type)]),
+            parse_fragment(ctx, "", given=given, keep=[(one[1], type)]),
+        )
+    also_defined = results_of(ctx, second)
+    given |= {name: type for name, type in free_values(ctx, second).items() if name not in defined}
+    keep = [(name, type) for name, type in defined.items() if name in also_defined]
+    assert keep, f"{example}: the halves define no value of the same name"
+    return (
+        parse_fragment(ctx, first, given=given, keep=keep),
+        parse_fragment(ctx, second, given=given, keep=keep),
+    )
+
+
+def results_of(ctx: StepwellContext, text: str) -> dict[str, Attribute]:
+    """What the ops of a fragment define, by name, in order."""
+    module = parse_fragment(ctx, text)
+    given = free_values(ctx, text)
+    named = {r.name_hint: r.type for op in module.body.block.ops for r in op.results if r.name_hint}
+    return {name: type for name, type in named.items() if name not in given}
