@@ -8,10 +8,8 @@ from typing import ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
-    BytesAttr,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     SymbolRefAttr,
     TensorType,
@@ -34,14 +32,12 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects.constants import MAX_INLINE_ELEMS, Constant, array_of, constant_attr
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.types import WeightAttr, dtype_of, element_of, tensor_type
+from stepwell.dialects.types import WeightAttr
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.weights import WeightStore
-
-MAX_INLINE_ELEMS = 16
-"""Constants of at most this many elements stand in the text; larger ones are weights, named by their hash."""
 
 
 @irdl_op_definition
@@ -66,19 +62,16 @@ class ConstantOp(GraphOp):
 
     traits = traits_def(Pure())
 
-    def __init__(self, value: WeightAttr | DenseIntOrFPElementsAttr):
+    def __init__(self, value: Constant):
         super().__init__(properties={"value": value}, result_types=[value.type])
 
     @staticmethod
     def of(array: npt.NDArray[np.generic], weights: WeightStore, name: str = "") -> ConstantOp:
         """A constant holding an array; a large one goes to the weight store under `name`."""
-        type = tensor_type(element_of(array.dtype), array.shape)
-        if array.size > MAX_INLINE_ELEMS:
-            return ConstantOp(WeightAttr(name, weights.add(array), type))
-        return ConstantOp(inline_value(array))
+        return ConstantOp(constant_attr(array, name, weights))
 
     def infer(self) -> Sequence[Attribute]:
-        return [cast("WeightAttr | DenseIntOrFPElementsAttr", self.value).type]
+        return [cast(Constant, self.value).type]
 
     def check(self) -> None:
         value = self.value
@@ -109,20 +102,9 @@ class ConstantOp(GraphOp):
             printer.print_attribute(self.result.type)
 
 
-def inline_value(array: npt.NDArray[np.generic]) -> DenseIntOrFPElementsAttr:
-    """A small array as an attribute that prints in place."""
-    type = tensor_type(element_of(array.dtype), array.shape)
-    return DenseIntOrFPElementsAttr(cast("TensorType[IntegerType]", type), BytesAttr(array.tobytes()))
-
-
 def constant_array(op: ConstantOp, weights: WeightStore) -> Array:
     """The value of a constant, read only. Raises: KeyError when the weight store lacks its bytes."""
-    value = op.value
-    if isinstance(value, WeightAttr):
-        return weights.get(value.hash.data)
-    dense = cast("DenseIntOrFPElementsAttr", value)
-    dtype = dtype_of(cast(Attribute, dense.get_element_type()))
-    return np.frombuffer(dense.data.data, dtype).reshape(dense.get_shape())
+    return array_of(op.value, weights)
 
 
 def constant_of(value: SSAValue, weights: WeightStore) -> Array | None:
