@@ -20,7 +20,7 @@ from stepwell.passes.registry import our_passes
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.diagnostics import Expectations
 from stepwell.tools.plugins import load_plugin
-from stepwell.tools.read import SPLIT_MARK, Source, read_module, read_sources
+from stepwell.tools.ir_files import SPLIT_MARK, STDIN, Part, read_parts
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _arguments() -> ArgumentParser:
     parser = ArgumentParser(prog="stepwell-opt", description="Run passes over IR and print the result.")
-    parser.add_argument("file", nargs="?", default="-", help=".mlir or .onnx; `-` or nothing: standard input")
+    parser.add_argument(
+        "file", nargs="?", default=STDIN, help=".mlir or .onnx; `-` or nothing: standard input"
+    )
     parser.add_argument("-p", "--passes", default="", metavar="PIPELINE", help="pass,pass{option=value}")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     parser.add_argument("--split-input-file", action="store_true", help=f"parts end at a `{SPLIT_MARK}` line")
@@ -90,12 +92,12 @@ def _run(args: Namespace) -> int:
     printed: list[str] = []
     with _pass_context(args) as context:
         parse_passes(args.passes)  # a mistake in the pipeline shows before one in the file
-        for source in read_sources(args.file, split=args.split_input_file):
+        for part in read_parts(args.file, split=args.split_input_file):
             ctx = StepwellContext(allow_unregistered=args.allow_unregistered_dialect)
             if args.verify_diagnostics:
-                failed |= not _check_diagnostics(ctx, source, args.passes)
+                failed |= not _check_diagnostics(ctx, part, args.passes)
                 continue
-            module = read_module(ctx, source)
+            module = part.read(ctx)
             verify_module(module)
             run_pipeline(module, args.passes, ctx)
             verify_module(module)
@@ -144,12 +146,12 @@ def _report(context: PassContext, args: Namespace) -> None:
             print(instrument.report(), file=sys.stderr)
 
 
-def _check_diagnostics(ctx: StepwellContext, source: Source, pipeline: str) -> bool:
-    expectations = Expectations.read(source.text, source.name)
+def _check_diagnostics(ctx: StepwellContext, part: Part, pipeline: str) -> bool:
+    expectations = Expectations.read(part.text, part.name)
     remarks = PassContext.current().remarks
     remarks.clear()
     try:
-        module = read_module(ctx, source)
+        module = part.read(ctx)
         found = [violation_error(violation) for violation in violations(module)]
         if not found:
             run_pipeline(module, pipeline, ctx)

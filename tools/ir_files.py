@@ -1,0 +1,75 @@
+"""Reading programs for the commands: IR as text, whole or in parts; or a model."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.runtime.errors import StepwellError
+
+SPLIT_MARK = "// -----"
+STDIN = "-"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file, or a part of one; that starts with as many empty lines as precede it in the file."""
+
+    path: Path | None
+    """None for standard input."""
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The file as diagnostics call it."""
+        return "<stdin>" if self.path is None else str(self.path)
+
+    def read(self, ctx: StepwellContext) -> ModuleOp:
+        """The part as a module, not verified yet. Raises: StepwellError `syntax`, and those of `import_onnx`."""
+        if self.path is not None and self.path.suffix == ".onnx":
+            from stepwell.frontend import import_onnx
+
+            return import_onnx(self.path, ctx)
+        return parse_module(ctx, self.text, self.name)
+
+
+def read_ir(path: Path, ctx: StepwellContext) -> ModuleOp:
+    """
+    A file of IR as a module, not verified yet.
+
+    Raises: StepwellError `cannot-read`, `syntax`.
+    """
+    (part,) = read_parts(str(path))
+    return part.read(ctx)
+
+
+def read_parts(file: str, *, split: bool = False) -> list[Part]:
+    """
+    The parts of a file (`-`: standard input); one part unless `split`, which cuts at lines `// -----`.
+
+    Raises: StepwellError `cannot-read`.
+    """
+    path = None if file == STDIN else Path(file)
+    if path is not None and path.suffix == ".onnx":
+        return [Part(path, "")]
+    text = sys.stdin.read() if path is None else _read_text(path)
+    if not split:
+        return [Part(path, text)]
+    parts: list[Part] = []
+    lines_before = 0
+    for piece in text.split(SPLIT_MARK):
+        parts.append(Part(path, "\n" * lines_before + piece))
+        lines_before += piece.count("\n")
+    return parts
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StepwellError("cannot-read", str(path), str(error)) from None
