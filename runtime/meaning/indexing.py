@@ -49,7 +49,7 @@ def gather(x: Array, indices: Array, *, axis: int, batch_dims: int = 0, bounds: 
     """Slices of `x` along an axis; `batch_dims` leading dimensions go together."""
     positions = _inside(indices, x.shape[axis], bounds)
     if batch_dims == 0:
-        return np.take(x, positions, axis)
+        return np.asarray(np.take(x, positions, axis))
     batch = x.shape[:batch_dims]
     result = [np.take(x[at], positions[at], axis - batch_dims) for at in np.ndindex(batch)]
     shape = (*batch, *x.shape[batch_dims:axis], *indices.shape[batch_dims:], *x.shape[axis + 1 :])
