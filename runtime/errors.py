@@ -74,7 +74,8 @@ def describe_location(where: object) -> str:
     """
     if where is None or isinstance(where, str):
         return where or ""
-    location = getattr(where, "location", where)
+    # A `NameLoc` has a `location` too: that of the name.
+    location = where if hasattr(where, "desc") else getattr(where, "location", where)
     parts: list[str] = []
     _collect(location, parts)
     return ", ".join(dict.fromkeys(parts))
@@ -82,12 +83,19 @@ def describe_location(where: object) -> str:
 
 def _collect(location: object, parts: list[str]) -> None:
     if (name := getattr(location, "desc", None)) is not None:
-        parts.append(f'node "{getattr(name, "data", name)}"')
-    elif (file := getattr(location, "filename", None)) is not None:
-        line, column = getattr(location, "line", 0), getattr(location, "column", 0)
-        parts.append(
-            f"{getattr(file, 'data', file)}:{getattr(line, 'data', line)}:{getattr(column, 'data', column)}"
-        )
+        file = _file(getattr(location, "location", None))
+        parts.append((f"{file}: " if file else "") + f'node "{getattr(name, "data", name)}"')
+    elif file := _file(location):
+        parts.append(file)
     elif (inner := getattr(location, "locations", None)) is not None:
         for part in getattr(inner, "data", inner):
             _collect(part, parts)
+
+
+def _file(location: object) -> str:
+    """`file:line:column` of a `FileLineColLoc`; without a line (a model file has none) the file alone."""
+    file, line, column = (getattr(location, part, None) for part in ("filename", "line", "column"))
+    if file is None:
+        return ""
+    file, line, column = (getattr(part, "data", part) for part in (file, line, column))
+    return f"{file}:{line}:{column}" if line else str(file)

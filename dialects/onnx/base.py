@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias, cast
@@ -283,8 +283,7 @@ class OnnxOp(IRDLOperation):
     ) -> None:
         allowed = {parameter.name: parameter for parameter in formal}
         for name in names:
-            value = getattr(self, name)
-            count = 0 if value is None else 1 if isinstance(value, SSAValue) else len(value)
+            count = group_size(self, name)
             parameter = allowed.get(name)
             if parameter is None:
                 if count:
@@ -312,6 +311,12 @@ def parameter_names(op_class: type[OnnxOp]) -> tuple[tuple[str, ...], tuple[str,
     """Names of the operands and of the results of an op class, over all versions."""
     definition = op_class.get_irdl_definition()
     return tuple(name for name, _ in definition.operands), tuple(name for name, _ in definition.results)
+
+
+def group_size(op: OnnxOp, name: str) -> int:
+    """How many values an operand or result of an op class has here."""
+    value = cast("SSAValue | Sequence[SSAValue] | None", getattr(op, name))
+    return 0 if value is None else 1 if isinstance(value, SSAValue) else len(value)
 
 
 SEGMENTS = frozenset({"operandSegmentSizes", "resultSegmentSizes", "regionSegmentSizes"})

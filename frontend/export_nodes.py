@@ -1,0 +1,142 @@
+"""Ops of level 0 as nodes of ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from onnx import AttributeProto, GraphProto, NodeProto
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerType, StringAttr
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.irdl import AttrSizedRegionSegments
+
+from stepwell.dialects import onnx
+from stepwell.frontend.attributes import KIND_NUMBERS, export_attribute, kind_of
+from stepwell.frontend.info import metadata_of, restore_doc
+from stepwell.frontend.layout import Layout, layout_of
+from stepwell.frontend.names import Names, strings
+from stepwell.frontend.nodes import NODE
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.weights import WeightStore
+
+ExportRegion = Callable[[Region, Names, Mapping[str, int]], GraphProto]
+
+
+class NodeExporter:
+    """
+    Nodes of one model.
+
+    Args: `renamed` maps symbols to the names of dimensions in the model; `region` exports a subgraph.
+    """
+
+    def __init__(self, weights: WeightStore, renamed: Mapping[str, str], region: ExportRegion):
+        self._weights, self._renamed, self._region = weights, renamed, region
+
+    def node(self, op: Operation, names: Names, opsets: Mapping[str, int]) -> NodeProto:
+        """
+        The node of an op, whose results get their names.
+
+        Raises: StepwellError `unsupported` for an op that is not of level 0, or has another opset than the model.
+        """
+        match op:
+            case onnx.OnnxOp():
+                node = self._operator(op, names, opsets)
+            case onnx.CallOp():
+                node = self._call(op, names, opsets)
+            case _:
+                raise StepwellError(
+                    "unsupported", op, f"{op.name} cannot be exported: a model of ONNX has level 0 only"
+                )
+        if isinstance(name := op.attributes.get(NODE), StringAttr):
+            node.name = name.data
+        restore_doc(node, op.attributes)
+        node.metadata_props.extend(metadata_of(op.attributes))
+        return node
+
+    def _operator(self, op: onnx.OnnxOp, names: Names, opsets: Mapping[str, int]) -> NodeProto:
+        layout = _layout(op, opsets)
+        operands, results = onnx.parameter_names(type(op))
+        inputs = layout.inputs.positions([onnx.group_size(op, name) for name in operands])
+        outputs = layout.outputs.positions([onnx.group_size(op, name) for name in results])
+        given = names.give_results(op)
+        node = NodeProto(op_type=op.op_type)
+        if domain := onnx.domain_of(op.name):
+            node.domain = domain
+        node.input.extend("" if place is None else names.of(op.operands[place]) for place in inputs)
+        node.output.extend("" if place is None else given[place] for place in outputs)
+        specs = layout.signature.attributes
+        for name, value in op.properties.items():
+            if name not in onnx.SEGMENTS:
+                node.attribute.append(self._attribute(name, specs[name].kind, value))
+        self._add_graphs(node, _region_names(op), op.regions, names, opsets)
+        _add_refs(node, op)
+        return node
+
+    def _attribute(self, name: str, kind: str, value: Attribute) -> AttributeProto:
+        return export_attribute(name, kind, value, self._weights, self._renamed)
+
+    def _call(self, op: onnx.CallOp, names: Names, opsets: Mapping[str, int]) -> NodeProto:
+        node = NodeProto(op_type=op.op_type.data, domain=op.domain.data)
+        if op.overload is not None:
+            node.overload = op.overload.data
+        node.input.extend(_with_absent([names.of(value) for value in op.inputs], op.absent))
+        node.output.extend(_with_absent(names.give_results(op), op.absent_outputs))
+        for name, value in op.arguments.data.items():
+            node.attribute.append(self._attribute(name, kind_of(value), value))
+        self._add_graphs(node, strings(op.graphs), op.regions, names, opsets)
+        _add_refs(node, op)
+        return node
+
+    def _add_graphs(
+        self,
+        node: NodeProto,
+        attribute_names: Sequence[str],
+        regions: Sequence[Region],
+        names: Names,
+        opsets: Mapping[str, int],
+    ) -> None:
+        for name, region in zip(attribute_names, regions, strict=True):
+            graph = self._region(region, names, opsets)
+            node.attribute.append(AttributeProto(name=name, type=AttributeProto.GRAPH, g=graph))
+
+
+def _layout(op: onnx.OnnxOp, opsets: Mapping[str, int]) -> Layout:
+    domain = onnx.domain_of(op.name)
+    own = onnx.opset_of(op)
+    layout, exported = layout_of(op.name, own), layout_of(op.name, opsets.get(domain, own))
+    if layout is None or layout != exported:
+        raise StepwellError(
+            "unsupported",
+            op,
+            f"{op.op_type} of opset {own} cannot be exported into a model of opset {opsets.get(domain)}",
+            help="it came out of a function with an opset of its own: export before functions are expanded",
+        )
+    return layout
+
+
+def _region_names(op: onnx.OnnxOp) -> list[str]:
+    """Names of the regions that an op has."""
+    definition = op.get_irdl_definition()
+    names = [name for name, _ in definition.regions]
+    if any(isinstance(option, AttrSizedRegionSegments) for option in definition.options):
+        return [name for name in names if getattr(op, name) is not None]
+    return names
+
+
+def _add_refs(node: NodeProto, op: Operation) -> None:
+    refs = op.attributes.get(onnx.REFS)
+    if not isinstance(refs, DictionaryAttr):
+        return
+    for name, ref in refs.data.items():
+        parameter, kind = strings(cast("ArrayAttr[Attribute]", ref))
+        proto = AttributeProto(name=name, ref_attr_name=parameter)
+        proto.type = cast(AttributeProto.AttributeType, KIND_NUMBERS[kind])
+        node.attribute.append(proto)
+
+
+def _with_absent(names: Sequence[str], absent: DenseArrayBase[IntegerType] | None) -> list[str]:
+    """The names of a call, with an empty one at each position that is not given."""
+    full = list(names)
+    for position in sorted(absent.get_values()) if absent is not None else ():
+        full.insert(position, "")
+    return full

@@ -1,0 +1,291 @@
+"""A module of level 0 as an ONNX model: the same graph, names, doc strings and metadata as it was imported from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from onnx import (
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    StringStringEntryProto,
+    TensorAnnotation,
+    TensorProto,
+    ValueInfoProto,
+)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from stepwell.dialects import onnx
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.types import WeightAttr
+from stepwell.frontend.attributes import export_attribute, kind_of
+from stepwell.frontend.export_nodes import NodeExporter
+from stepwell.frontend.graphs import DECLARED, GRAPH_NAME, INITIALIZER, VALUE_INFO
+from stepwell.frontend.importer import DEFAULT, DIM_NAMES, INPUTS, NAME, QUANTIZATION
+from stepwell.frontend.info import metadata_of, restore_doc, restore_value
+from stepwell.frontend.names import Names, strings
+from stepwell.frontend.nodes import VALUES
+from stepwell.frontend.tensors import export_sparse, export_tensor
+from stepwell.frontend.value_types import export_type
+from stepwell.runtime.errors import StepwellError
+
+MAX_MODEL_BYTES = 2**31 - 1
+"""protobuf's bound on a message."""
+
+
+def export_onnx(module: ModuleOp, ctx: StepwellContext) -> ModelProto:
+    """
+    The ONNX model of a module of level 0, weights included.
+
+    Raises: StepwellError `unsupported` for a module of another level, or one with more than 2 GB of weights.
+    """
+    weights = {op.value.hash.data for op in module.walk() if isinstance(op, onnx.ConstantOp) and isinstance(op.value, WeightAttr)}
+    total_bytes = sum(ctx.weights.get(key).nbytes for key in weights)
+    if total_bytes > MAX_MODEL_BYTES:
+        raise StepwellError(
+            "unsupported", module, f"a model file holds at most 2 GB, the weights take {total_bytes / 1e9:.1f} GB"
+        )
+    return _ModelExporter(module, ctx).model()
+
+
+class _ModelExporter:
+    def __init__(self, module: ModuleOp, ctx: StepwellContext):
+        self._module, self._weights = module, ctx.weights
+        names = dictionary(module.attributes.get(DIM_NAMES))
+        self._renamed = {symbol: cast(StringAttr, name).data for symbol, name in names.items()}
+        self._nodes = NodeExporter(ctx.weights, self._renamed, self._subgraph)
+
+    def model(self) -> ModelProto:
+        """The whole model."""
+        attributes = self._module.attributes
+        opsets = opsets_of(attributes)
+        model = ModelProto(ir_version=_integer(attributes.get("onnx.ir_version"), 10))
+        model.opset_import.extend(_opset_imports(opsets))
+        for name in ("producer_name", "producer_version", "domain"):
+            if isinstance(text := attributes.get(f"onnx.{name}"), StringAttr):
+                setattr(model, name, text.data)
+        if (version := _integer(attributes.get("onnx.model_version"), 0)):
+            model.model_version = version
+        restore_doc(model, attributes)
+        model.metadata_props.extend(metadata_of(attributes))
+        for op in self._module.ops:
+            if isinstance(op, onnx.FunctionOp):
+                model.functions.append(self._function(op))
+            elif isinstance(op, FuncOp) and not model.HasField("graph"):
+                model.graph.CopyFrom(self._main(op, opsets))
+            else:
+                raise StepwellError("unsupported", op, f"{op.name} cannot be exported: a model is one function")
+        return model
+
+    def _main(self, function: FuncOp, opsets: Mapping[str, int]) -> GraphProto:
+        graph = GraphProto()
+        block = function.body.block
+        names = Names(_told(block))
+        infos = _Infos(graph, function.attributes, self._renamed)
+        arguments = _entries(function.arg_attrs, len(block.args))
+        for arg, about in zip(block.args, arguments, strict=True):
+            name = names.give(arg, _text(about.get(NAME)))
+            infos.add(graph.input, name, arg.type)
+            if (default := about.get(DEFAULT)) is not None:
+                graph.initializer.append(export_tensor(default, name, self._weights))
+        self._body(graph, block, names, opsets, infos)
+        terminator = block.last_op
+        assert isinstance(terminator, ReturnOp)
+        results = _entries(function.res_attrs, len(terminator.operands))
+        told = [_text(about.get(NAME)) for about in results]
+        self._outputs(graph, list(terminator.operands), told, names, infos)
+        _restore_inputs(graph, strings(function.attributes.get(INPUTS)), infos)
+        for name, about in dictionary(function.attributes.get(QUANTIZATION)).items():
+            entries = [
+                StringStringEntryProto(key=key, value=cast(StringAttr, value).data)
+                for key, value in dictionary(about).items()
+            ]
+            graph.quantization_annotation.append(
+                TensorAnnotation(tensor_name=name, quant_parameter_tensor_names=entries)
+            )
+        return graph
+
+    def _subgraph(self, region: Region, outer: Names, opsets: Mapping[str, int]) -> GraphProto:
+        graph = GraphProto()
+        block = region.block
+        terminator = block.last_op
+        assert isinstance(terminator, onnx.YieldOp)
+        inputs = strings(terminator.inputs)
+        names = Names([*_told(block), *inputs], outer)
+        infos = _Infos(graph, terminator.attributes, self._renamed)
+        for index, arg in enumerate(block.args):
+            infos.add(graph.input, names.give(arg, inputs[index] if index < len(inputs) else None), arg.type)
+        self._body(graph, block, names, opsets, infos)
+        self._outputs(graph, list(terminator.values), strings(terminator.outputs), names, infos)
+        return graph
+
+    def _body(
+        self, graph: GraphProto, block: Block, names: Names, opsets: Mapping[str, int], infos: _Infos
+    ) -> None:
+        for op in block.ops:
+            if isinstance(op, ReturnOp | onnx.YieldOp):
+                continue
+            if isinstance(op, onnx.ConstantOp) and INITIALIZER in op.attributes:
+                self._initializer(graph, op, names)
+                continue
+            node = self._nodes.node(op, names, opsets)
+            graph.node.append(node)
+            for result in op.results:
+                infos.see(names.of(result), result.type)
+
+    def _initializer(self, graph: GraphProto, op: onnx.ConstantOp, names: Names) -> None:
+        (name,) = names.give_results(op)
+        if isinstance(sparse := op.sparse_value, onnx.SparseAttr):
+            graph.sparse_initializer.append(export_sparse(sparse, name, self._weights))
+            return
+        assert op.value is not None
+        tensor = export_tensor(op.value, name, self._weights)
+        restore_doc(tensor, op.attributes)
+        tensor.metadata_props.extend(metadata_of(op.attributes))
+        graph.initializer.append(tensor)
+
+    def _outputs(
+        self,
+        graph: GraphProto,
+        values: Sequence[SSAValue],
+        told: Sequence[str | None],
+        names: Names,
+        infos: _Infos,
+    ) -> None:
+        for value, output in zip(values, told, strict=True):
+            name = names.of(value)
+            if output and output != name:  # a pass has put another value in its place
+                graph.node.append(NodeProto(op_type="Identity", input=[name], output=[output]))
+                name = output
+            infos.add(graph.output, name, value.type, declared=True)
+        infos.finish()
+
+    def _function(self, op: onnx.FunctionOp) -> FunctionProto:
+        opsets = opsets_of(op.attributes)
+        block = op.body.block
+        function = FunctionProto(name=op.op_type.data, domain=op.domain.data)
+        if op.overload is not None:
+            function.overload = op.overload.data
+        function.opset_import.extend(_opset_imports(opsets))
+        function.attribute.extend(strings(op.attribute_names))
+        for name, value in op.defaults.data.items():
+            proto = export_attribute(name, kind_of(value), value, self._weights, self._renamed)
+            function.attribute_proto.append(proto)
+        restore_doc(function, op.attributes)
+        function.metadata_props.extend(metadata_of(op.attributes))
+        names, graph = Names([*_told(block), *strings(op.inputs)]), GraphProto()
+        infos = _Infos(graph, op.attributes, self._renamed)
+        for arg, name in zip(block.args, strings(op.inputs), strict=True):
+            function.input.append(names.give(arg, name))
+            infos.see(name, arg.type)
+        self._body(graph, block, names, opsets, infos)
+        infos.finish()
+        terminator = block.last_op
+        assert isinstance(terminator, onnx.YieldOp)
+        function.output.extend(names.of(value) for value in terminator.values)
+        function.node.extend(graph.node)
+        function.value_info.extend(graph.value_info)
+        return function
+
+
+class _Infos:
+    """The value infos of a graph: inputs, outputs, and what is known of the values between."""
+
+    def __init__(self, graph: GraphProto, attributes: Mapping[str, Attribute], renamed: Mapping[str, str]):
+        self._graph, self._renamed = graph, renamed
+        self._said = dictionary(attributes.get(VALUE_INFO))
+        self._seen: dict[str, Attribute] = {}
+        self._added: set[str] = set()
+        graph.name = _text(attributes.get(GRAPH_NAME)) or "main"
+        restore_doc(graph, attributes)
+        graph.metadata_props.extend(metadata_of(attributes))
+
+    def add(self, to: list[ValueInfoProto], name: str, type: Attribute, declared: bool = False) -> None:
+        """Add a value to the inputs or outputs; an output under the type that the model declared."""
+        to.append(self._info(name, type, declared))
+        self._added.add(name)
+
+    def see(self, name: str, type: Attribute) -> None:
+        """Note a value between."""
+        self._seen[name] = type
+
+    def finish(self) -> None:
+        """Add what is known of the values between."""
+        for name, type in self._seen.items():
+            said = name in self._said
+            if name not in self._added and (said or not isinstance(type, onnx.AnyType)):
+                self._graph.value_info.append(self._info(name, type, False))
+
+    def _info(self, name: str, type: Attribute, declared: bool) -> ValueInfoProto:
+        said = dictionary(self._said.get(name))
+        if declared:
+            type = said.get(DECLARED, type)
+        info = ValueInfoProto(name=name)
+        if not isinstance(type, onnx.AnyType):
+            info.type.CopyFrom(export_type(type, self._renamed))
+        restore_value(info, said)
+        return info
+
+
+def _restore_inputs(graph: GraphProto, order: Sequence[str], infos: _Infos) -> None:
+    """List initializers among the inputs where the model does."""
+    if not order:
+        return
+    inputs = {info.name: info for info in graph.input}
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    del graph.input[:]
+    for name in order:
+        if name in inputs:
+            graph.input.append(inputs[name])
+        elif name in tensors:
+            graph.input.append(_info_of(tensors[name]))
+
+
+def _info_of(tensor: TensorProto) -> ValueInfoProto:
+    info = ValueInfoProto(name=tensor.name)
+    info.type.tensor_type.elem_type = tensor.data_type
+    info.type.tensor_type.shape.SetInParent()
+    for extent in tensor.dims:
+        info.type.tensor_type.shape.dim.add().dim_value = extent
+    return info
+
+
+def _told(block: Block) -> list[str]:
+    """The names that the values of a block have in the model."""
+    return [name for op in block.ops for name in strings(op.attributes.get(VALUES))]
+
+
+def _entries(attributes: ArrayAttr[DictionaryAttr] | None, count: int) -> list[Mapping[str, Attribute]]:
+    if attributes is None:
+        return [{} for _ in range(count)]
+    return [entry.data for entry in attributes]
+
+
+def _opset_imports(opsets: Mapping[str, int]) -> list[OperatorSetIdProto]:
+    return [OperatorSetIdProto(domain=domain, version=version) for domain, version in opsets.items()]
+
+
+def opsets_of(attributes: Mapping[str, Attribute]) -> dict[str, int]:
+    """Opset by domain, of a module or function; the latest ONNX when it does not say."""
+    opsets = dictionary(attributes.get(onnx.OPSETS))
+    return {domain: _integer(opset, 1) for domain, opset in opsets.items()} or {"": onnx.LATEST[""]}
+
+
+def dictionary(attribute: Attribute | None) -> Mapping[str, Attribute]:
+    """The entries of a dictionary attribute; none when it is absent."""
+    return attribute.data if isinstance(attribute, DictionaryAttr) else {}
+
+
+def _integer(attribute: Attribute | None, default: int) -> int:
+    if not isinstance(attribute, IntegerAttr):
+        return default
+    return cast("IntegerAttr[Attribute]", attribute).value.data
+
+
+def _text(attribute: Attribute | None) -> str | None:
+    return attribute.data if isinstance(attribute, StringAttr) else None

@@ -1,0 +1,67 @@
+"""Names for the values of an exported graph: the model's own, and fresh ones where a pass has made new values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from stepwell.frontend.nodes import VALUES
+
+
+class Names:
+    """
+    Names of the values of a graph. No two share one, nor does a value of a subgraph take a name from outside.
+
+    Args: `reserved` are the names that the graph's values have in the model: no value without name gets one of them.
+    """
+
+    def __init__(self, reserved: Iterable[str] = (), parent: Names | None = None):
+        self._parent = parent
+        self._of: dict[SSAValue, str] = {}
+        self._reserved = set(reserved)
+        self._given: set[str] = set()
+
+    def _is_given(self, name: str) -> bool:
+        return name in self._given or (self._parent is not None and self._parent._is_given(name))
+
+    def fresh(self, base: str) -> str:
+        """A name that no value has."""
+        name, number = base, 0
+        while self._is_given(name) or name in self._reserved:
+            name, number = f"{base}_{number}", number + 1
+        self._given.add(name)
+        return name
+
+    def give(self, value: SSAValue, name: str | None) -> str:
+        """Name a value: as told when that is free, else after its hint."""
+        if not name or self._is_given(name):
+            name = self.fresh(name or value.name_hint or "value")
+        self._given.add(name)
+        self._of[value] = name
+        return name
+
+    def give_results(self, op: Operation) -> list[str]:
+        """Name the results of an op as the model does."""
+        names = strings(op.attributes.get(VALUES))
+        return [
+            self.give(result, names[index] if index < len(names) else None)
+            for index, result in enumerate(op.results)
+        ]
+
+    def of(self, value: SSAValue) -> str:
+        """The name of a value. Raises: KeyError when it was given none."""
+        if (name := self._of.get(value)) is not None:
+            return name
+        if self._parent is None:
+            raise KeyError(value)
+        return self._parent.of(value)
+
+
+def strings(attribute: Attribute | None) -> Sequence[str]:
+    """The strings of an array attribute; none when it is absent."""
+    if not isinstance(attribute, ArrayAttr):
+        return ()
+    return [cast(StringAttr, value).data for value in cast("ArrayAttr[Attribute]", attribute)]
