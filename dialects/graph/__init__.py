@@ -5,6 +5,7 @@ from xdsl.ir import Dialect, Operation
 from stepwell.dialects.graph import (
     activation,
     binary,
+    channel_norm,
     contraction,
     convolution,
     elementwise,
@@ -12,7 +13,9 @@ from stepwell.dialects.graph import (
     layout,
     logic,
     movement,
+    norm,
     padding,
+    reduction,
     scatter,
     shape,
     structure,
@@ -35,6 +38,10 @@ from stepwell.dialects.graph.binary import MultiplyOp as MultiplyOp
 from stepwell.dialects.graph.binary import PowerOp as PowerOp
 from stepwell.dialects.graph.binary import RemainderOp as RemainderOp
 from stepwell.dialects.graph.binary import SubtractOp as SubtractOp
+from stepwell.dialects.graph.channel_norm import BatchNormOp as BatchNormOp
+from stepwell.dialects.graph.channel_norm import GroupNormOp as GroupNormOp
+from stepwell.dialects.graph.channel_norm import InstanceNormOp as InstanceNormOp
+from stepwell.dialects.graph.channel_norm import LrnOp as LrnOp
 from stepwell.dialects.graph.contraction import BiasAddOp as BiasAddOp
 from stepwell.dialects.graph.contraction import MatmulOp as MatmulOp
 from stepwell.dialects.graph.convolution import ConvOp as ConvOp
@@ -72,8 +79,17 @@ from stepwell.dialects.graph.movement import ReverseOp as ReverseOp
 from stepwell.dialects.graph.movement import SliceOp as SliceOp
 from stepwell.dialects.graph.movement import SplitOp as SplitOp
 from stepwell.dialects.graph.movement import TransposeOp as TransposeOp
+from stepwell.dialects.graph.norm import LayerNormOp as LayerNormOp
+from stepwell.dialects.graph.norm import LpNormOp as LpNormOp
+from stepwell.dialects.graph.norm import RmsNormOp as RmsNormOp
 from stepwell.dialects.graph.padding import PadOp as PadOp
 from stepwell.dialects.graph.padding import TileOp as TileOp
+from stepwell.dialects.graph.reduction import ArgmaxOp as ArgmaxOp
+from stepwell.dialects.graph.reduction import ArgminOp as ArgminOp
+from stepwell.dialects.graph.reduction import LogSoftmaxOp as LogSoftmaxOp
+from stepwell.dialects.graph.reduction import ReduceOp as ReduceOp
+from stepwell.dialects.graph.reduction import ScanOp as ScanOp
+from stepwell.dialects.graph.reduction import SoftmaxOp as SoftmaxOp
 from stepwell.dialects.graph.scatter import ScatterElementsOp as ScatterElementsOp
 from stepwell.dialects.graph.scatter import ScatterNdOp as ScatterNdOp
 from stepwell.dialects.graph.shape import BroadcastToOp as BroadcastToOp
@@ -117,6 +133,7 @@ from stepwell.dialects.types import DimsAttr, WeightAttr
 FAMILIES = (
     activation,
     binary,
+    channel_norm,
     contraction,
     convolution,
     elementwise,
@@ -124,7 +141,9 @@ FAMILIES = (
     layout,
     logic,
     movement,
+    norm,
     padding,
+    reduction,
     scatter,
     shape,
     structure,
