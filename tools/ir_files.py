@@ -30,7 +30,7 @@ class Part:
         return "<stdin>" if self.path is None else str(self.path)
 
     def read(self, ctx: StepwellContext) -> ModuleOp:
-        """The part as a module, not verified yet. Raises: StepwellError `syntax`, and those of `import_onnx`."""
+        """The part as a module, not verified yet. Raises: StepwellError `syntax`, or one of the importer."""
         if self.path is not None and self.path.suffix == ".onnx":
             from stepwell.frontend import import_onnx
 

@@ -19,8 +19,8 @@ from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots
 from stepwell.passes.registry import our_passes
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.diagnostics import Expectations
-from stepwell.tools.plugins import load_plugin
 from stepwell.tools.ir_files import SPLIT_MARK, STDIN, Part, read_parts
+from stepwell.tools.plugins import load_plugin
 
 
 def main(argv: Sequence[str] | None = None) -> int:
