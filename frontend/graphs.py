@@ -54,7 +54,7 @@ def set_hint(value: SSAValue, name: str) -> None:
     """
     hint = _NUMBERED.sub("", _NOT_IN_HINT.sub("_", name))
     if hint:
-        value.name_hint = f"_{hint}" if hint[0].isdigit() else hint
+        value.name_hint = f"v{hint}" if hint[0].isdigit() else hint  # `_12` would end as an empty name
 
 
 class GraphImporter:
