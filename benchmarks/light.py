@@ -41,7 +41,9 @@ def write_light_model(name: str, path: Path) -> None:
     roles = _roles(graph, set(makers))
     rng = np.random.default_rng(int(hashlib.sha256(name.encode()).hexdigest()[:8], 16))
     weights = [
-        numpy_helper.from_array(_draw(rng, shapes[node.input[0]], *roles.get(value, ("", 0))), value)
+        numpy_helper.from_array(
+            _draw(rng, [int(n) for n in numbers[node.input[0]]], *roles.get(value, ("", 0))), value
+        )
         for value, node in makers.items()
     ]
     kept = [node for node in graph.node if node.output[0] not in makers]

@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Input:
-    """How one input of a model is drawn: type, shape, and `normal`, `uniform`, `ones` or integers below `high`."""
+    """How one input is drawn: type, shape, and `normal`, `uniform`, `ones` or integers below `high`."""
 
     dtype: str
     shape: tuple[int, ...]

@@ -1,0 +1,101 @@
+"""
+Stepwell against the engines that are installed, on the models of the zoo: `python -m benchmarks.run`.
+
+Every model is measured in one run, engines in turn, at 1 and 2 threads; written as JSON, a Markdown table and a
+plot, with the machine and the date. Ratios are the peer's time over ours: above 1 we are faster.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.memory import memory_ratios
+from benchmarks.zoo import F32_MODELS, model_path
+from stepwell.tools.bench import ModelResult, bench_model
+from stepwell.tools.measure import geometric_mean
+from stepwell.tools.peers import installed_peers
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print as it goes, write the files; returns the exit status."""
+    args = _arguments(argv)
+    peers = args.against.split(",") if args.against else installed_peers()
+    results: list[ModelResult] = []
+    for name in args.models or F32_MODELS:
+        path = model_path(name)
+        if path is None:
+            print(f"{name}: skipped, STEPWELL_MODELS names no folder that has it", flush=True)
+            continue
+        model = F32_MODELS[name]
+        for threads in args.threads:
+            result = bench_model(path, peers, threads, args.rounds, model.input_shapes(), feeds=model.feeds())
+            results.append(result)
+            print(row(result, peers), flush=True)
+    text = report(results, peers)
+    if args.memory:
+        text += "\n" + memory_ratios([r.model for r in results])
+    print(text)
+    args.output.mkdir(parents=True, exist_ok=True)
+    (args.output / "models.json").write_text(json.dumps([asdict(r) for r in results], indent=1))
+    (args.output / "models.md").write_text(text)
+    if args.plot:
+        from benchmarks.plot import plot_ratios
+
+        plot_ratios(results, args.output / "models.svg")
+    return 0
+
+
+def _arguments(argv: Sequence[str] | None) -> Namespace:
+    parser = ArgumentParser(prog="benchmarks.run", description=__doc__)
+    parser.add_argument("models", nargs="*", help="names of models (default: all)")
+    parser.add_argument("--against", help="engines, with commas between (default: every installed one)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--memory", action="store_true", help="measure memory too")
+    parser.add_argument("--plot", action="store_true", help="draw the plot (needs matplotlib)")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results")
+    return parser.parse_args(argv)
+
+
+def row(result: ModelResult, peers: Sequence[str]) -> str:
+    """A line of the table."""
+    ratios = [str(result.ratios[p]) if p in result.ratios else result.failed.get(p, "-") for p in peers]
+    cells = [result.model, str(result.threads), f"{result.milliseconds['stepwell']:.2f}", *ratios]
+    return f"| {' | '.join(cells)} | {result.difference:.1e} |"
+
+
+def report(results: Sequence[ModelResult], peers: Sequence[str]) -> str:
+    """The table in Markdown, with geometric means, and what it was measured on."""
+    heads = ["model", "threads", "ours, ms", *peers, "difference"]
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}", *(row(r, peers) for r in results)]
+    for threads in sorted({r.threads for r in results}):
+        means = [
+            geometric_mean([r.ratios[p].median for r in results if r.threads == threads and p in r.ratios])
+            for p in peers
+        ]
+        lines.append(f"| **geometric mean** | {threads} | | {' | '.join(f'**{m:.2f}**' for m in means)} | |")
+    versions = ", ".join(f"{p} {version(p)}" for p in ("stepwell", *peers))
+    lines.append(
+        f"\nTime of the peer / our time, median (95 % interval). {machine()}, {date.today()}; {versions}.\n"
+    )
+    return "\n".join(lines)
+
+
+def machine() -> str:
+    """The processor's name, as the system gives it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.partition(": ")[2] for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
