@@ -34,18 +34,14 @@ def write_light_model(name: str, path: Path) -> None:
     """Write a light network with weights drawn as a fresh network's would be: signals keep their scale."""
     model = onnx.load(str(light_folder() / f"light_{name}.onnx"))
     graph = model.graph
-    shapes = {
-        i.name: [int(n) for n in numpy_helper.to_array(i)] for i in graph.initializer if i.data_type == 7
-    }
+    shapes = {i.name: numpy_helper.to_array(i) for i in graph.initializer if i.data_type == 7}  # i64
     makers = {node.output[0]: node for node in graph.node if node.op_type == "ConstantOfShape"}
     roles = _roles(graph, set(makers))
     rng = np.random.default_rng(int(hashlib.sha256(name.encode()).hexdigest()[:8], 16))
-    weights = [
-        numpy_helper.from_array(
-            _draw(rng, [int(n) for n in numbers[node.input[0]]], *roles.get(value, ("", 0))), value
-        )
-        for value, node in makers.items()
-    ]
+    weights: list[onnx.TensorProto] = []
+    for value, node in makers.items():
+        shape = [int(n) for n in shapes[node.input[0]]]
+        weights.append(numpy_helper.from_array(_draw(rng, shape, *roles.get(value, ("", 0))), value))
     kept = [node for node in graph.node if node.output[0] not in makers]
     used = {value for node in kept for value in node.input}
     constants = [i for i in graph.initializer if i.name in used]

@@ -1,8 +1,8 @@
 """
 Stepwell against the engines that are installed, on the models of the zoo: `python -m benchmarks.run`.
 
-Every model is measured in one run, engines in turn, at 1 and 2 threads; written as JSON, a Markdown table and a
-plot, with the machine and the date. Ratios are the peer's time over ours: above 1 we are faster.
+Every model is measured in one run, engines in turn, at 1 and 2 threads; written as JSON, a Markdown table and
+a plot, with the machine and the date. Ratios are the peer's time over ours: above 1 we are faster.
 """
 
 from __future__ import annotations

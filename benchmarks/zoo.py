@@ -1,8 +1,8 @@
 """
 The models that tests and benchmarks run: where they are and what goes into them.
 
-Some are carried by the repository (tests/models/*.onnx), the nine light networks come out of the onnx package with
-seeded weights, the rest from the folder that `STEPWELL_MODELS` names; skeletons there get their weights
+Some are carried by the repository (tests/models/*.onnx), the nine light networks come out of the onnx package
+with seeded weights, the rest from the folder that `STEPWELL_MODELS` names; skeletons there get their weights
 from the `fill_weights.py` beside them, once, in a cache folder.
 """
 
