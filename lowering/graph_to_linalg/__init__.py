@@ -9,14 +9,18 @@ from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.dialects import graph
 from stepwell.lowering.conversion import convert
-from stepwell.lowering.graph_to_linalg import elementwise
+from stepwell.lowering.graph_to_linalg import contraction, convolution, elementwise, layout, window
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
 
 # One list a family; a pattern is found by the class of its op.
 GRAPH_TO_LINALG: list[RewritePattern] = [
+    *contraction.PATTERNS,
+    *convolution.PATTERNS,
     *elementwise.PATTERNS,
+    *layout.PATTERNS,
+    *window.PATTERNS,
 ]
 
 

@@ -167,10 +167,11 @@ def generic(
     """
     A `linalg.generic` with one result.
 
-    Constants of one element become constants of the body. `body` takes a scalar for each operand of `reads`
-    and the old element of `write`, in the types they compute in; its result is rounded to that of `write`.
+    Constants of one element become constants of the body, unless a loop may take its extent from them.
+    `body` takes a scalar for each operand of `reads` and the old element of `write`, in the types they
+    compute in; its result is rounded to that of `write`.
     """
-    constants = [_constant_attribute(value) for value, _ in reads]
+    constants = [None if _uses_loops(map) else _constant_attribute(value) for value, map in reads]
     tensors = [read for read, constant in zip(reads, constants, strict=True) if constant is None]
     elements = [element_of_value(value) for value, _ in (*reads, write)]
     block = Block(arg_types=[signless(element_of_value(value)) for value, _ in (*tensors, write)])
@@ -191,6 +192,10 @@ def generic(
             [write[0].type],
         )
     ).res[0]
+
+
+def _uses_loops(map: AffineMap) -> bool:
+    return any(index.used_dims() for index in map.results)
 
 
 def constant_number(value: SSAValue) -> float | None:

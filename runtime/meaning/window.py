@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,17 @@ class _Windows:
             inside = inside & valid.reshape([-1 if i == axis else 1 for i in range(len(self.sizes))])
         return x, inside
 
+    def place(self, point: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Where in the image the cells are that `seen` gives, row-major."""
+        coordinates = [
+            cells[at].clip(0, max(size - 1, 0))
+            for cells, at, size in zip(self.cell, point, self.sizes, strict=True)
+        ]
+        place: npt.NDArray[np.int64] = np.zeros((), np.int64)
+        for coordinate, size in zip(np.ix_(*coordinates), self.sizes, strict=True):
+            place = place * size + coordinate
+        return place
+
     def cells(self, include_pads: bool) -> npt.NDArray[np.int64]:
         """How many cells count in each window: inside the input, or inside it with its pads."""
         total: npt.NDArray[np.int64] = np.ones((), np.int64)
@@ -124,27 +136,14 @@ def _quotient(total: Numbers, cells: npt.NDArray[np.int64]) -> Numbers:
 
 
 def _maximum(x: Numbers, windows: _Windows) -> tuple[Numbers, npt.NDArray[np.int64]]:
-    """Maximum and its place (flat in the spatial dimensions, row-major); NaN never wins against a number."""
+    """Maximum and its place in the image, row-major; a NaN never wins; of NaN alone it is -inf at -1."""
     shape = (*x.shape[:2], *windows.outs)
     best: Numbers = np.full(shape, _lowest(x.dtype), x.dtype)
     where = np.full(shape, -1, np.int64)
     for point in windows.points():
         seen, inside = windows.seen(x, point)
-        place = (
-            np.ravel_multi_index(
-                np.ix_(
-                    *(
-                        cells[at].clip(0, size - 1)
-                        for cells, at, size in zip(windows.cell, point, windows.sizes, strict=True)
-                    )
-                ),
-                tuple(windows.sizes),
-            )
-            if x.size
-            else np.zeros((), np.int64)
-        )
-        first = inside & (where < 0)
-        better = first | (inside & ((seen > best) | (np.isnan(best.astype(np.float32)) & (seen == seen))))
+        place = windows.place(point)
+        better = inside & ((seen > best) | ((where < 0) & (seen == best)))
         best, where = np.where(better, seen, best), np.where(better, place, where)
     return best, where
 
@@ -155,9 +154,12 @@ def _lowest(dtype: np.dtype[Any]) -> float:
 
 
 def _flat_indices(where: npt.NDArray[np.int64], shape: Sequence[int], *, column_major: bool) -> Array:
-    """Places within the whole tensor; `column_major` swaps the strides of the spatial dimensions only."""
+    """Places in the whole tensor, 0 for none; `column_major` swaps the strides of spatial axes only."""
     sizes = tuple(shape[2:])
+    if not where.size:
+        return where
+    place = np.maximum(where, 0)
     if column_major:
-        where = np.ravel_multi_index(np.unravel_index(where, sizes), sizes, order="F").astype(np.int64)
+        place = np.ravel_multi_index(np.unravel_index(place, sizes), sizes, order="F").astype(np.int64)
     images = np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape[0], shape[1], *[1] * len(sizes))
-    return where + images * int(np.prod(sizes))
+    return np.where(where < 0, 0, place + images * prod(sizes))

@@ -1,0 +1,141 @@
+"""
+Contractions → `linalg.generic` that multiplies and adds, in the forms that schedules know.
+
+Sums are kept in f32 for 16-bit floats and rounded once at the end; they start from a `linalg.fill` of 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.lowering.graph_to_linalg.support import (
+    PARALLEL,
+    REDUCTION,
+    Read,
+    empty,
+    filled,
+    generic,
+    identity,
+    projection,
+)
+from stepwell.lowering.graph_to_linalg.views import join_dims
+from stepwell.runtime.dims import Dim
+
+
+def accumulator(element: Attribute) -> Attribute:
+    """The element type that sums of a type are kept in."""
+    return f32 if Scalars(element).narrow_float else element
+
+
+def sum_of_products(
+    reads: tuple[Read, Read],
+    element: Attribute,
+    dims: Sequence[Dim],
+    sums: int,
+    rewriter: PatternRewriter,
+) -> SSAValue:
+    """
+    A tensor of `element` and `dims`: sums, over the `sums` innermost loops, of products of `reads`.
+
+    The loops are the dimensions of the result, then those of the sum.
+    """
+    rank = len(dims)
+    kept = accumulator(element)
+    init = filled(tensor_type(kept, dims), 0, rewriter)
+    source, sink = Scalars(element_of_value(reads[0][0])), Scalars(kept)
+
+    def body(scalars: Sequence[SSAValue]) -> SSAValue:
+        a, b, total = scalars
+        return sink.add(total, sink.multiply(source.convert(a, sink), source.convert(b, sink)))
+
+    loops = [PARALLEL] * rank + [REDUCTION] * sums
+    total = generic(reads, (init, projection(rank + sums, range(rank))), loops, body, rewriter)
+    return rounded(total, element, rewriter)
+
+
+def rounded(value: SSAValue, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
+    """A tensor of sums in the element type that they are stored in."""
+    if element_of_value(value) == element:
+        return value
+    dims = dims_of(value.type)
+    write = (empty(tensor_type(element, dims), rewriter), identity(len(dims)))
+    reads = [(value, identity(len(dims)))]
+    return generic(reads, write, [PARALLEL] * len(dims), lambda s: s[0], rewriter)
+
+
+class MatmulLowering(RewritePattern):
+    """
+    `graph.matmul` → a `linalg.generic` of loops [batch, m, n, k]; [batch, m, panel, lane, k] for a packed b.
+
+    The result of the packed form is a view of the row-major one: panels times lanes are the columns.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter) -> None:
+        result = tensor_of(op.result)
+        dims = list(dims_of(result))
+        groups = [[dim] for dim in dims]
+        if op.panel:
+            groups[-1] = [dims_of(op.b.type)[0], Dim.of(op.panel)]
+            dims = [dim for group in groups for dim in group]
+        reads = self._a_read(op, dims), self._b_read(op, dims)
+        value = sum_of_products(reads, result.element_type, dims, 1, rewriter)
+        rewriter.replace(op, [], [join_dims(value, groups, rewriter)])
+
+    def _batch(self, value: SSAValue, dims: Sequence[Dim], batch_rank: int) -> list[AffineExpr]:
+        """Indices of an operand's batch dimensions: aligned at the right, 0 where the extent is 1."""
+        own = dims_of(value.type)[:-2]
+        first = batch_rank - len(own)
+        return [
+            AffineExpr.constant(0) if dim == 1 and dims[loop] != 1 else AffineExpr.dimension(loop)
+            for loop, dim in enumerate(own, start=first)
+        ]
+
+    def _a_read(self, op: graph.MatmulOp, dims: Sequence[Dim]) -> Read:
+        columns = 2 if op.panel else int(len(dims_of(op.b.type)) > 1)
+        k = AffineExpr.dimension(len(dims))
+        if len(dims_of(op.a.type)) == 1:
+            return op.a, AffineMap(len(dims) + 1, 0, (k,))
+        m = len(dims) - columns - 1
+        rows = [AffineExpr.dimension(m), k]
+        if op.transpose_a.value.data:
+            rows.reverse()
+        return op.a, AffineMap(len(dims) + 1, 0, (*self._batch(op.a, dims, m), *rows))
+
+    def _b_read(self, op: graph.MatmulOp, dims: Sequence[Dim]) -> Read:
+        loops = len(dims) + 1
+        k, n = AffineExpr.dimension(len(dims)), AffineExpr.dimension(len(dims) - 1)
+        if op.panel:
+            return op.b, AffineMap(loops, 0, (AffineExpr.dimension(len(dims) - 2), k, n))
+        if len(dims_of(op.b.type)) == 1:
+            return op.b, AffineMap(loops, 0, (k,))
+        rows = int(len(dims_of(op.a.type)) > 1)
+        columns = [n, k] if op.transpose_b.value.data else [k, n]
+        return op.b, AffineMap(loops, 0, (*self._batch(op.b, dims, len(dims) - 1 - rows), *columns))
+
+
+class BiasAddLowering(RewritePattern):
+    """`graph.bias_add` → a `linalg.generic` that reads the bias by its axis (and the last one)."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.BiasAddOp, rewriter: PatternRewriter) -> None:
+        type = tensor_of(op.result)
+        rank, axis = len(dims_of(type)), op.axis.value.data
+        scalars = Scalars(type.element_type)
+        of_bias = [axis] if len(dims_of(op.b.type)) == 1 else [axis, rank - 1]
+        reads = [(op.x, identity(rank)), (op.b, projection(rank, of_bias))]
+        write = (empty(type, rewriter), identity(rank))
+        result = generic(reads, write, [PARALLEL] * rank, lambda s: scalars.add(s[0], s[1]), rewriter)
+        rewriter.replace(op, [], [result])
+
+
+PATTERNS: list[RewritePattern] = [MatmulLowering(), BiasAddLowering()]

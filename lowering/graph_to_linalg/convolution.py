@@ -1,0 +1,186 @@
+"""
+Convolutions → `linalg.generic`, in the forms that schedules know.
+
+Loops are the dimensions of the result in its layout, then those of the sum: channels (blocks of them when
+blocked), kernel points, channels of a block. Padding is a tensor of zeros with the input inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
+from stepwell.lowering.graph_to_linalg.views import bordered, join_dims
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.layout import Layout, parse_layout
+
+
+@dataclass(frozen=True)
+class _Loops:
+    """Named loops of a convolution: `n`, `o` and `oi` (channel and its block), `c` and `ci`, `H`, `kH`, …"""
+
+    names: Sequence[str]
+
+    def __getitem__(self, name: str) -> AffineExpr:
+        return AffineExpr.dimension(self.names.index(name))
+
+    def map(self, indices: Sequence[AffineExpr]) -> AffineMap:
+        """The map of an operand with these indices."""
+        return AffineMap(len(self.names), 0, tuple(indices))
+
+    def channel(self, outer: str, inner: str, block: int) -> AffineExpr:
+        """A whole channel index, from its loop, or from the loops over blocks and inside a block."""
+        return self[outer] * block + self[inner] if inner in self.names else self[outer]
+
+
+class ConvLowering(RewritePattern):
+    """
+    `graph.conv` → a `linalg.generic` of the result's loops, then [channels, kernel points, lane of a block].
+
+    One filter a channel: no loop over channels. Other groups: loops [n, group, channel of the group, …], and
+    the result is a view of [n, channels, …].
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
+        form = _ConvForm.of(op)
+        groups = form.out_dims(op)
+        names = [name for group in groups for name, _ in group]
+        dims = [dim for group in groups for _, dim in group]
+        loops = _Loops([*names, *form.sum_loops()])
+        x = _padded(op, form.data, rewriter)
+        reads = (x, loops.map(form.x_indices(op, loops))), (op.w, loops.map(form.w_indices(op, loops)))
+        element = tensor_of(op.result).element_type
+        value = sum_of_products(reads, element, dims, len(loops.names) - len(dims), rewriter)
+        split = [[dim for _, dim in group] for group in groups]
+        rewriter.replace(op, [], [join_dims(value, split, rewriter)])
+
+
+def _padded(op: graph.ConvOp, data: Layout, rewriter: PatternRewriter) -> SSAValue:
+    pads, rank = op.pads.get_values(), len(data.spatial)
+    low, high = [0] * data.rank, [0] * data.rank
+    for axis, letter in enumerate(data.spatial):
+        low[data.axis(letter)], high[data.axis(letter)] = pads[axis], pads[rank + axis]
+    return bordered(op.x, low, high, 0, rewriter)
+
+
+@dataclass(frozen=True)
+class _ConvForm:
+    """Which loops a convolution has: by its layouts, and by how its groups meet its channels."""
+
+    data: Layout
+    kernel: Layout
+    out: Layout
+    groups: int
+    depthwise: bool
+    in_block: int
+    out_block: int
+
+    @staticmethod
+    def of(op: graph.ConvOp) -> _ConvForm:
+        """The form of an op. Raises: StepwellError `unsupported` for layouts that no loops fit."""
+        data, kernel, out = (
+            parse_layout(op.data_layout.data),
+            parse_layout(op.kernel_layout.data),
+            op.output_layout,
+        )
+        groups = op.groups.value.data
+        filters = kernel.logical(dims_of(op.w.type))
+        depthwise = groups > 1 and filters["I"] == 1 and filters["O"] == groups
+        out_blocks = {out.block("C"), kernel.block("O")} | ({data.block("C")} if depthwise else set[int]())
+        in_blocks = {data.block("C"), kernel.block("I")} if not depthwise else {1}
+        blocked = max(*out_blocks, *in_blocks) > 1
+        if (
+            len(out_blocks - {1}) > 1
+            or len(in_blocks - {1}) > 1
+            or (blocked and groups > 1 and not depthwise)
+        ):
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"graph.conv of {groups} groups has no loops for layouts {data}, {kernel} and {out} together",
+                help="blocks of the same channels must be equal, and unequal groups need plain layouts",
+            )
+        return _ConvForm(data, kernel, out, groups, depthwise, max(in_blocks), max(out_blocks))
+
+    @property
+    def grouped(self) -> bool:
+        """Whether there is a loop over groups."""
+        return self.groups > 1 and not self.depthwise
+
+    def out_dims(self, op: graph.ConvOp) -> list[list[tuple[str, Dim]]]:
+        """For each dimension of the result the loops that make it, with their extents."""
+        dims = dims_of(op.result.type)
+        result: list[list[tuple[str, Dim]]] = []
+        for (letter, block), dim in zip(self.out.axes, dims, strict=True):
+            if letter != "C":
+                result.append([(letter if letter != "N" else "n", dim)])
+            elif block:
+                result.append([("oi", dim)])
+            elif self.grouped:
+                result.append([("g", Dim.of(self.groups)), ("o", dim // self.groups)])
+            elif self.out_block > 1 and self.out.block("C") == 1:
+                result.append([("o", dim // self.out_block), ("oi", Dim.of(self.out_block))])
+            else:
+                result.append([("o", dim)])
+        return result
+
+    def sum_loops(self) -> list[str]:
+        """The loops over what one result sums up."""
+        points = [f"k{letter}" for letter in self.kernel.spatial]
+        if self.depthwise:
+            return points
+        return ["c", *points, *(["ci"] if self.in_block > 1 else [])]
+
+    def x_indices(self, op: graph.ConvOp, loops: _Loops) -> list[AffineExpr]:
+        """Where the input is read."""
+        outer, inner, block = ("o", "oi", self.out_block) if self.depthwise else ("c", "ci", self.in_block)
+        channel = loops.channel(outer, inner, block)
+        if self.grouped:
+            depth = self.kernel.logical(dims_of(op.w.type))["I"].value
+            channel = loops["g"] * depth + loops["c"]
+        index: Mapping[tuple[str, int], AffineExpr] = {
+            ("N", 0): loops["n"],
+            ("C", 0): channel if self.data.block("C") == 1 else loops[outer],
+            **({("C", block): loops[inner]} if self.data.block("C") > 1 else {}),
+            **{
+                (letter, 0): _window(loops, letter, stride, dilation)
+                for letter, stride, dilation in zip(
+                    self.data.spatial, op.strides.get_values(), op.dilations.get_values(), strict=True
+                )
+            },
+        }
+        return [index[axis] for axis in self.data.axes]
+
+    def w_indices(self, op: graph.ConvOp, loops: _Loops) -> list[AffineExpr]:
+        """Where the filters are read."""
+        width = loops.channel("o", "oi", self.out_block)
+        if self.grouped:
+            width = loops["g"] * (dims_of(op.w.type)[self.kernel.axis("O")].value // self.groups) + loops["o"]
+        zero = AffineExpr.constant(0)
+        depth = zero if self.depthwise else loops.channel("c", "ci", self.in_block)
+        o_block, i_block = self.kernel.block("O"), self.kernel.block("I")
+        index: Mapping[tuple[str, int], AffineExpr] = {
+            ("O", 0): width if o_block == 1 else loops["o"],
+            ("I", 0): depth if i_block == 1 else loops["c"],
+            **({("O", o_block): loops["oi"]} if o_block > 1 else {}),
+            **({("I", i_block): loops["ci"]} if i_block > 1 else {}),
+            **{(letter, 0): loops[f"k{letter}"] for letter in self.kernel.spatial},
+        }
+        return [index[axis] for axis in self.kernel.axes]
+
+
+def _window(loops: _Loops, letter: str, stride: int, dilation: int) -> AffineExpr:
+    """The coordinate that a kernel point of a window sees."""
+    return loops[letter] * stride + loops[f"k{letter}"] * dilation
+
+
+PATTERNS: list[RewritePattern] = [ConvLowering()]

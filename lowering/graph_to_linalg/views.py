@@ -1,0 +1,91 @@
+"""Dimensions of tensors split and joined, and tensors with a border around them, inside kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, i64
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.support import extent, filled
+from stepwell.runtime.dims import Dim
+
+
+def _reassociation(lengths: Sequence[int]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    starts = [sum(lengths[:i]) for i in range(len(lengths))]
+    return ArrayAttr(
+        ArrayAttr(IntegerAttr(start + i, i64) for i in range(length))
+        for start, length in zip(starts, lengths, strict=True)
+    )
+
+
+def _i64s(numbers: Sequence[int]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, numbers)
+
+
+def split_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: PatternRewriter) -> SSAValue:
+    """A tensor with each dimension split into a group of dimensions, row-major; groups of one stay."""
+    if all(len(group) == 1 for group in groups):
+        return value
+    dims = [dim for group in groups for dim in group]
+    sizes = [extent(dim, rewriter) for dim in dims if not dim.is_static]
+    type = tensor_type(tensor_of(value).element_type, dims)
+    shape = [dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]
+    op = tensor.ExpandShapeOp(value, sizes, _reassociation([len(g) for g in groups]), shape, type)
+    return rewriter.insert(op).result
+
+
+def join_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: PatternRewriter) -> SSAValue:
+    """The inverse of `split_dims`: each group of dimensions becomes one."""
+    if all(len(group) == 1 for group in groups):
+        return value
+    joined: list[Dim] = []
+    for group in groups:
+        product = Dim.of(1)
+        for dim in group:
+            product = product * dim
+        joined.append(product)
+    type = tensor_type(tensor_of(value).element_type, joined)
+    reassociation = _reassociation([len(g) for g in groups])
+    op = tensor.CollapseShapeOp.build(
+        operands=[value], result_types=[type], properties={"reassociation": reassociation}
+    )
+    return rewriter.insert(op).result
+
+
+def bordered(
+    value: SSAValue,
+    low: Sequence[int],
+    high: Sequence[int],
+    number: float,
+    rewriter: PatternRewriter,
+    *,
+    strides: Sequence[int] | None = None,
+) -> SSAValue:
+    """
+    A tensor inside a larger one of `number`: `low` cells in front of each dimension, `high` behind it, and
+    with `strides` so many cells from one of its elements to the next.
+    """
+    steps = strides or [1] * len(low)
+    if not any(low) and not any(high) and all(step == 1 for step in steps):
+        return value
+    dims = dims_of(value.type)
+    sizes = [
+        (dim - 1) * step + 1 + (before + after) if step > 1 else dim + (before + after)
+        for dim, before, after, step in zip(dims, low, high, steps, strict=True)
+    ]
+    border = filled(tensor_type(tensor_of(value).element_type, sizes), number, rewriter)
+    dynamic = [extent(dim, rewriter) for dim in dims if not dim.is_static]
+    op = tensor.InsertSliceOp.build(
+        operands=[value, border, [], dynamic, []],
+        result_types=[border.type],
+        properties={
+            "static_offsets": _i64s(low),
+            "static_sizes": _i64s([dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]),
+            "static_strides": _i64s(steps),
+        },
+    )
+    return rewriter.insert(op).result
