@@ -17,7 +17,7 @@ from stepwell.passes import Instrument, PassContext, list_configs, parse_passes,
 from stepwell.passes.context import DEFAULT_OPT_LEVEL, config_value
 from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots, VerifyEach
 from stepwell.passes.registry import our_passes
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.tools.diagnostics import Expectations
 from stepwell.tools.ir_files import SPLIT_MARK, STDIN, Part, read_parts
 from stepwell.tools.plugins import load_plugin
@@ -30,9 +30,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         for plugin in args.load:
             load_plugin(plugin)
         return _list(args) if args.list else _run(args)
-    except StepwellError as error:
+    except BrokenPipeError:
+        return 0  # the reader of our output has seen enough
+    except Exception as error:
         if args.debug:
             raise
+        if not isinstance(error, StepwellError):
+            error = InternalError(None, f"{type(error).__name__}: {error}", note="--debug shows where")
         print(error.render(), file=sys.stderr)
         return 1
 
