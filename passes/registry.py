@@ -38,6 +38,7 @@ class Entry:
 
 
 PASSES: dict[str, Entry] = {
+    "bufferize": Entry("stepwell.lowering.bufferize:BufferizePass", "put tensors of kernels in buffers"),
     "convert-graph-to-linalg": Entry(
         "stepwell.lowering.graph_to_linalg:ConvertGraphToLinalgPass", "outline kernels, lower them to linalg"
     ),
@@ -47,12 +48,25 @@ PASSES: dict[str, Entry] = {
     "fuse-ops": Entry(
         "stepwell.passes.graph.fuse_ops:FuseOpsPass", "decide the kernels", aliases=("FuseOps",)
     ),
+    "hoist-accumulators": Entry(
+        "stepwell.passes.tensor.hoist_accumulators:HoistAccumulatorsPass", "keep accumulators in registers"
+    ),
+    "linalg-to-loops": Entry(
+        "stepwell.lowering.linalg_to_loops:LinalgToLoopsPass", "loops for linalg ops on buffers"
+    ),
     "plan-memory": Entry(
         "stepwell.passes.loop.plan_memory:PlanMemoryPass", "put every intermediate of @main in one arena"
     ),
     "set-input-shapes": Entry(
         "stepwell.passes.onnx.set_input_shapes:SetInputShapesPass", "fix dimensions that a model leaves open"
     ),
+    "tile-and-fuse": Entry(
+        "stepwell.passes.tensor.tile_and_fuse:TileAndFusePass", "build the loops that schedules ask for"
+    ),
+    "unroll-vectors": Entry(
+        "stepwell.passes.tensor.unroll_vectors:UnrollVectorsPass", "cut vectors to the size of registers"
+    ),
+    "vectorize": Entry("stepwell.passes.tensor.vectorize:VectorizePass", "compute tiles on vectors"),
 }
 
 _PLUGGED_IN: dict[str, type[ModulePass]] = {}

@@ -1,0 +1,114 @@
+"""Reductions as such: which operation combines the elements, and the value that it leaves as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.arith import (
+    FastMathFlagsAttr,
+    FloatingPointLikeBinaryOperation,
+    SignlessIntegerBinaryOperation,
+)
+from xdsl.dialects.builtin import AnyFloat, IntegerType
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.dialects.vector import CombiningKindFlag
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+
+from stepwell.passes.tensor.emit import Emitter
+from stepwell.passes.tensor.transfers import element_type
+
+_BinaryType: TypeAlias = type[FloatingPointLikeBinaryOperation] | type[SignlessIntegerBinaryOperation]
+
+_INFINITY = float("inf")
+_REASSOCIATE = FastMathFlagsAttr([FastMathFlag.REASSOC])
+
+
+@dataclass(frozen=True)
+class _Kind:
+    flag: CombiningKindFlag
+    neutral: Callable[[int], float]
+    """The neutral element for a bit width (which only integers ask for)."""
+
+
+_KINDS: dict[_BinaryType, _Kind] = {
+    arith.AddfOp: _Kind(CombiningKindFlag.ADD, lambda _: 0),
+    arith.AddiOp: _Kind(CombiningKindFlag.ADD, lambda _: 0),
+    arith.MulfOp: _Kind(CombiningKindFlag.MUL, lambda _: 1),
+    arith.MuliOp: _Kind(CombiningKindFlag.MUL, lambda _: 1),
+    arith.MaximumfOp: _Kind(CombiningKindFlag.MAXIMUMF, lambda _: -_INFINITY),
+    arith.MinimumfOp: _Kind(CombiningKindFlag.MINIMUMF, lambda _: _INFINITY),
+    arith.MaxnumfOp: _Kind(CombiningKindFlag.MAXNUMF, lambda _: -_INFINITY),
+    arith.MinnumfOp: _Kind(CombiningKindFlag.MINNUMF, lambda _: _INFINITY),
+    arith.MaxSIOp: _Kind(CombiningKindFlag.MAXSI, lambda bits: -(1 << bits - 1)),
+    arith.MinSIOp: _Kind(CombiningKindFlag.MINSI, lambda bits: (1 << bits - 1) - 1),
+    arith.MaxUIOp: _Kind(CombiningKindFlag.MAXUI, lambda _: 0),
+    arith.MinUIOp: _Kind(CombiningKindFlag.MINUI, lambda _: -1),
+    arith.AndIOp: _Kind(CombiningKindFlag.AND, lambda _: -1),
+    arith.OrIOp: _Kind(CombiningKindFlag.OR, lambda _: 0),
+    arith.XOrIOp: _Kind(CombiningKindFlag.XOR, lambda _: 0),
+}
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """A body `accumulator = op(accumulator, value)`."""
+
+    op: Operation
+    value: SSAValue
+    kind: CombiningKindFlag
+    neutral: float
+    """What leaves the other operand as it is (-0.0 aside, which a sum that starts at 0.0 cannot return)."""
+
+
+def combiner_of(body: Block) -> Combiner | None:
+    """The combiner of a structured op with one result; None when the body is of another form."""
+    last = body.last_op
+    if last is None or len(last.operands) != 1:
+        return None
+    result, accumulator = last.operands[0], body.args[-1]
+    if not isinstance(result, OpResult):
+        return None
+    op = result.op
+    kind = next((k for known, k in _KINDS.items() if isinstance(op, known)), None)
+    if kind is None or op.parent is not body or not accumulator.has_one_use():
+        return None
+    values = [operand for operand in op.operands if operand is not accumulator]
+    if len(values) != 1:
+        return None
+    return Combiner(op, values[0], kind.flag, kind.neutral(_bits(accumulator.type)))
+
+
+def _bits(type: Attribute) -> int:
+    return cast(IntegerType, type).width.data if isinstance(type, IntegerType) else 64
+
+
+_ELEMENTWISE = {
+    (kind.flag, issubclass(op, FloatingPointLikeBinaryOperation)): op for op, kind in _KINDS.items()
+}
+
+
+def reduce_vectors(
+    emit: Emitter, kind: CombiningKindFlag, vectors: Sequence[SSAValue], start: SSAValue
+) -> SSAValue:
+    """Combine all lanes of vectors (the last one may be narrower) with a scalar."""
+    by_type: dict[Attribute, SSAValue] = {}
+    for value in vectors:
+        known = by_type.get(value.type)
+        by_type[value.type] = value if known is None else _combine(emit, kind, known, value)
+    for value in by_type.values():
+        # Any order of the lanes will do: the vectors were summed lane by lane already.
+        op = vector.ReductionOp.create(
+            operands=[value],
+            result_types=[element_type(value.type)],
+            properties={"kind": vector.CombiningKindAttr(kind), "fastmath": _REASSOCIATE},
+        )
+        start = _combine(emit, kind, start, emit.value(op))
+    return start
+
+
+def _combine(emit: Emitter, kind: CombiningKindFlag, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    op_type = _ELEMENTWISE[kind, isinstance(element_type(lhs.type), AnyFloat)]
+    return emit.value(op_type(lhs, rhs))

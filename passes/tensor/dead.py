@@ -1,0 +1,22 @@
+"""Removing what nothing uses: level 2 is pure, except for calls and checks."""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+_PURE = ("arith.", "math.", "tensor.", "vector.", "linalg.", "affine.")
+
+
+def erase_dead(func: FuncOp) -> None:
+    """Erase the ops of a function on tensors whose results nothing uses, users before producers."""
+    for op in list(func.body.walk(reverse=True, region_first=True)):
+        if op.results and not any(result.first_use for result in op.results) and _is_pure(op):
+            op.detach()
+            op.erase()
+
+
+def _is_pure(op: Operation) -> bool:
+    if op.name == "scf.for":
+        return all(inner.name == "scf.yield" or _is_pure(inner) for inner in op.walk() if inner is not op)
+    return op.name.startswith(_PURE) and op.name not in ("linalg.yield", "tensor.yield")

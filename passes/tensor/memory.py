@@ -1,0 +1,155 @@
+"""Reading and writing pieces of vectors: slices of slices fold into indices of the tensor they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import tensor, vector
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, SSAValue
+
+from stepwell.passes.tensor import transfers
+from stepwell.passes.tensor.emit import Emitter, Index
+from stepwell.passes.tensor.pieces import Layout, Pieces, Position, broadcast, extract, gather
+from stepwell.passes.tensor.structured import tensor_element, tensor_shape
+from stepwell.passes.tensor.transfers import DimOf, constant_index, dim_of, vector_type
+
+
+@dataclass(frozen=True)
+class Place:
+    """A block of a tensor: element `i` of the block is element `offset + stride * i` of `root`."""
+
+    root: SSAValue
+    offsets: tuple[Index, ...]
+    strides: tuple[int, ...]
+
+    @staticmethod
+    def of(emit: Emitter, value: SSAValue) -> Place:
+        """Where a tensor lies: a slice in what it was cut from, anything else in itself."""
+        if not isinstance(op := value.owner, tensor.ExtractSliceOp) or len(op.strides):
+            rank = len(tensor_shape(value))
+            return Place(value, (0,) * rank, (1,) * rank)
+        return Place.of(emit, op.source).cut(emit, slice_offsets(op), op.static_strides.get_values())
+
+    def cut(self, emit: Emitter, offsets: Sequence[Index], strides: Sequence[int]) -> Place:
+        """A block of this block."""
+        inner = [emit.times(o, s) for o, s in zip(offsets, self.strides, strict=True)]
+        return Place(
+            self.root,
+            tuple(emit.plus(o, i) for o, i in zip(self.offsets, inner, strict=True)),
+            tuple(s * t for s, t in zip(self.strides, strides, strict=True)),
+        )
+
+    def at(self, emit: Emitter, indices: Sequence[int]) -> list[SSAValue]:
+        """The indices of an element in the root."""
+        return [
+            emit.materialize(emit.plus(o, s * i))
+            for o, s, i in zip(self.offsets, self.strides, indices, strict=True)
+        ]
+
+
+def slice_offsets(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> list[Index]:
+    """The offsets of a slice."""
+    dynamic = iter(op.offsets)
+    return [next(dynamic) if n == DYNAMIC_INDEX else n for n in op.static_offsets.get_values()]
+
+
+def _start(emit: Emitter, place: Place, op: vector.TransferReadOp | vector.TransferWriteOp) -> Place:
+    """The place whose first element is the first one of a transfer."""
+    numbers = [constant_index(i) for i in op.indices]
+    start = [i if n is None else n for i, n in zip(op.indices, numbers, strict=True)]
+    return place.cut(emit, start, (1,) * len(start))
+
+
+def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
+    """
+    The pieces of a `vector.transfer_read`, each read once however often it repeats.
+
+    A piece of a kernel's argument is read where it is first used, so that few are in registers at a time:
+    arguments are never written before they are read at the same index. Everything else is read here.
+    """
+    place = _start(emit, Place.of(emit, op.source), op)
+    dims, home = dim_of(op), op.parent
+    seen: dict[tuple[object, ...], SSAValue] = {}
+
+    def make(at: Emitter, position: Position) -> SSAValue:
+        lead, start, size = position
+        indices = [0] * len(place.offsets)
+        for d, i in zip(dims, (*lead, start), strict=True):
+            if d is not None:
+                indices[d] = i
+        key = (at.block, size, *indices)
+        if key not in seen:
+            seen[key] = _read(at, place, indices, vector_lanes=dims[-1], size=size)
+        return seen[key]
+
+    pieces = Pieces(layout, make=make)
+    is_local = all(use.operation.parent is home for use in op.result.uses)
+    is_argument = isinstance(place.root, BlockArgument) and isinstance(place.root.block.parent_op(), FuncOp)
+    return pieces if is_local and is_argument else pieces.settle(emit)
+
+
+def _read(
+    emit: Emitter, place: Place, indices: list[int], *, vector_lanes: int | None, size: int
+) -> SSAValue:
+    """One piece: a scalar in all lanes, neighbours in memory, or single elements gathered."""
+    if vector_lanes is None:
+        return broadcast(emit, _element(emit, place, indices), size)
+    if _is_contiguous(place, vector_lanes) or size == 1:
+        element = tensor_element(place.root)
+        type = vector_type(element, (size,))
+        lanes: DimOf = (len(indices) - 1 if size == 1 else vector_lanes,)
+        return transfers.read(emit, place.root, place.at(emit, indices), type, lanes)
+    scalars: list[SSAValue] = []
+    for lane in range(size):
+        moved = list(indices)
+        moved[vector_lanes] += lane
+        scalars.append(_element(emit, place, moved))
+    return gather(emit, scalars)
+
+
+def write(
+    emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue, place: Place | None = None
+) -> SSAValue:
+    """`into` with the pieces of a `vector.transfer_write` in it; its tensor is the block `place`."""
+    if place is None:
+        rank = len(op.indices)
+        place = Place(into, (0,) * rank, (1,) * rank)
+    place, dims = _start(emit, place, op), dim_of(op)
+    for number, (lead, start, size) in enumerate(pieces.layout.positions):
+        indices = [0] * len(place.offsets)
+        for d, i in zip(dims, (*lead, start), strict=True):
+            assert d is not None  # writes repeat nothing
+            indices[d] = i
+        value, lanes = pieces.get(emit, number), dims[-1]
+        assert lanes is not None
+        into = _write(emit, place, indices, value, into, (lanes, size))
+    return into
+
+
+def _write(
+    emit: Emitter, place: Place, indices: list[int], value: SSAValue, into: SSAValue, lanes: tuple[int, int]
+) -> SSAValue:
+    dim, size = lanes
+    if _is_contiguous(place, dim) or size == 1:
+        return transfers.write(
+            emit, value, into, place.at(emit, indices), (len(indices) - 1 if size == 1 else dim,)
+        )
+    for lane in range(size):
+        moved = list(indices)
+        moved[dim] += lane
+        operands = [extract(emit, value, lane), into, *place.at(emit, moved)]
+        into = emit.value(tensor.InsertOp.create(operands=operands, result_types=[into.type]))
+    return into
+
+
+def _element(emit: Emitter, place: Place, indices: Sequence[int]) -> SSAValue:
+    operands = [place.root, *place.at(emit, indices)]
+    return emit.value(tensor.ExtractOp.create(operands=operands, result_types=[tensor_element(place.root)]))
+
+
+def _is_contiguous(place: Place, dim: int) -> bool:
+    """Whether neighbours along a dimension of a block are neighbours in memory: only along the last one."""
+    return dim == len(place.offsets) - 1 and place.strides[dim] == 1

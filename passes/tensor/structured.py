@@ -1,0 +1,186 @@
+"""What scheduling needs to know of a structured op: its loops, their extents, where operands are reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+
+from stepwell.dialects.types import tensor_of
+
+
+@dataclass(frozen=True)
+class Linear:
+    """An index `constant + sum(coefficient * loop)`."""
+
+    terms: tuple[tuple[int, int], ...]
+    """(loop, coefficient) by ascending loop, no coefficient is 0."""
+    constant: int
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The loops that move the index."""
+        return tuple(d for d, _ in self.terms)
+
+
+@lru_cache(maxsize=4096)
+def linear(expr: AffineExpr) -> Linear | None:
+    """An index expression as a sum, or None when it is none (it divides, or takes a remainder)."""
+    match expr:
+        case AffineDimExpr():
+            return Linear(((expr.position, 1),), 0)
+        case AffineConstantExpr():
+            return Linear((), expr.value)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            lhs, rhs = linear(expr.lhs), linear(expr.rhs)
+            if lhs is None or rhs is None:
+                return None
+            return _sum(lhs, rhs)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul):
+            lhs, rhs = linear(expr.lhs), linear(expr.rhs)
+            if lhs is None or rhs is None or (lhs.terms and rhs.terms):
+                return None
+            factor, scaled = (lhs, rhs) if rhs.terms else (rhs, lhs)
+            return _sum(Linear((), 0), scaled, factor.constant)
+        case _:
+            return None
+
+
+def _sum(lhs: Linear, rhs: Linear, factor: int = 1) -> Linear:
+    terms = dict(lhs.terms)
+    for dim, coefficient in rhs.terms:
+        terms[dim] = terms.get(dim, 0) + coefficient * factor
+    return Linear(tuple(sorted((d, c) for d, c in terms.items() if c)), lhs.constant + rhs.constant * factor)
+
+
+def single_dim(expr: AffineExpr) -> int | None:
+    """The loop that an index expression is, or None when it is another expression."""
+    return expr.position if isinstance(expr, AffineDimExpr) else None
+
+
+def projected_permutation(map: AffineMap) -> tuple[int, ...] | None:
+    """The loops that index an operand, dimension by dimension, when each index is one loop of its own."""
+    dims = tuple(single_dim(e) for e in map.results)
+    if None in dims or len(set(dims)) != len(dims):
+        return None
+    return cast(tuple[int, ...], dims)
+
+
+@dataclass(frozen=True, eq=False)
+class Structured:
+    """
+    A `linalg.generic` or `linalg.fill` on tensors: loops, and a map from them to the indices of each operand.
+
+    A fill is seen as a generic with one parallel loop for each dimension.
+    """
+
+    op: linalg.GenericOp | linalg.FillOp
+    maps: tuple[AffineMap, ...]
+    """One for each operand, inputs first."""
+    parallel: tuple[bool, ...]
+    """One for each loop: whether its iterations are independent."""
+
+    @staticmethod
+    def of(op: Operation) -> Structured | None:
+        """The view of an op; None when it is no structured op on tensors."""
+        if isinstance(op, linalg.GenericOp):
+            if not op.results or any(m.data.num_symbols for m in op.indexing_maps):
+                return None
+            kinds = tuple(t.data == IteratorType.PARALLEL for t in op.iterator_types)
+            return Structured(op, tuple(m.data for m in op.indexing_maps), kinds)
+        if isinstance(op, linalg.FillOp) and op.res:
+            rank = len(tensor_shape(op.res[0]))
+            return Structured(op, (AffineMap(rank, 0, ()), AffineMap.identity(rank)), (True,) * rank)
+        return None
+
+    @property
+    def rank(self) -> int:
+        """How many loops there are."""
+        return len(self.parallel)
+
+    @property
+    def inputs(self) -> Sequence[SSAValue]:
+        """The operands that are read only."""
+        return self.op.inputs
+
+    @property
+    def inits(self) -> Sequence[SSAValue]:
+        """The operands that the results start from."""
+        return self.op.outputs
+
+    @property
+    def init_maps(self) -> tuple[AffineMap, ...]:
+        """The maps of the inits, which are those of the results."""
+        return self.maps[len(self.op.inputs) :]
+
+    @property
+    def body(self) -> Block:
+        """The scalar computation: one argument for each operand."""
+        return self.op.body.block
+
+    @cached_property
+    def extents(self) -> tuple[int | None, ...]:
+        """The trip count of each loop; None when it is known at run time only."""
+        return tuple(
+            None if source is None else _static(tensor_shape(source[0])[source[1]]) for source in self.sources
+        )
+
+    @cached_property
+    def sources(self) -> tuple[tuple[SSAValue, int] | None, ...]:
+        """For each loop an operand and a dimension of it that is as long, a static one where there is one."""
+        found: list[tuple[SSAValue, int] | None] = [None] * self.rank
+        # Results first: their sizes are operands of a `tensor.empty`.
+        operands = [*zip(self.inits, self.init_maps, strict=True), *zip(self.inputs, self.maps, strict=False)]
+        for value, map in operands:
+            for position, expr in enumerate(map.results):
+                dim = single_dim(expr)
+                if dim is not None and (found[dim] is None or self._is_static(value, position)):
+                    known = found[dim]
+                    if known is None or not self._is_static(*known):
+                        found[dim] = (value, position)
+        return tuple(found)
+
+    @staticmethod
+    def _is_static(value: SSAValue, position: int) -> bool:
+        return tensor_shape(value)[position] != DYNAMIC_INDEX
+
+    def can_slice(self, dims: set[int]) -> bool:
+        """Whether the operands of any block of these loops are slices (a stride for each dimension)."""
+        for map in self.maps:
+            for expr in map.results:
+                if not dims & expr.used_dims():
+                    continue
+                index = linear(expr)
+                if index is None or any(c < 0 for _, c in index.terms):
+                    return False
+                if len(index.terms) > 1 and any(self.extents[d] is None for d in index.dims):
+                    return False
+        return True
+
+
+def tensor_shape(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor, `DYNAMIC_INDEX` where it is known at run time only. A scalar has none."""
+    return tensor_of(value).get_shape() if isinstance(value.type, TensorType) else ()
+
+
+def _static(extent: int) -> int | None:
+    return None if extent == DYNAMIC_INDEX else extent
+
+
+def tensor_element(value: SSAValue) -> Attribute:
+    """The element type of a tensor."""
+    return tensor_of(value).element_type

@@ -1,0 +1,245 @@
+"""Tile scheduled ops, with the producers and consumers that share their loops fused into the tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
+from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.emit import Constants, Emitter, Slice
+from stepwell.passes.tensor.groups import Member, fused_group, is_empty
+from stepwell.passes.tensor.structured import Structured, tensor_element
+from stepwell.passes.tensor.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
+from stepwell.runtime.errors import StepwellError
+
+
+class TileAndFusePass(FunctionPass):
+    """
+    Build the loops that schedules ask for.
+
+    First the parallel loops of each anchor (an op whose schedule names parallel loops), shared by the ops
+    around it that can be computed tile by tile; then the loops that a scheduled op has for itself, such as
+    those of a reduction. The ops that are left compute one tile; their schedules have no tiled loops and keep
+    `vectorize`.
+    Source: the tile and fuse of MLIR's linalg and of Halide's `compute_at`.
+    """
+
+    name = "tile-and-fuse"
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        constants = Constants(func)
+        for op in list(func.body.block.ops):
+            # An op that a group took is no longer in the function.
+            if (
+                op.parent is not None
+                and (schedule := _checked_schedule(op)) is not None
+                and schedule.parallel
+            ):
+                tile_shared_loops(op, schedule, constants)
+        for op in list(func.walk()):
+            if (schedule := _checked_schedule(op)) is not None and schedule.loops():
+                tile_own_loops(op, schedule, constants)
+
+
+def _checked_schedule(op: Operation) -> Schedule | None:
+    """
+    The schedule of an op, if it has one.
+
+    Raises: StepwellError `bad-schedule` when it does not fit the op.
+    """
+    if (schedule := schedule_of(op)) is None:
+        return None
+    view = Structured.of(op)
+    if view is None:
+        raise _bad(
+            op,
+            f"{op.name} takes no schedule",
+            "schedules belong to linalg.generic and linalg.fill on tensors",
+        )
+    if len(schedule.tile) != view.rank:
+        raise _bad(op, f"the op has {view.rank} loops, the schedule has {len(schedule.tile)} tiles")
+    if serial := [d for d in schedule.parallel if not view.parallel[d]]:
+        raise _bad(op, f"loop {serial[0]} is a reduction, its iterations are not independent")
+    if not view.can_slice(set(schedule.loops())):
+        raise _bad(op, "a tiled loop moves an index of an operand other than by a stride")
+    return schedule
+
+
+def _bad(op: Operation, message: str, help: str | None = None) -> StepwellError:
+    return StepwellError(
+        "bad-schedule", op, message, note=f"the schedule is {op.attributes[SCHEDULE]}", help=help
+    )
+
+
+def tile_shared_loops(op: Operation, schedule: Schedule, constants: Constants) -> None:
+    """
+    Build the parallel loops of an anchor around the ops that share them.
+
+    ```mlir
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<8x64xf32>) -> tensor<8x64xf32>
+    %2 = linalg.generic {…} ins(%a, %b) outs(%1) attrs = {sched.schedule =
+         #sched.schedule<tile = [4, 0, 1], parallel = [0], vectorize = 1>} … -> tensor<8x64xf32>
+    // ->
+    %2 = scf.for %m = %c0 to %c8 step %c4 iter_args(%o = %0) -> (tensor<8x64xf32>) {
+      %at = tensor.extract_slice %a[%m, 0] [4, 32] [1, 1] : …
+      %ot = tensor.extract_slice %o[%m, 0] [4, 64] [1, 1] : …
+      %3 = linalg.fill ins(%zero : f32) outs(%ot : tensor<4x64xf32>) -> tensor<4x64xf32>
+      %4 = linalg.generic {…} ins(%at, %b) outs(%3) attrs = {sched.schedule =
+           #sched.schedule<tile = [0, 0, 1], vectorize = 1>} … -> tensor<4x64xf32>
+      %5 = tensor.insert_slice %4 into %o[%m, 0] [4, 64] [1, 1] : …
+      scf.yield %5 : tensor<8x64xf32>
+    } {sched.parallel}
+    ```
+    """
+    view = Structured.of(op)
+    assert view is not None
+    shared = [d for d in schedule.loops() if d in schedule.parallel]
+    members = fused_group(view, shared)
+    emit = Emitter.before(members[-1].op, constants)
+    emit.location = op.location
+    loops = [TileLoop(d, schedule.tile[d], 0, extent(emit, view, d), parallel=True) for d in shared]
+    _tile_group(emit, members, loops, schedule)
+
+
+def tile_own_loops(op: Operation, schedule: Schedule, constants: Constants) -> None:
+    """Build the loops of one op, which nothing else shares: its reductions, or its way along a row."""
+    view = Structured.of(op)
+    assert view is not None
+    emit = Emitter.before(op, constants)
+    loops = [TileLoop(d, schedule.tile[d], 0, extent(emit, view, d)) for d in schedule.loops()]
+    _tile_group(emit, [Member(view, tuple(range(view.rank)))], loops, schedule)
+
+
+@dataclass(frozen=True)
+class _Results:
+    """Which results of a group are seen outside, and which tensors the loops carry for them."""
+
+    escaping: Mapping[SSAValue, int]
+    """Results to the carried tensor that they are written to."""
+    destination: Mapping[SSAValue, int]
+    """Results to the carried tensor whose memory they use; more than the escaping ones."""
+    initial: Sequence[SSAValue]
+    """What the loops carry at first."""
+
+
+def _tile_group(
+    emit: Emitter, members: Sequence[Member], loops: Sequence[TileLoop], schedule: Schedule
+) -> None:
+    """Replace the ops of a group by loops around their tiles."""
+    results = _plan_results(members)
+
+    def body(inside: Emitter, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return _tile_members(inside, members, results, tiles, carried, schedule)
+
+    final = build_loops(emit, loops, schedule.vectorize, {}, results.initial, body)
+    for result, index in results.escaping.items():
+        result.replace_all_uses_with(final[index])
+    for member in reversed(members):
+        member.op.detach()
+        member.op.erase()
+
+
+def _plan_results(members: Sequence[Member]) -> _Results:
+    """Give each result that is seen outside a carried tensor, which starts as the init it was built on."""
+    inside = {member.op for member in members}
+    escaping: dict[SSAValue, int] = {}
+    destination: dict[SSAValue, int] = {}
+    initial: list[SSAValue] = []
+    for member in reversed(members):
+        for result in member.op.results:
+            users = [use.operation for use in result.uses]
+            if any(user not in inside for user in users) or not users:
+                escaping[result] = destination[result] = len(initial)
+                initial.append(_first_init(result, inside))
+            elif (heir := _sole_heir(result)) is not None and heir in destination:
+                destination[result] = destination[heir]
+    return _Results(escaping, destination, initial)
+
+
+def _first_init(result: OpResult, inside: set[Operation]) -> SSAValue:
+    """The tensor from outside the group at the start of the chain of inits that ends in `result`."""
+    view = Structured.of(result.op)
+    assert view is not None
+    init = view.inits[result.index]
+    return _first_init(init, inside) if isinstance(init, OpResult) and init.op in inside else init
+
+
+def _sole_heir(result: OpResult) -> SSAValue | None:
+    """The result that is built on this one as its init, when nothing else uses it."""
+    uses = list(result.uses)
+    if len(uses) != 1 or (view := Structured.of(uses[0].operation)) is None:
+        return None
+    position = uses[0].index - len(view.inputs)
+    return view.op.results[position] if position >= 0 else None
+
+
+def _tile_members(
+    emit: Emitter,
+    members: Sequence[Member],
+    results: _Results,
+    tiles: Mapping[int, Tile],
+    carried: Sequence[SSAValue],
+    schedule: Schedule,
+) -> Sequence[SSAValue]:
+    """Compute one tile of each op of a group, in order; return the carried tensors that hold them."""
+    local: dict[SSAValue, SSAValue] = {}
+    carried = list(carried)
+    for member in members:
+        view = member.view
+        own = {d: tiles[loop] for d, loop in enumerate(member.loop_of) if loop is not None and loop in tiles}
+        reached = [cut(emit, view, v, m, own) for v, m in zip(view.op.operands, view.maps, strict=True)]
+        count = len(view.inputs)
+        inputs = [_sliced(emit, v, at, local) for v, (at, _) in zip(view.inputs, reached, strict=False)]
+        inits = [
+            _init_tile(emit, init, at, local, carried, results.destination.get(result))
+            for init, (at, _), result in zip(view.inits, reached[count:], view.op.results, strict=True)
+        ]
+        attributes = {**view.op.attributes, **_tile_schedule(member, schedule, own)}
+        made = rebuild(emit, view, inputs, inits, [m for _, m in reached], attributes, own)
+        for result, tile, (at, _) in zip(view.op.results, made, reached[count:], strict=True):
+            local[result] = tile
+            if (index := results.escaping.get(result)) is not None:
+                carried[index] = tile if at is None else emit.insert(tile, carried[index], at)
+    return carried
+
+
+def _sliced(emit: Emitter, value: SSAValue, at: Slice | None, local: Mapping[SSAValue, SSAValue]) -> SSAValue:
+    if value in local:
+        return local[value]
+    return value if at is None or not isinstance(value.type, TensorType) else emit.extract(value, at)
+
+
+def _init_tile(
+    emit: Emitter,
+    init: SSAValue,
+    at: Slice | None,
+    local: Mapping[SSAValue, SSAValue],
+    carried: Sequence[SSAValue],
+    destination: int | None,
+) -> SSAValue:
+    """What a result's tile starts from: its part of the carried tensor, or a tensor of the tile's size."""
+    if init in local:
+        return local[init]
+    if destination is not None:
+        return _sliced(emit, carried[destination], at, {})
+    if is_empty(init) and at is not None:
+        return emit.empty(tensor_element(init), at.sizes)
+    return _sliced(emit, init, at, {})
+
+
+def _tile_schedule(member: Member, schedule: Schedule, own: Mapping[int, Tile]) -> dict[str, Attribute]:
+    """What is left of an op's schedule inside the loops; an op without one is vectorized like the anchor."""
+    if (given := schedule_of(member.op)) is not None:
+        rest = tuple(0 if d in own else t for d, t in enumerate(given.tile))
+        order = tuple(d for d in given.loops() if rest[d])
+        return {SCHEDULE: replace(given, tile=rest, order=order, parallel=()).attr()}
+    if schedule.vectorize is None or schedule.vectorize not in member.loop_of:
+        return {}
+    lanes = member.loop_of.index(schedule.vectorize)
+    return {SCHEDULE: Schedule((0,) * member.view.rank, vectorize=lanes).attr()}

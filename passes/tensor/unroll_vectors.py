@@ -1,0 +1,278 @@
+"""Cut vectors of any shape into vectors of one dimension that fit the registers of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf, tensor, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FixedBitwidthType, VectorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from stepwell.dialects.vector import MultiReductionOp, ShapeCastOp
+from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor import memory
+from stepwell.passes.tensor.combiners import reduce_vectors
+from stepwell.passes.tensor.dead import erase_dead
+from stepwell.passes.tensor.emit import Constants, Emitter, dense_attr
+from stepwell.passes.tensor.pieces import Layout, Pieces, broadcast, extract, from_scalars
+from stepwell.passes.tensor.transfers import element_type, vector_of, vector_type
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.target import target_from
+
+
+@dataclass(frozen=True)
+class UnrollVectorsPass(FunctionPass):
+    """
+    Replace vectors by as many of one dimension as they need, none longer than a register.
+
+    Afterwards each vector is read from neighbours in memory or is one scalar in all lanes; slices have become
+    indices of the tensors they were cut from, and loops carry one value for each accumulator register.
+    Elements that lie apart along the lanes are gathered one by one: correct, and slow, so schedules avoid it.
+    """
+
+    name = "unroll-vectors"
+
+    mcpu: str = "host"
+    """The target whose registers to fill, as `stepwell compile --mcpu` takes it."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if any(isinstance(r.type, VectorType) for op in func.walk() for r in op.results):
+            lanes = target_from(self.mcpu).lanes(_widest(func))
+            _Unroller(Constants(func), lanes).run(func.body.block)
+            erase_dead(func)
+
+
+def _widest(func: FuncOp) -> int:
+    """Bytes of the largest element that vectors of a function carry from or to memory."""
+    sizes = [1]
+    for op in func.walk():
+        if isinstance(op, vector.TransferReadOp | vector.TransferWriteOp):
+            element = element_type(op.source.type)
+            sizes.append(element.size if isinstance(element, FixedBitwidthType) else 8)
+    return max(sizes)
+
+
+class _Unroller:
+    """Walks blocks in order and keeps the pieces of each vector that was replaced."""
+
+    def __init__(self, constants: Constants, lanes: int):
+        self._constants = constants
+        self._lanes = lanes
+        self._pieces: dict[SSAValue, Pieces] = {}
+        self._writes: dict[SSAValue, vector.TransferWriteOp] = {}
+        """Tiles whose write waits for the `insert_slice` that says where they go."""
+        self._replaced: list[Operation] = []
+        self._arguments: list[tuple[Block, BlockArgument]] = []
+        self._rules: dict[type[Operation], Callable[[Emitter, Operation], None]] = {
+            vector.TransferReadOp: self._read,
+            vector.TransferWriteOp: self._write,
+            tensor.InsertSliceOp: self._insert_slice,
+            vector.BroadcastOp: self._broadcast,
+            ShapeCastOp: self._shape_cast,
+            MultiReductionOp: self._multi_reduction,
+            arith.ConstantOp: self._constant,
+            scf.ForOp: self._for,
+        }
+
+    def run(self, block: Block) -> None:
+        """Replace all vectors of a function's body."""
+        if (first := block.first_op) is not None:
+            self._block(Emitter.before(first, self._constants), block)
+        for op in reversed(self._replaced):
+            op.detach()
+            op.erase()
+        for owner, argument in self._arguments:
+            owner.erase_arg(argument)
+
+    def _block(self, emit: Emitter, block: Block) -> None:
+        for op in list(block.ops):
+            emit.move_before(op)
+            if (rule := self._rules.get(type(op))) is not None:
+                rule(emit, op)
+            elif any(isinstance(r.type, VectorType) for r in op.results):
+                self._elementwise(emit, op)
+
+    def _layout(self, value: SSAValue) -> Layout:
+        return Layout(vector_of(value), self._lanes)
+
+    def _of(self, value: SSAValue) -> Pieces:
+        """The pieces of a vector; one that nothing here made must fit a register as it is."""
+        if value not in self._pieces:
+            layout = self._layout(value)
+            if layout.leading or len(layout.positions) > 1:
+                raise StepwellError(
+                    "unsupported", value.owner, f"no way to cut a {value.type} that {value.owner} makes"
+                )
+            self._pieces[value] = Pieces(layout, [value])
+        return self._pieces[value]
+
+    def _replace(self, op: Operation, pieces: Pieces) -> None:
+        self._pieces[op.results[0]] = pieces
+        self._replaced.append(op)
+
+    def _read(self, emit: Emitter, op: Operation) -> None:
+        assert isinstance(op, vector.TransferReadOp)
+        self._replace(op, memory.reads(emit, op, self._layout(op.result)))
+
+    def _write(self, emit: Emitter, op: Operation) -> None:
+        assert isinstance(op, vector.TransferWriteOp) and op.result is not None
+        use = op.result.get_user_of_unique_use()
+        if isinstance(use, tensor.InsertSliceOp) and use.source is op.result and use.parent is op.parent:
+            self._writes[op.result] = op
+        else:
+            op.result.replace_all_uses_with(memory.write(emit, op, self._of(op.vector), op.source))
+        self._replaced.append(op)
+
+    def _insert_slice(self, emit: Emitter, op: Operation) -> None:
+        """Write the pieces of a tile where the tile is put."""
+        assert isinstance(op, tensor.InsertSliceOp)
+        write = self._writes.get(op.source)
+        if write is None:
+            return
+        strides = op.static_strides.get_values()
+        place = memory.Place(op.dest, tuple(memory.slice_offsets(op)), strides)
+        op.result.replace_all_uses_with(memory.write(emit, write, self._of(write.vector), op.dest, place))
+        self._replaced.append(op)
+
+    def _broadcast(self, emit: Emitter, op: Operation) -> None:
+        assert isinstance(op, vector.BroadcastOp)
+        layout, source = self._layout(op.vector), op.source
+        if isinstance(source.type, VectorType):
+            self._replace(op, repeat(emit, self._of(source), layout))
+            return
+        made = {size: broadcast(emit, source, size) for size in {size for _, _, size in layout.positions}}
+        self._replace(op, Pieces(layout, [made[size] for _, _, size in layout.positions]))
+
+    def _shape_cast(self, emit: Emitter, op: Operation) -> None:
+        assert isinstance(op, ShapeCastOp)
+        layout, source = self._layout(op.result), self._of(op.source)
+        if layout.width == source.layout.width:
+            self._replace(op, Pieces(layout, source.all(emit)))
+        else:
+            self._replace(op, from_scalars(emit, layout, source.scalars(emit)))
+
+    def _multi_reduction(self, emit: Emitter, op: Operation) -> None:
+        assert isinstance(op, MultiReductionOp)
+        source, kind = self._of(op.source), op.kind.data
+        rank = len(source.layout.leading) + 1
+        if tuple(op.reduction_dims.get_values()) != (rank - 1,):
+            raise StepwellError("unsupported", op, "only the last dimension of a vector is reduced so far")
+        is_scalar = not isinstance(op.acc.type, VectorType)
+        starts = [op.acc] if is_scalar else self._of(op.acc).scalars(emit)
+        row = len(source.layout.starts)
+        pieces = source.all(emit)
+        sums = [
+            reduce_vectors(emit, kind, pieces[i * row : (i + 1) * row], start)
+            for i, start in enumerate(starts)
+        ]
+        if is_scalar:
+            op.dest.replace_all_uses_with(sums[0])
+            self._replaced.append(op)
+        else:
+            self._replace(op, from_scalars(emit, self._layout(op.dest), sums))
+
+    def _constant(self, emit: Emitter, op: Operation) -> None:
+        assert isinstance(op, arith.ConstantOp)
+        if not isinstance(op.result.type, VectorType):
+            return
+        assert isinstance(op.value, DenseIntOrFPElementsAttr)
+        numbers = cast(Sequence[float], op.value.get_values())
+        layout = self._layout(op.result)
+        values: list[SSAValue] = []
+        for lead, start, size in layout.positions:
+            first = layout.index(lead, layout.starts[0]) // len(layout.starts) * layout.width + start
+            type = vector_type(layout.element, (size,))
+            values.append(emit.constants.of(dense_attr(type, numbers[first : first + size]), type))
+        self._replace(op, Pieces(layout, values))
+
+    def _elementwise(self, emit: Emitter, op: Operation) -> None:
+        """An operation on vectors of one shape, piece by piece."""
+        if not op.name.startswith(("arith.", "math.")) and not isinstance(op, vector.FMAOp):
+            return
+        layouts = [self._layout(result) for result in op.results]
+        types = [layout.types() for layout in layouts]
+        made: list[Operation] = []
+        for i in range(len(layouts[0].positions)):
+            operands = [
+                self._of(v).get(emit, i) if isinstance(v.type, VectorType) else v for v in op.operands
+            ]
+            piece = type(op).create(
+                operands=operands,
+                result_types=[t[i] for t in types],
+                properties=op.properties.copy(),
+                attributes=op.attributes.copy(),
+            )
+            made.append(emit.add(piece))
+        for position, (result, layout) in enumerate(zip(op.results, layouts, strict=True)):
+            self._pieces[result] = Pieces(layout, [piece.results[position] for piece in made])
+        self._replaced.append(op)
+
+    def _for(self, emit: Emitter, op: Operation) -> None:
+        """Let a loop carry the pieces of the vectors that it carries."""
+        assert isinstance(op, scf.ForOp)
+        block = op.body.block
+        carried = self._expanded(emit, op.iter_args)
+        self._split_arguments(block)
+        inside = emit.inside(block)
+        self._block(inside, block)
+        last = block.last_op
+        assert isinstance(last, scf.YieldOp)
+        inside.move_before(last)
+        inside.add(scf.YieldOp(*self._expanded(inside, last.arguments)))
+        last.detach()
+        last.erase()
+        loop = scf.ForOp.create(
+            operands=[op.lb, op.ub, op.step, *carried],
+            result_types=[value.type for value in carried],
+            attributes=op.attributes,
+            regions=[op.detach_region(0)],
+        )
+        emit.add(loop)
+        self._collect(op.results, list(loop.results))
+        self._replaced.append(op)
+
+    def _expanded(self, emit: Emitter, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """Values with each vector replaced by its pieces."""
+        found: list[SSAValue] = []
+        for value in values:
+            found += self._of(value).all(emit) if isinstance(value.type, VectorType) else [value]
+        return found
+
+    def _split_arguments(self, block: Block) -> None:
+        """Replace the vectors among a loop's block arguments by arguments for their pieces."""
+        for old in [arg for arg in block.args if isinstance(arg.type, VectorType)]:
+            layout = self._layout(old)
+            pieces = [block.insert_arg(t, old.index + i) for i, t in enumerate(layout.types())]
+            self._pieces[old] = Pieces(layout, pieces)
+            self._arguments.append((block, old))
+
+    def _collect(self, old: Sequence[SSAValue], new: list[SSAValue]) -> None:
+        """Take the results of an expanded loop as pieces of the vectors that the loop returned before."""
+        for value in old:
+            if not isinstance(value.type, VectorType):
+                value.replace_all_uses_with(new.pop(0))
+                continue
+            layout = self._layout(value)
+            self._pieces[value] = Pieces(layout, new[: len(layout.positions)])
+            del new[: len(layout.positions)]
+
+
+def repeat(emit: Emitter, source: Pieces, layout: Layout) -> Pieces:
+    """A vector repeated along new leading dimensions, and along its dimensions of size 1."""
+    skipped = len(layout.leading) - len(source.layout.leading)
+    seen: dict[tuple[int, int], SSAValue] = {}
+    values: list[SSAValue] = []
+    for lead, start, size in layout.positions:
+        own = [0 if n == 1 else i for i, n in zip(lead[skipped:], source.layout.leading, strict=True)]
+        if source.layout.width == layout.width:
+            values.append(source.get(emit, source.layout.index(own, start)))
+            continue
+        number = source.layout.index(own, 0)
+        if (number, size) not in seen:
+            seen[number, size] = broadcast(emit, extract(emit, source.get(emit, number), 0), size)
+        values.append(seen[number, size])
+    return Pieces(layout, values)
