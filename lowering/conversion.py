@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
@@ -21,7 +21,7 @@ from stepwell.runtime.errors import StepwellError, describe_location
 
 
 def convert(
-    module: ModuleOp,
+    module: Operation,
     patterns: Sequence[RewritePattern],
     illegal: Iterable[str],
     *,
@@ -30,7 +30,7 @@ def convert(
     convert_new_ops: bool = False,
 ) -> None:
     """
-    Rewrite `module` in place with `patterns`, each written with `@op_type_rewrite_pattern`.
+    Rewrite `module`, or one function, in place with `patterns`, each written with `@op_type_rewrite_pattern`.
 
     Args: `illegal` names dialects (`"graph"`) or ops (`"graph.conv"`) that may not be left, `legal_ops`
     excepts single classes; `type_converter` maps the types of block arguments before their block is visited;
@@ -79,15 +79,20 @@ class _Walk:
     def visit_regions(self, op: Operation) -> None:
         """Convert what is inside an op, blocks in order; blocks that patterns insert are among them."""
         for region in op.regions:
-            for block in region.blocks:
-                if self._type_converter is not None:
-                    for arg in block.args:
-                        converted = self._type_converter(arg.type)
-                        if converted != arg.type:
-                            arg._type = converted  # pyright: ignore[reportPrivateUsage]
-                for inner in list(block.ops):
-                    if inner.parent is block:  # neither erased nor split off meanwhile
-                        self._visit(inner)
+            block = region.first_block
+            while block is not None:
+                self._visit_block(block)
+                block = block.next_block
+
+    def _visit_block(self, block: Block) -> None:
+        if self._type_converter is not None:
+            for arg in block.args:
+                converted = self._type_converter(arg.type)
+                if converted != arg.type:
+                    arg._type = converted  # pyright: ignore[reportPrivateUsage]
+        for inner in list(block.ops):
+            if inner.parent is block:  # neither erased nor split off meanwhile
+                self._visit(inner)
 
     def _visit(self, op: Operation) -> None:
         new_ops: list[Operation] = []
@@ -111,7 +116,7 @@ class _Walk:
                 self._visit(new)
 
 
-def _refuse_leftovers(module: ModuleOp, illegal: set[str], legal_ops: tuple[type[Operation], ...]) -> None:
+def _refuse_leftovers(module: Operation, illegal: set[str], legal_ops: tuple[type[Operation], ...]) -> None:
     left: dict[str, list[str]] = {}
     for op in module.walk():
         if (op.name in illegal or op.name.partition(".")[0] in illegal) and not isinstance(op, legal_ops):

@@ -1,0 +1,130 @@
+"""What each op on tensors reads, overwrites and views: the table behind the in-place rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import arith, tensor, vector
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, TensorType, VectorType
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
+
+from stepwell.dialects.types import Tensor, tensor_of
+
+
+@dataclass(frozen=True)
+class Destination:
+    """An operand that an op overwrites, and the result that holds the outcome."""
+
+    index: int
+    """The operand's position."""
+    operand: SSAValue
+    result: SSAValue
+    is_read: bool
+    """Whether the outcome depends on what the operand holds; otherwise all of it is written over."""
+
+
+def is_tensor(value: SSAValue) -> bool:
+    """Whether a value is a ranked tensor."""
+    return isinstance(value.type, TensorType)
+
+
+def destinations(op: Operation) -> Sequence[Destination]:
+    """The operands of an op that share a buffer with a result, when nothing forbids it."""
+    match op:
+        case LinalgStructuredOperation():
+            return _structured_destinations(op)
+        case vector.TransferWriteOp():
+            if op.result is None:
+                return ()
+            return (Destination(1, op.source, op.result, not _writes_all(op)),)
+        case tensor.InsertOp():
+            return (Destination(1, op.dest, op.result, True),)
+        case tensor.InsertSliceOp():
+            return (Destination(1, op.dest, op.result, not _is_whole(op)),)
+        case _:
+            return ()
+
+
+def sources(op: Operation) -> Iterator[SSAValue]:
+    """The tensors whose elements an op reads, other than its destinations; captured ones too."""
+    match op:
+        case LinalgStructuredOperation():
+            yield from (
+                v for v, arg in zip(op.inputs, op.body.block.args, strict=False) if is_tensor(v) and arg.uses
+            )
+            for inner in op.body.walk():
+                yield from (v for v in inner.operands if is_tensor(v) and not isinstance(inner, tensor.DimOp))
+        case tensor.ExtractOp():
+            yield op.tensor
+        case tensor.InsertSliceOp():
+            yield op.source
+        case vector.TransferReadOp():
+            if is_tensor(op.source):
+                yield op.source
+        case _:
+            pass
+
+
+def viewed(value: SSAValue) -> SSAValue | None:
+    """The tensor that a value is a view of: a slice of it, or the same elements in another shape or type."""
+    match value.owner:
+        case tensor.ExtractSliceOp(source=source) | tensor.CastOp(source=source):
+            return source
+        case tensor.CollapseShapeOp(src=source) | tensor.ExpandShapeOp(src=source):
+            return source
+        case _:
+            return None
+
+
+def _structured_destinations(op: LinalgStructuredOperation) -> Sequence[Destination]:
+    count = len(op.inputs)
+    maps = op.get_indexing_maps().data[count:]
+    args = op.body.block.args[count:]
+    return tuple(
+        Destination(
+            count + k, operand, result, bool(args[k].uses) or not covers(maps[k].data, tensor_of(operand))
+        )
+        for k, (operand, result) in enumerate(zip(op.outputs, op.res, strict=True))
+    )
+
+
+def covers(map: AffineMap, type: Tensor) -> bool:
+    """Whether an indexing map reaches every element of its operand, whatever the extents."""
+    seen: set[int] = set()
+    for expr, extent in zip(map.results, type.get_shape(), strict=True):
+        if isinstance(expr, AffineDimExpr) and expr.position not in seen:
+            seen.add(expr.position)
+        elif not (isinstance(expr, AffineConstantExpr) and expr.value == 0 and extent == 1):
+            return False
+    return True
+
+
+def _writes_all(op: vector.TransferWriteOp) -> bool:
+    type = cast("TensorType[Attribute]", op.source.type)
+    shape = cast("VectorType[Attribute]", op.vector.type).get_shape()
+    if op.mask is not None or shape != type.get_shape() or not op.permutation_map.data.is_minor_identity():
+        return False
+    return all(_is_zero(index) for index in op.indices)
+
+
+def _is_zero(index: SSAValue) -> bool:
+    op = index.owner
+    return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == 0
+
+
+def _is_whole(op: tensor.InsertSliceOp) -> bool:
+    def numbers(attr: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+        return tuple(attr.get_values())
+
+    shape = tensor_of(op.dest).get_shape()
+    rank = len(shape)
+    return (
+        numbers(op.static_sizes) == shape
+        and numbers(op.static_offsets) == (0,) * rank
+        and numbers(op.static_strides) == (1,) * rank
+        and not op.sizes
+    )

@@ -1,0 +1,217 @@
+"""
+Memory for the buffers of a kernel that are neither inputs nor outputs.
+
+Small ones of known size are on the stack, at the start of the function, or of the body of the parallel loop
+that uses them, so that threads do not share them. Others are views of the kernel's scratch argument, planned
+by lifetime; inside a parallel loop each iteration has a part of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import mul
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref, scf, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType, i8, i64
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects.extents import ExtentBuilder
+from stepwell.dialects.sched import PARALLEL
+from stepwell.dialects.types import dtype_of, tensor_of
+from stepwell.lowering.bufferize.accesses import viewed
+from stepwell.lowering.bufferize.bounds import upper_bound
+from stepwell.lowering.bufferize.index_forms import LOCAL, IndexForms
+from stepwell.lowering.bufferize.layouts import MemRef, dense
+from stepwell.lowering.bufferize.places import Places
+from stepwell.lowering.bufferize.shapes import extents_of
+from stepwell.lowering.bufferize.timeline import Timeline
+from stepwell.passes.loop.arena import Interval, plan_arena
+from stepwell.runtime.abi import ARENA_ALIGNMENT
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+MAX_STACK_BYTES = 16 * 1024
+"""Larger buffers are in scratch: stacks are small, and each thread would touch pages of its own."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A buffer to find memory for."""
+
+    root: SSAValue
+    type: MemRef
+    extents: tuple[Dim, ...]
+    bytes: Dim
+    """At most; known on entry to the function."""
+    loops: tuple[scf.ForOp, ...]
+    """The parallel loops around it, outermost first."""
+
+    @property
+    def on_stack(self) -> bool:
+        """Whether it is small."""
+        return self.bytes.is_static and self.bytes.value <= MAX_STACK_BYTES
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its extents are known in the middle of the function only."""
+        return any(symbol.startswith(LOCAL) for extent in self.extents for symbol in extent.symbols())
+
+
+class Storage:
+    """
+    Memory for every buffer that `places` starts inside the function.
+
+    Raises: StepwellError `unsupported` for a buffer whose size has no bound on entry to the kernel.
+    """
+
+    def __init__(self, body: Block, places: Places, forms: IndexForms, timeline: Timeline):
+        self._body = body
+        self._forms = forms
+        self._buffers: dict[SSAValue, SSAValue] = {}
+        last = _last_moments(body, places, timeline)
+        self._requests = {root: _request(root, forms, timeline) for root in last}
+        scratch = [request for request in self._requests.values() if not request.on_stack]
+        plan = plan_arena([_lifetime(r, last[r.root], forms, timeline) for r in scratch])
+        self._offsets = {r.root: offset for r, offset in zip(scratch, plan.offsets, strict=True)}
+        self.scratch_bytes = plan.total
+        """Bytes of scratch that the function needs, over its symbols."""
+
+    def reserve(self, scratch: SSAValue | None) -> None:
+        """Set the memory aside: on the stack, or in `scratch`, which is there when any of it is needed."""
+        # In reverse, each goes before the ones after it.
+        for request in reversed(self._requests.values()):
+            block = request.loops[-1].body.block if request.loops else self._body
+            builder = Builder(InsertPoint.at_start(block))
+            self._buffers[request.root] = self._reserved(request, builder, scratch)
+
+    def _reserved(self, request: Request, builder: Builder, scratch: SSAValue | None) -> SSAValue:
+        """The buffer, or the bytes for one whose extents are not known yet."""
+        bytes_type = MemRefType(i8, [request.bytes.value if request.on_stack else DYNAMIC_INDEX])
+        if request.on_stack:
+            return _alloca(builder, bytes_type if request.is_local else request.type)
+        assert scratch is not None
+        extents = ExtentBuilder(builder, self._forms.values)
+        start = self._offsets[request.root] + _iteration(request.loops, self._forms) * _aligned(request.bytes)
+        type = bytes_type if request.is_local else request.type
+        sizes = [request.bytes] if request.is_local else _dynamic(type, request.extents)
+        return _view(builder, scratch, extents.extent(start), [extents.extent(d) for d in sizes], type)
+
+    def buffer(self, root: SSAValue, at: Operation) -> SSAValue:
+        """The buffer of `root`, for `at` and what comes after it."""
+        request = self._requests.get(root)
+        if request is not None and not request.is_local:
+            return self._buffers[root]
+        builder = Builder(InsertPoint.before(at))
+        type = dense(tensor_of(root))
+        extents = ExtentBuilder(builder, self._forms.values)
+        if isinstance(root.owner, tensor.EmptyOp):
+            sizes = root.owner.dynamic_sizes
+        else:
+            sizes = [extents.extent(d) for d in _dynamic(type, extents_of(root, self._forms))]
+        if request is None:
+            # Nothing reads or writes it: it only says the extents of a window.
+            return _alloca(builder, type, sizes)
+        return _view(builder, self._buffers[root], extents.extent(0), sizes, type)
+
+
+def _alloca(builder: Builder, type: MemRef, sizes: Sequence[SSAValue] = ()) -> SSAValue:
+    properties = {"alignment": IntegerAttr(ARENA_ALIGNMENT, i64)}
+    op = memref.AllocaOp.build(operands=[sizes, []], result_types=[type], properties=properties)
+    builder.insert(op)
+    return op.memref
+
+
+def _view(
+    builder: Builder, source: SSAValue, offset: SSAValue, sizes: Sequence[SSAValue], type: MemRef
+) -> SSAValue:
+    op = memref.ViewOp(source, offset, sizes, type)
+    builder.insert(op)
+    return op.result
+
+
+def _dynamic(type: MemRef, extents: Sequence[Dim]) -> list[Dim]:
+    return [extent for n, extent in zip(type.get_shape(), extents, strict=True) if n == DYNAMIC_INDEX]
+
+
+def _aligned(size: Dim) -> Dim:
+    return size.ceildiv(ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+
+
+def _request(root: SSAValue, forms: IndexForms, timeline: Timeline) -> Request:
+    type = dense(tensor_of(root))
+    extents = extents_of(root, forms)
+    maker = timeline.maker(root)
+    loops = [loop for loop in timeline.loops_around(maker) if isinstance(loop, scf.ForOp)]
+    parallel = tuple(loop for loop in loops if PARALLEL in loop.attributes)
+    elems = reduce(mul, (_bound(extent, root) for extent in extents), Dim.of(1))
+    return Request(root, type, extents, elems * element_bytes(type.element_type), parallel)
+
+
+def element_bytes(element: Attribute) -> int:
+    """Bytes of one element in memory: i1 takes one, as numpy's bool does."""
+    return 8 if isinstance(element, IndexType) else dtype_of(element).itemsize
+
+
+def _bound(extent: Dim, root: SSAValue) -> Dim:
+    """The greatest value of an extent that is known on entry to the function."""
+    if not any(symbol.startswith(LOCAL) for symbol in extent.symbols()):
+        return extent
+    if (bound := upper_bound(extent)) is None:
+        raise StepwellError(
+            "unsupported",
+            root.owner,
+            f"a temporary {root.type} has an extent, {extent}, with no bound on entry to the kernel",
+            help="bound it by a constant, as `arith.minsi` with a tile size does",
+        )
+    return Dim.of(bound)
+
+
+def _iteration(loops: Sequence[scf.ForOp], forms: IndexForms) -> Dim:
+    """The number of the iteration of nested loops."""
+    number = Dim.of(0)
+    for loop in loops:
+        lower, step = forms.of(loop.lb), forms.of(loop.step)
+        number = number * _iterations(loop, forms) + (forms.of(loop.body.block.args[0]) - lower) // step
+    return number
+
+
+def _iterations(loop: scf.ForOp, forms: IndexForms) -> Dim:
+    return (forms.of(loop.ub) - forms.of(loop.lb)).ceildiv(forms.of(loop.step))
+
+
+def _lifetime(request: Request, last: int, forms: IndexForms, timeline: Timeline) -> Interval:
+    """When a buffer in scratch is alive; one for each iteration, all the while that a parallel loop runs."""
+    parts = (_bound(_iterations(loop, forms), request.root) for loop in request.loops)
+    bytes = reduce(mul, parts, _aligned(request.bytes))
+    if request.loops:
+        return Interval("", bytes, timeline.start[request.loops[0]], timeline.end[request.loops[0]])
+    return Interval("", bytes, timeline.start[timeline.maker(request.root)], last)
+
+
+def _last_moments(body: Block, places: Places, timeline: Timeline) -> dict[SSAValue, int]:
+    """When each buffer that the function starts is used for the last time; those never used are left out."""
+    last: dict[SSAValue, int] = {}
+    for value, place in places.of.items():
+        root = place.root
+        if isinstance(root, BlockArgument) and root.block is body:
+            continue
+        maker = timeline.maker(root)
+        for use in value.uses:
+            if is_access(use.operation, use.index):
+                moment = timeline.last_moment(use.operation, maker)
+                last[root] = max(last.get(root, 0), moment)
+    return last
+
+
+def is_access(user: Operation, index: int) -> bool:
+    """Whether a use of a tensor touches its elements; a view of it is used in turn."""
+    if isinstance(user, GenericOp) and index < len(user.inputs):
+        return bool(user.body.block.args[index].uses)
+    if isinstance(user, tensor.DimOp):
+        return False
+    return not any(viewed(result) is not None for result in user.results)

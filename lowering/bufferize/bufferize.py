@@ -1,0 +1,236 @@
+"""`bufferize`: kernels on tensors become kernels on buffers, in destination-passing style."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import RewritePattern
+
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.types import DimsAttr, tensor_of
+from stepwell.lowering.bufferize.accesses import is_tensor
+from stepwell.lowering.bufferize.allocation import Storage
+from stepwell.lowering.bufferize.buffers import Buffers
+from stepwell.lowering.bufferize.cleanup import drop_tensors
+from stepwell.lowering.bufferize.conflicts import InPlaceAnalysis
+from stepwell.lowering.bufferize.control_flow import (
+    ForBufferize,
+    IfBufferize,
+    ReturnBufferize,
+    YieldBufferize,
+)
+from stepwell.lowering.bufferize.destinations import (
+    compute_into_output,
+    compute_into_slices,
+    own_inits,
+    write_over_dead_operands,
+)
+from stepwell.lowering.bufferize.elements import (
+    ConstantBufferize,
+    DimBufferize,
+    EmptyBufferize,
+    ExtractBufferize,
+    FromElementsBufferize,
+    InsertBufferize,
+    SplatBufferize,
+    TransferReadBufferize,
+    TransferWriteBufferize,
+)
+from stepwell.lowering.bufferize.exchanges import separate_exchanges
+from stepwell.lowering.bufferize.index_forms import IndexForms
+from stepwell.lowering.bufferize.layouts import dense
+from stepwell.lowering.bufferize.structured import StructuredBufferize
+from stepwell.lowering.bufferize.views import (
+    CastBufferize,
+    CollapseShapeBufferize,
+    ExpandShapeBufferize,
+    ExtractSliceBufferize,
+    InsertSliceBufferize,
+)
+from stepwell.lowering.conversion import convert
+from stepwell.runtime.abi import ARENA_ALIGNMENT
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+SCRATCH_TYPE = MemRefType(i8, [DYNAMIC_INDEX])
+
+
+@dataclass(frozen=True)
+class BufferizePass(ModulePass):
+    """
+    Rewrite kernel functions (`sched.kernel`) on tensors to functions on dense buffers that return nothing.
+
+    The arguments become the inputs, the outputs (what was returned), `%scratch` when large temporaries need
+    it, and the symbols. An init operand and its result share a buffer; where the old contents are read after
+    that write, a `memref.copy` keeps them, or with `no-copies` an error says so.
+
+    ```mlir
+    func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sched.kernel}
+    // ->
+    func.func private @k(%x: memref<4xf32>, %out: memref<4xf32>) attributes {sched.kernel, …}
+    ```
+    """
+
+    name = "bufferize"
+
+    no_copies: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, func.FuncOp) and KERNEL in function.attributes and function.body.blocks:
+                if any(is_tensor(arg) for arg in function.args):
+                    _KernelBufferizer(function, self.no_copies).run()
+
+
+class _KernelBufferizer:
+    """One function on its way from tensors to buffers."""
+
+    def __init__(self, function: func.FuncOp, no_copies: bool):
+        self._function = function
+        self._body: Block = function.body.block
+        self._no_copies = no_copies
+        self._inputs: list[SSAValue] = [arg for arg in self._body.args if is_tensor(arg)]
+        self._symbols: list[SSAValue] = [arg for arg in self._body.args if not is_tensor(arg)]
+        self._outputs: list[SSAValue] = []
+        self._attributes = _ArgumentAttributes(function, len(self._inputs))
+
+    def run(self) -> None:
+        """Rewrite the function in place."""
+        returned = self._return_op().operands
+        self._outputs = [self._body.insert_arg(value.type, len(self._body.args)) for value in returned]
+        forms = self._index_forms()
+        self._choose_destinations(forms)
+        analysis = InPlaceAnalysis(self._body, forms, frozenset(self._outputs))
+        storage = Storage(self._body, analysis.places, forms, analysis.timeline)
+        arguments = self._insert_buffers(storage)
+        buffers = Buffers(analysis, forms, storage, arguments, self._no_copies)
+        convert(self._function, _patterns(buffers, tuple(self._outputs)), [])
+        drop_tensors(self._body)
+        for value in (*self._inputs, *self._outputs):
+            self._body.erase_arg(cast(BlockArgument, value))
+        self._describe(storage)
+        adopt_location(self._function, self._function.location)
+
+    def _return_op(self) -> func.ReturnOp:
+        last = self._body.last_op
+        if not isinstance(last, func.ReturnOp):
+            raise StepwellError("unsupported", self._function, "a kernel must end in func.return")
+        return last
+
+    def _index_forms(self) -> IndexForms:
+        declared: dict[SSAValue, Sequence[Dim]] = {}
+        for value, attributes in zip(
+            (*self._inputs, *self._outputs),
+            (*self._attributes.inputs, *self._attributes.outputs),
+            strict=True,
+        ):
+            if isinstance(dims := attributes.data.get("graph.dims"), DimsAttr):
+                declared[value] = dims.get()
+        return IndexForms(dict(zip(self._symbols, _symbol_names(self._function), strict=True)), declared)
+
+    def _choose_destinations(self, forms: IndexForms) -> None:
+        own_inits(self._body)
+        write_over_dead_operands(self._body)
+        for value, output in zip(self._return_op().operands, self._outputs, strict=True):
+            compute_into_output(value, output)
+        compute_into_slices(self._body, forms)
+        separate_exchanges(self._body, forms)
+
+    def _insert_buffers(self, storage: Storage) -> dict[SSAValue, SSAValue]:
+        """Add the buffers to the function's arguments, behind its tensors; returns each tensor's buffer."""
+        tensors = [*self._inputs, *self._outputs]
+        buffers: dict[SSAValue, SSAValue] = {}
+        for position, value in enumerate(tensors):
+            buffers[value] = self._body.insert_arg(dense(tensor_of(value)), len(self._inputs) + position)
+            buffers[value].name_hint = value.name_hint
+        for position, output in enumerate(self._outputs):
+            name = "out" if len(self._outputs) == 1 else f"out{position}"
+            buffers[output].name_hint = name
+        scratch = None
+        if storage.scratch_bytes != 0:
+            scratch = self._body.insert_arg(SCRATCH_TYPE, len(self._inputs) + len(tensors))
+            scratch.name_hint = "scratch"
+        storage.reserve(scratch)
+        return buffers
+
+    def _describe(self, storage: Storage) -> None:
+        """Write the function's type, and the attributes by which it is called."""
+        function = self._function
+        function.properties["function_type"] = FunctionType.from_lists(
+            [arg.type for arg in self._body.args], []
+        )
+        has_scratch = storage.scratch_bytes != 0
+        function.properties["arg_attrs"] = self._attributes.of_buffers(has_scratch)
+        function.properties.pop("res_attrs", None)
+        function.attributes["sched.inputs"] = IntegerAttr(len(self._inputs), i64)
+        function.attributes["sched.outputs"] = IntegerAttr(len(self._outputs), i64)
+        if has_scratch:
+            function.attributes["sched.scratch"] = StringAttr(str(storage.scratch_bytes))
+
+
+class _ArgumentAttributes:
+    """What a function says of its arguments and results, by role."""
+
+    def __init__(self, function: func.FuncOp, inputs: int):
+        type = function.function_type
+        args = _dictionaries(function.arg_attrs, len(type.inputs))
+        self.inputs, self.symbols = args[:inputs], args[inputs:]
+        self.outputs = _dictionaries(function.res_attrs, len(type.outputs))
+
+    def of_buffers(self, has_scratch: bool) -> ArrayAttr[DictionaryAttr]:
+        """The same for the arguments of the function on buffers."""
+        scratch = [DictionaryAttr({"sched.align": IntegerAttr(ARENA_ALIGNMENT, i64)})] if has_scratch else []
+        return ArrayAttr([*self.inputs, *self.outputs, *scratch, *self.symbols])
+
+
+def _dictionaries(attributes: ArrayAttr[DictionaryAttr] | None, count: int) -> list[DictionaryAttr]:
+    return list(attributes.data) if attributes is not None else [DictionaryAttr({})] * count
+
+
+def _symbol_names(function: func.FuncOp) -> list[str]:
+    names = function.attributes.get("sched.symbols", ArrayAttr[Attribute]([]))
+    assert isinstance(names, ArrayAttr)
+    return [cast(StringAttr, name).data for name in cast("ArrayAttr[Attribute]", names)]
+
+
+def _patterns(buffers: Buffers, outputs: tuple[SSAValue, ...]) -> list[RewritePattern]:
+    patterns: list[Callable[[Buffers], RewritePattern]] = [
+        StructuredBufferize,
+        ExtractBufferize,
+        InsertBufferize,
+        DimBufferize,
+        TransferReadBufferize,
+        TransferWriteBufferize,
+        EmptyBufferize,
+        SplatBufferize,
+        FromElementsBufferize,
+        ConstantBufferize,
+        ExtractSliceBufferize,
+        InsertSliceBufferize,
+        CastBufferize,
+        ExpandShapeBufferize,
+        CollapseShapeBufferize,
+        ForBufferize,
+        IfBufferize,
+        YieldBufferize,
+    ]
+    return [*(pattern(buffers) for pattern in patterns), ReturnBufferize(buffers, outputs)]

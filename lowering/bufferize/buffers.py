@@ -1,0 +1,107 @@
+"""The buffer of each tensor while a function is rewritten, and the copies that cannot be avoided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.lowering.bufferize.accesses import Destination
+from stepwell.lowering.bufferize.allocation import Storage
+from stepwell.lowering.bufferize.conflicts import InPlaceAnalysis
+from stepwell.lowering.bufferize.index_forms import IndexForms
+from stepwell.lowering.bufferize.layouts import MemRef
+from stepwell.runtime.errors import StepwellError
+
+
+class Buffers:
+    """
+    Maps tensors to buffers.
+
+    Args: `storage` gives each new buffer its memory; `arguments` maps the function's tensors to its buffers;
+    with `no_copies`, a copy is an error.
+    """
+
+    def __init__(
+        self,
+        analysis: InPlaceAnalysis,
+        forms: IndexForms,
+        storage: Storage,
+        arguments: Mapping[SSAValue, SSAValue],
+        no_copies: bool,
+    ):
+        self.places = analysis.places
+        self.forms = forms
+        self._analysis = analysis
+        self._storage = storage
+        self._no_copies = no_copies
+        self._of: dict[SSAValue, SSAValue] = dict(arguments)
+
+    def __getitem__(self, value: SSAValue) -> SSAValue:
+        """The buffer of a tensor that was defined before."""
+        return self._of[value]
+
+    def type_of(self, value: SSAValue) -> MemRef:
+        """The type of a tensor's buffer."""
+        return self.places.types[value]
+
+    def define(self, value: SSAValue, buffer: SSAValue) -> None:
+        """Say which buffer a tensor has."""
+        self._of[value] = buffer
+        if buffer.name_hint is None and value.name_hint is not None:
+            buffer.name_hint = value.name_hint
+
+    def define_own(self, value: SSAValue, at: Operation) -> SSAValue:
+        """Give a tensor, for which the analysis found none to share, a buffer of its own."""
+        buffer = self._storage.buffer(value, at)
+        self.define(value, buffer)
+        return buffer
+
+    def has_own(self, value: SSAValue) -> bool:
+        """Whether a tensor has a buffer of its own."""
+        return self.places.of[value].root is value
+
+    def is_undefined(self, value: SSAValue) -> bool:
+        """Whether a tensor's elements were never written."""
+        return self._analysis.is_undefined(value)
+
+    def destination(self, op: Operation, destination: Destination) -> SSAValue:
+        """The buffer that an op writes: that of the operand it overwrites, or a copy of it."""
+        if not self.has_own(destination.result):
+            self.define(destination.result, self[destination.operand])
+        else:
+            self.define_own(destination.result, op)
+            if destination.is_read and not self.is_undefined(destination.operand):
+                self.copy(self[destination.operand], self[destination.result], op)
+        return self[destination.result]
+
+    def copy(self, source: SSAValue, target: SSAValue, before: Operation) -> None:
+        """
+        Copy a buffer before an op.
+
+        Raises: StepwellError `copy-needed` when copies are forbidden.
+        """
+        if self._no_copies:
+            raise StepwellError(
+                "copy-needed",
+                before,
+                f"{before.name} needs a copy of {source.type}",
+                note="its operand is read after it is overwritten, or lies elsewhere than its result",
+                help="run bufferize without no-copies to see the copy in the IR",
+            )
+        insert(memref.CopyOp(source, target), before)
+
+
+def insert(op: Operation, before: Operation) -> Sequence[SSAValue]:
+    """Insert an op, with the location of the one it stands before; returns its results."""
+    op.location = before.location
+    Rewriter.insert_op(op, InsertPoint.before(before))
+    return op.results
+
+
+def is_marked(op: Operation, name: str) -> bool:
+    """Whether an op carries a unit attribute."""
+    return isinstance(op.attributes.get(name), UnitAttr)

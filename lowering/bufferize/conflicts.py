@@ -1,0 +1,189 @@
+"""
+The in-place rule: a write may take over its operand's buffer when nobody reads the old contents afterwards.
+
+A write W and a read R of one place are in conflict when the value that R sees was made before W, and R can
+run after W: later in program order, or in a later iteration of a loop around both that the value is made
+outside of.
+Source: the read-after-write analysis of MLIR's One-Shot Bufferize, over exact places instead of alias sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import func, scf, tensor
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from stepwell.dialects.types import tensor_of
+from stepwell.lowering.bufferize.accesses import covers, destinations, is_tensor, sources, viewed
+from stepwell.lowering.bufferize.index_forms import IndexForms
+from stepwell.lowering.bufferize.places import Place, Places, carried_tensors, slice_step
+from stepwell.lowering.bufferize.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Read:
+    """An op that needs the elements of a value; `index` is the operand when the op also overwrites it."""
+
+    op: Operation
+    value: SSAValue
+    seen: SSAValue
+    """The value whose making filled the buffer with what is read: `value`, or what it is a view of."""
+    index: int | None = None
+
+
+@dataclass(frozen=True)
+class Write:
+    """An op that overwrites the place of one of its operands; a loop does so in its body."""
+
+    op: Operation
+    index: int
+    place: Place
+
+
+class InPlaceAnalysis:
+    """
+    Decides which overwritten operands must be copied first.
+
+    Args: `body` of a function; `writable` holds its arguments that may be overwritten, the outputs.
+    """
+
+    def __init__(self, body: Block, forms: IndexForms, writable: frozenset[SSAValue]):
+        self._body = body
+        self._forms = forms
+        self._writable = writable
+        self.timeline = Timeline(body)
+        self.copied: set[tuple[Operation, int]] = set()
+        self.reads = self._collect_reads()
+        self.places = Places(body, forms, self.copied)
+        while (write := self._first_conflict()) is not None:
+            self.copied.add((write.op, write.index))
+            self.places = Places(body, forms, self.copied)
+
+    def is_undefined(self, value: SSAValue) -> bool:
+        """Whether nothing has been written to a value's buffer yet."""
+        seen = _seen(value)
+        return isinstance(seen.owner, tensor.EmptyOp) or seen in self._writable
+
+    def _collect_reads(self) -> list[Read]:
+        reads: list[Read] = []
+
+        def add(op: Operation, value: SSAValue, index: int | None = None) -> None:
+            if is_tensor(value) and not self.is_undefined(value):
+                reads.append(Read(op, value, _seen(value), index))
+
+        for op in self.timeline.start:
+            for value in sources(op):
+                add(op, value)
+            for destination in destinations(op):
+                if destination.is_read:
+                    add(op, destination.operand, destination.index)
+            if isinstance(op, scf.ForOp):
+                for carried in carried_tensors(op):
+                    add(op, carried.init, carried.index)
+            elif isinstance(op, scf.YieldOp | func.ReturnOp):
+                for value in op.operands:
+                    add(op, value)
+            elif isinstance(op, tensor.CollapseShapeOp):
+                add(op, op.src)  # a copy, when its elements do not lie evenly spaced
+        return reads
+
+    def _writes(self) -> list[Write]:
+        writes: list[Write] = []
+        for op in self.timeline.start:
+            if op in self.places.in_place_inserts:
+                continue
+            overwritten = [(d.index, d.operand) for d in destinations(op)]
+            if isinstance(op, scf.ForOp):
+                overwritten = [(c.index, c.init) for c in carried_tensors(op)]
+            writes += [
+                Write(op, index, self._written(op, operand))
+                for index, operand in overwritten
+                if (op, index) not in self.copied
+            ]
+        return writes
+
+    def _written(self, op: Operation, operand: SSAValue) -> Place:
+        place = self.places.of[operand]
+        if isinstance(op, tensor.InsertSliceOp):
+            return place.then(slice_step(op, self._forms))
+        return place
+
+    def _first_conflict(self) -> Write | None:
+        reads: dict[SSAValue, list[Read]] = {}
+        for read in self.reads:
+            reads.setdefault(self.places.of[read.value].root, []).append(read)
+        for write in self._writes():
+            if self._is_read_only(write.place.root):
+                return write
+            if any(self._in_conflict(write, read) for read in reads.get(write.place.root, ())):
+                return write
+        return None
+
+    def _is_read_only(self, root: SSAValue) -> bool:
+        if isinstance(root, BlockArgument) and root.block is self._body:
+            return root not in self._writable
+        return False
+
+    def _in_conflict(self, write: Write, read: Read) -> bool:
+        """
+        Whether the write spoils what the read needs.
+
+        A read by the writing op itself, of the operand that it overwrites, comes before the write; but not
+        before the write of the previous iteration, when the value is made outside the loop.
+        """
+        place = self.places.of[read.value]
+        if self._is_replaced_anyway(write, read):
+            return False
+        if self._spoils_next_iteration(write, read):
+            return write.place.may_overlap(place, across_iterations=True)
+        if write.op is read.op:
+            if read.index == write.index:
+                return False
+            return write.place.may_overlap(place, across_iterations=False) and not _reads_before_writing(
+                write, read, place
+            )
+        start = self.timeline.start
+        if start[read.op] < start[write.op] or self.timeline.defined(read.seen) > start[write.op]:
+            return False
+        return write.place.may_overlap(
+            place, across_iterations=False
+        ) and not self.timeline.exclude_each_other(write.op, read.op)
+
+    def _spoils_next_iteration(self, write: Write, read: Read) -> bool:
+        defined = self.timeline.defined(read.seen)
+        start = self.timeline.start
+        return any(defined < start[loop] for loop in self.timeline.loops_around_both(write.op, read.op))
+
+    def _is_replaced_anyway(self, write: Write, read: Read) -> bool:
+        """Whether the read is of the rest of a tensor whose slice, computed in place, the write writes."""
+        if read.index is None or read.op not in self.places.in_place_inserts:
+            return False
+        insert = cast(tensor.InsertSliceOp, read.op)
+        return self.places.of[insert.source].holds(write.place)
+
+
+def _seen(value: SSAValue) -> SSAValue:
+    while (source := viewed(value)) is not None:
+        value = source
+    return value
+
+
+def _reads_before_writing(write: Write, read: Read, place: Place) -> bool:
+    """Whether an op reads each element of another operand in the very step that overwrites it."""
+    op = write.op
+    if not isinstance(op, LinalgStructuredOperation) or place != write.place:
+        return False
+    maps = [m.data for m in op.get_indexing_maps()]
+    written = maps[write.index]
+    positions: Sequence[int] = [i for i, operand in enumerate(op.operands) if operand is read.value]
+    return (
+        covers(written, tensor_of(op.operands[write.index]))
+        and len(written.results) == written.num_dims
+        and bool(positions)
+        and all(maps[i] == written for i in positions)
+        and not any(read.value in inner.operands for inner in op.body.walk())
+    )

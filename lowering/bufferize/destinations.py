@@ -1,0 +1,190 @@
+"""
+Lets values be computed where they are needed, while they still are tensors.
+
+A `tensor.empty` has no contents, so it may become anything of its type: the function's output, the slice of
+a larger tensor that its value is inserted in, or an operand that nobody reads afterwards. What the in-place
+rule then finds is a chain of ops on one buffer, and no copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import scf, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.utils import get_dynamic_index_list
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects.types import tensor_of
+from stepwell.lowering.bufferize.accesses import covers, destinations
+from stepwell.lowering.bufferize.availability import make_available
+from stepwell.lowering.bufferize.index_forms import IndexForms
+from stepwell.lowering.bufferize.places import carried_tensors, previous, slice_step
+
+
+def own_inits(body: Block) -> None:
+    """
+    Give each user a `tensor.empty`, or a `linalg.fill` of one, of its own, right before it.
+
+    Shared, the second user would find what the first has written; outside a parallel loop, so would every
+    iteration.
+    """
+    for op in list(body.walk()):
+        for index, operand in enumerate(op.operands):
+            init = operand.owner
+            if not isinstance(init, tensor.EmptyOp | FillOp):
+                continue
+            if operand.has_one_use() and init.parent is op.parent:
+                continue
+            if isinstance(init, tensor.EmptyOp):
+                op.operands[index] = _clone_before(op, init)
+            elif isinstance(init.outputs[0].owner, tensor.EmptyOp) and _is_overwritten(op, index):
+                fill = init.clone()
+                fill.location = init.location
+                Rewriter.insert_op(fill, InsertPoint.before(op))
+                fill.operands[1] = _clone_before(fill, init.outputs[0].owner)
+                op.operands[index] = fill.results[0]
+    for op in list(body.walk(reverse=True)):
+        if isinstance(op, tensor.EmptyOp | FillOp) and op.results and not op.results[0].uses:
+            Rewriter.erase_op(op)
+
+
+def _clone_before(user: Operation, op: tensor.EmptyOp) -> SSAValue:
+    clone = op.clone()
+    clone.location = op.location
+    Rewriter.insert_op(clone, InsertPoint.before(user))
+    return clone.tensor
+
+
+def _is_overwritten(op: Operation, index: int) -> bool:
+    if isinstance(op, scf.ForOp):
+        return any(carried.index == index for carried in carried_tensors(op))
+    return any(destination.index == index for destination in destinations(op))
+
+
+def write_over_dead_operands(body: Block) -> None:
+    """
+    Let an elementwise op overwrite an operand that nobody reads afterwards.
+
+    ```mlir
+    %y = linalg.generic … ins(%x, %b) outs(%empty) { ^bb0(%a, %c, %o): … }
+    // ->
+    %y = linalg.generic … ins(%b) outs(%x) { ^bb0(%c, %a): … }
+    ```
+    """
+    for op in list(body.walk()):
+        if not isinstance(op, GenericOp):
+            continue
+        for k in range(len(op.outputs)):
+            if (index := _dead_operand(op, k)) is not None:
+                op = _overwrite(op, index, k)
+
+
+def _dead_operand(op: GenericOp, k: int) -> int | None:
+    output = op.outputs[k]
+    inputs = len(op.inputs)
+    map = op.indexing_maps.data[inputs + k]
+    if not isinstance(output.owner, tensor.EmptyOp) or op.body.block.args[inputs + k].uses:
+        return None
+    if not covers(map.data, tensor_of(output)) or len(map.data.results) != map.data.num_dims:
+        return None
+    for index, value in enumerate(op.inputs):
+        if value.type == output.type and op.indexing_maps.data[index] == map:
+            if _is_last_user(op, value) and empties_behind(value):
+                return index
+    return None
+
+
+def _is_last_user(op: Operation, value: SSAValue) -> bool:
+    """Whether a value is made in the op's block, and every other user of it comes before the op."""
+    block = value.owner.parent if isinstance(value.owner, Operation) else None
+    if block is None or block is not op.parent or sum(operand is value for operand in op.operands) != 1:
+        return False
+    if any(value in inner.operands for inner in op.walk() if inner is not op):
+        return False
+    users = (block.find_ancestor_op_in_block(use.operation) for use in value.uses)
+    return all(user is op or (user is not None and user.is_before_in_block(op)) for user in users)
+
+
+def _overwrite(op: GenericOp, index: int, k: int) -> GenericOp:
+    """`op` without input `index`, which its output `k` starts from."""
+    inputs, outputs = list(op.inputs), list(op.outputs)
+    maps = list(op.indexing_maps.data)
+    body = op.detach_region(op.body)
+    body.block.args[index].replace_all_uses_with(body.block.args[len(inputs) + k])
+    body.block.erase_arg(body.block.args[index])
+    outputs[k] = inputs.pop(index)
+    maps.pop(index)
+    new = GenericOp(
+        inputs, outputs, body, ArrayAttr(maps), op.iterator_types, op.result_types, op.doc, op.library_call
+    )
+    new.attributes = dict(op.attributes)
+    new.location = op.location
+    Rewriter.replace_op(op, new)
+    return new
+
+
+def compute_into_output(value: SSAValue, output: SSAValue) -> None:
+    """Compute `value`, which the function returns, in `output` from the start."""
+    origins = empties_behind(value)
+    if len(origins) == 1 and origins[0].tensor.type == output.type:
+        Rewriter.replace_op(origins[0], [], [output])
+
+
+def compute_into_slices(body: Block, forms: IndexForms) -> None:
+    """
+    Compute what is inserted in a larger tensor in its slice from the start.
+
+    ```mlir
+    %e = tensor.empty() : tensor<4xf32>
+    %p = linalg.generic … outs(%e)
+    %d1 = tensor.insert_slice %p into %d[8] [4] [1]
+    // ->
+    %e = tensor.extract_slice %d[8] [4] [1]
+    ```
+    """
+    inserts = [op for op in body.walk() if isinstance(op, tensor.InsertSliceOp)]
+    for insert in reversed(inserts):
+        origins = empties_behind(insert.source)
+        if len(origins) == 1 and origins[0].tensor.type == insert.source.type:
+            _compute_into_slice(insert, origins[0], forms)
+
+
+def _compute_into_slice(insert: tensor.InsertSliceOp, empty: tensor.EmptyOp, forms: IndexForms) -> None:
+    step = slice_step(insert, forms)
+    whole = insert.dest
+    # The tensor may be in the making where the slice is computed: an earlier state of it has the same buffer,
+    # and serves as well when what is inserted in between lies elsewhere.
+    while not make_available(whole, empty):
+        between = whole.owner
+        if not isinstance(between, tensor.InsertSliceOp) or not step.is_apart(slice_step(between, forms)):
+            return
+        whole = between.dest
+    indices = (*insert.offsets, *insert.sizes, *insert.strides)
+    if not all(make_available(index, empty) for index in indices):
+        return
+
+    def mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
+        return get_dynamic_index_list(static.get_values(), dynamic, DYNAMIC_INDEX)
+
+    part = tensor.ExtractSliceOp(
+        whole,
+        mixed(insert.static_offsets, insert.offsets),
+        mixed(insert.static_sizes, insert.sizes),
+        mixed(insert.static_strides, insert.strides),
+        empty.tensor.type,
+    )
+    part.location = insert.location
+    Rewriter.replace_op(empty, part)
+
+
+def empties_behind(value: SSAValue) -> list[tensor.EmptyOp]:
+    """The `tensor.empty` ops in whose buffer a value is computed; none when something else is behind it."""
+    while not isinstance(value.owner, tensor.EmptyOp):
+        before = previous(value)
+        if before is None:
+            return []
+        value = before
+    return [value.owner]

@@ -1,0 +1,247 @@
+"""Where each tensor of a function lies: a buffer, and the slices and reshapes that lead into it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from xdsl.dialects import scf, tensor
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+
+from stepwell.dialects.types import tensor_of
+from stepwell.lowering.bufferize.accesses import destinations, is_tensor, viewed
+from stepwell.lowering.bufferize.index_forms import IndexForms
+from stepwell.lowering.bufferize.layouts import MemRef, dense
+from stepwell.lowering.bufferize.view_types import view_type
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+
+@dataclass(frozen=True)
+class SliceStep:
+    """Into a slice; `shape` is what is left when extents of 1 are dropped."""
+
+    offsets: tuple[Dim, ...]
+    sizes: tuple[Dim, ...]
+    strides: tuple[Dim, ...]
+    shape: tuple[int, ...]
+
+    def is_apart(self, other: SliceStep) -> bool:
+        """Whether two slices of one buffer provably have no element in common."""
+        return any(_is_before(self, other, i) or _is_before(other, self, i) for i in range(len(self.offsets)))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the slice is the same one in every iteration of any loop."""
+        return all(d.is_static for d in (*self.offsets, *self.sizes, *self.strides))
+
+
+def _is_before(a: SliceStep, b: SliceStep, i: int) -> bool:
+    if not a.strides[i].is_static:
+        return False
+    gap = b.offsets[i] - a.offsets[i] - (a.sizes[i] - 1) * a.strides[i] - 1
+    return gap.is_nonnegative
+
+
+@dataclass(frozen=True)
+class ShapeStep:
+    """To another shape of the same elements."""
+
+    shape: tuple[int, ...]
+    groups: Attribute
+    is_constant: ClassVar = True
+
+
+Step: TypeAlias = SliceStep | ShapeStep
+
+
+@dataclass(frozen=True)
+class Place:
+    """A buffer, named by the value that it was made for, and the way to a part of it."""
+
+    root: SSAValue
+    steps: tuple[Step, ...] = ()
+
+    def then(self, step: Step) -> Place:
+        """A part of this place."""
+        return Place(self.root, (*self.steps, step))
+
+    def holds(self, other: Place) -> bool:
+        """Whether `other` is this place or a part of it, reached the same way."""
+        return self.root is other.root and other.steps[: len(self.steps)] == self.steps
+
+    def may_overlap(self, other: Place, *, across_iterations: bool) -> bool:
+        """Whether two places may share an element; between iterations of a loop, only constants tell."""
+        if self.root is not other.root:
+            return False
+        for a, b in zip(self.steps, other.steps, strict=False):
+            if across_iterations and not (a.is_constant and b.is_constant):
+                return True
+            if isinstance(a, SliceStep) and isinstance(b, SliceStep) and a.is_apart(b):
+                return False
+            if a != b:
+                return True
+        return True
+
+
+def slice_step(op: tensor.ExtractSliceOp | tensor.InsertSliceOp, forms: IndexForms) -> SliceStep:
+    """The part of its operand that an op takes or replaces."""
+    part = op.result if isinstance(op, tensor.ExtractSliceOp) else op.source
+    return SliceStep(
+        forms.mixed(op.static_offsets, op.offsets),
+        forms.mixed(op.static_sizes, op.sizes),
+        forms.mixed(op.static_strides, op.strides),
+        tensor_of(part).get_shape(),
+    )
+
+
+class Places:
+    """
+    The place of every tensor under a set of decisions.
+
+    Args: `copied` holds the overwritten operands, as (op, position), that are copied to a buffer of their own
+    first; all others share theirs with the result.
+    """
+
+    def __init__(self, body: Block, forms: IndexForms, copied: Collection[tuple[Operation, int]]):
+        self.of: dict[SSAValue, Place] = {}
+        self.types: dict[SSAValue, MemRef] = {}
+        self.in_place_inserts: set[Operation] = set()
+        """The `tensor.insert_slice` ops whose source was computed where it belongs: nothing is left to do."""
+        self.branch_origins: dict[SSAValue, SSAValue] = {}
+        """Results of `scf.if` that lie where a value from outside does, and that value."""
+        self._forms = forms
+        self._copied = copied
+        for arg in body.args:
+            if is_tensor(arg):
+                self._start(arg)
+        self._walk(body)
+
+    def _walk(self, block: Block) -> None:
+        for op in block.ops:
+            match op:
+                case scf.ForOp():
+                    self._visit_for(op)
+                case scf.IfOp():
+                    self._visit_if(op)
+                case scf.WhileOp():
+                    refuse_tensors(op)
+                    for region in op.regions:
+                        self._walk(region.block)
+                case _:
+                    self._visit(op)
+
+    def _start(self, value: SSAValue) -> None:
+        """A buffer of its own."""
+        self.of[value] = Place(value)
+        self.types[value] = dense(tensor_of(value))
+
+    def _share(self, value: SSAValue, other: SSAValue) -> None:
+        self.of[value] = self.of[other]
+        self.types[value] = self.types[other]
+
+    def _visit(self, op: Operation) -> None:
+        for destination in destinations(op):
+            if (op, destination.index) in self._copied:
+                self._start(destination.result)
+            else:
+                self._share(destination.result, destination.operand)
+        if isinstance(op, tensor.InsertSliceOp) and (op, 1) not in self._copied:
+            if self.of[op.source] == self.of[op.dest].then(slice_step(op, self._forms)):
+                self.in_place_inserts.add(op)
+        for result in op.results:
+            if is_tensor(result) and result not in self.of:
+                self._visit_view(op, result)
+
+    def _visit_view(self, op: Operation, result: SSAValue) -> None:
+        source = viewed(result)
+        type = None if source is None else view_type(op, self.types[source])
+        if source is None or type is None:
+            self._start(result)
+            return
+        self.types[result] = type
+        match op:
+            case tensor.ExtractSliceOp():
+                self.of[result] = self.of[source].then(slice_step(op, self._forms))
+            case tensor.CollapseShapeOp() | tensor.ExpandShapeOp():
+                self.of[result] = self.of[source].then(
+                    ShapeStep(tensor_of(result).get_shape(), op.reassociation)
+                )
+            case _:
+                self.of[result] = self.of[source]
+
+    def _visit_for(self, op: scf.ForOp) -> None:
+        for carried in carried_tensors(op):
+            if (op, carried.index) in self._copied:
+                self._start(carried.arg)
+            else:
+                self._share(carried.arg, carried.init)
+        self._walk(op.body.block)
+        for carried in carried_tensors(op):
+            self._share(carried.result, carried.arg)
+
+    def _visit_if(self, op: scf.IfOp) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                self._walk(block)
+        for k, result in enumerate(op.output):
+            if not is_tensor(result):
+                continue
+            origins = {self._origin(region.block.last_op, k, op) for region in op.regions}
+            if len(origins) == 1 and (origin := origins.pop()) is not None:
+                self.branch_origins[result] = origin
+                self._share(result, origin)
+            else:
+                self._start(result)
+
+    def _origin(self, yield_op: Operation | None, k: int, branch: scf.IfOp) -> SSAValue | None:
+        """The value from outside a branch in whose place the branch's result is computed."""
+        assert yield_op is not None
+        value = yield_op.operands[k]
+        place = self.of[value]
+        while branch.is_ancestor(value.owner):
+            before = previous(value)
+            if before is None or self.of[before] != place:
+                return None
+            value = before
+        return value
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A tensor that a loop carries from iteration to iteration."""
+
+    index: int
+    """The operand's position."""
+    init: SSAValue
+    arg: SSAValue
+    yielded: SSAValue
+    result: SSAValue
+
+
+def carried_tensors(op: scf.ForOp) -> Sequence[Carried]:
+    """The tensors among the values that a loop carries."""
+    body = op.body.block
+    assert body.last_op is not None
+    values = zip(op.iter_args, body.args[1:], body.last_op.operands, op.res, strict=True)
+    return [Carried(3 + k, *each) for k, each in enumerate(values) if is_tensor(each[0])]
+
+
+def refuse_tensors(op: scf.WhileOp) -> None:
+    """Raises: StepwellError when a `scf.while` carries a tensor."""
+    if any(is_tensor(value) for value in (*op.operands, *op.results)):
+        raise StepwellError("unsupported-op", op, "scf.while cannot carry tensors through bufferize")
+
+
+def previous(value: SSAValue) -> SSAValue | None:
+    """The tensor whose buffer a value would take over: an overwritten operand, or what a loop starts from."""
+    op = value.owner
+    if isinstance(op, Block):
+        loop = op.parent_op()
+        if isinstance(loop, scf.ForOp) and isinstance(value, BlockArgument) and value.index > 0:
+            return loop.iter_args[value.index - 1]
+        return None
+    if isinstance(op, scf.ForOp):
+        return next(carried.init for carried in carried_tensors(op) if carried.result is value)
+    return next((d.operand for d in destinations(op) if d.result is value), None)

@@ -1,0 +1,61 @@
+"""`linalg` on tensors → `linalg` on buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import memref, tensor
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.ir import Block
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import Rewriter
+
+from stepwell.lowering.bufferize.accesses import destinations, is_tensor
+from stepwell.lowering.bufferize.buffers import Buffers, insert
+
+
+@dataclass(frozen=True)
+class StructuredBufferize(RewritePattern):
+    """
+    `linalg.generic` and `linalg.fill`: the outputs' buffers are overwritten.
+
+    ```mlir
+    %1 = linalg.fill ins(%c : f32) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+    // ->
+    linalg.fill ins(%c : f32) outs(%b : memref<4xf32>)
+    ```
+    """
+
+    buffers: Buffers
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LinalgStructuredOperation, rewriter: PatternRewriter) -> None:
+        if not op.res:
+            return
+        inputs = [self.buffers[value] if is_tensor(value) else value for value in op.inputs]
+        outputs = [self.buffers.destination(op, destination) for destination in destinations(op)]
+        body = op.detach_region(op.body)
+        read_elements(body.block, self.buffers)
+        insert(
+            type(op).create(
+                operands=[*inputs, *outputs],
+                properties=op.properties,
+                attributes=op.attributes,
+                regions=[body],
+            ),
+            op,
+        )
+        rewriter.has_done_action = True
+
+
+def read_elements(body: Block, buffers: Buffers) -> None:
+    """Make the `tensor.extract` and `tensor.dim` ops in a structured op's body read buffers."""
+    for op in list(body.walk()):
+        if isinstance(op, tensor.ExtractOp):
+            load = memref.LoadOp.get(buffers[op.tensor], op.indices)
+        elif isinstance(op, tensor.DimOp):
+            load = memref.DimOp(buffers[op.source], op.index)
+        else:
+            continue
+        load.location = op.location
+        Rewriter.replace_op(op, load)

@@ -1,0 +1,90 @@
+"""When things happen in structured control flow: before, after, inside, in another iteration, never both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.ir import Block, Operation, SSAValue
+
+_LOOPS = (scf.ForOp, scf.WhileOp, scf.ParallelOp)
+
+
+class Timeline:
+    """Positions of the ops of a function in program order; an op with regions spans an interval."""
+
+    def __init__(self, body: Block):
+        self.start: dict[Operation, int] = {}
+        self.end: dict[Operation, int] = {}
+        self._loops: dict[Operation, tuple[Operation, ...]] = {}
+        self._clock = 0
+        self._walk(body, ())
+
+    def _walk(self, block: Block, loops: tuple[Operation, ...]) -> None:
+        for op in block.ops:
+            self.start[op] = self._tick()
+            self._loops[op] = loops
+            if not isinstance(op, LinalgStructuredOperation):  # its body is one event
+                inside = (*loops, op) if isinstance(op, _LOOPS) else loops
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self._walk(inner, inside)
+            self.end[op] = self._tick()
+
+    def _tick(self) -> int:
+        self._clock += 1
+        return self._clock
+
+    def defined(self, value: SSAValue) -> int:
+        """When a value comes to be: at the end of its op, or at the start of the region that has it."""
+        owner = value.owner
+        if isinstance(owner, Operation):
+            return self.end[owner]
+        parent = owner.parent_op()
+        return self.start.get(parent, 0) if parent is not None else 0
+
+    def loops_around_both(self, a: Operation, b: Operation) -> Iterator[Operation]:
+        """The loops that run both ops in each iteration, outermost first."""
+        for x, y in zip(self._loops[a], self._loops[b], strict=False):
+            if x is not y:
+                return
+            yield x
+
+    def maker(self, value: SSAValue) -> Operation:
+        """The op that makes a value, or whose region has it as an argument."""
+        owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+        assert owner is not None
+        return owner
+
+    def loops_around(self, op: Operation) -> Sequence[Operation]:
+        """The loops around an op, outermost first."""
+        return self._loops[op]
+
+    def last_moment(self, user: Operation, made_by: Operation) -> int:
+        """When `user` no longer needs what `made_by` made outside of some of the loops around `user`."""
+        while user not in self.end:  # inside the body of a structured op
+            parent = user.parent_op()
+            assert parent is not None
+            user = parent
+        around = self._loops.get(made_by, ())
+        repeating = [self.end[loop] for loop in self._loops[user] if loop not in around]
+        return max([self.end[user], *repeating])
+
+    def exclude_each_other(self, a: Operation, b: Operation) -> bool:
+        """Whether the ops stand in different branches of one `scf.if`."""
+        branches: dict[Operation, Block] = {}
+        for op, block in _ancestry(a):
+            branches[op] = block
+        for op, block in _ancestry(b):
+            if op in branches:
+                return isinstance(op, scf.IfOp) and branches[op] is not block
+        return False
+
+
+def _ancestry(op: Operation) -> Iterator[tuple[Operation, Block]]:
+    """The ops around an op from the inside out, each with the block of it that leads here."""
+    block = op.parent
+    while block is not None and (parent := block.parent_op()) is not None:
+        yield parent, block
+        block = parent.parent

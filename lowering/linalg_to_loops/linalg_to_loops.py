@@ -1,0 +1,212 @@
+"""`linalg-to-loops`: structured ops and copies of buffers as loops over single elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    MemRefType,
+    ModuleOp,
+)
+from xdsl.dialects.linalg import IteratorType, IteratorTypeAttr
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp, YieldOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import Rewriter
+
+from stepwell.dialects.sched import PARALLEL
+from stepwell.lowering.conversion import convert
+from stepwell.lowering.linalg_to_loops.nest import LoopNest
+from stepwell.runtime.errors import StepwellError
+
+
+@dataclass(frozen=True)
+class LinalgToLoopsPass(ModulePass):
+    """
+    Rewrite what is left of `linalg` on buffers, and `memref.copy`, to loops over elements.
+
+    Parallel dimensions are the outer loops, in order; reductions are the inner ones and keep their results in
+    registers. With the attribute `sched.parallel` the outermost parallel loop becomes an `scf.parallel`.
+    Leaves `scf`, `arith`, `memref` and what the bodies hold. Fails when a structured op on tensors is left.
+    """
+
+    name = "linalg-to-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        convert(op, [CopyToGeneric(), StructuredToLoops()], illegal=["linalg"], convert_new_ops=True)
+        for alloca in [inner for inner in op.walk() if isinstance(inner, memref.AllocaOp)]:
+            if not alloca.memref.uses:
+                Rewriter.erase_op(alloca)  # it only gave a window its extents
+
+
+class CopyToGeneric(RewritePattern):
+    """
+    A copy is an elementwise op.
+
+    ```mlir
+    "memref.copy"(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+    // ->
+    linalg.generic {…} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    }
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.CopyOp, rewriter: PatternRewriter) -> None:
+        type = cast("MemRefType[Attribute]", op.source.type)
+        block = Block(arg_types=[type.element_type, type.element_type])
+        block.add_op(YieldOp(block.args[0]))
+        rank = len(type.get_shape())
+        maps = [AffineMapAttr(AffineMap.identity(rank))] * 2
+        iterators = [IteratorTypeAttr(IteratorType.PARALLEL)] * rank
+        generic = GenericOp([op.source], [op.destination], Region(block), maps, iterators)
+        rewriter.replace(op, generic)
+
+
+class StructuredToLoops(RewritePattern):
+    """
+    A structured op on buffers → a nest of loops.
+
+    ```mlir
+    linalg.generic {iterator_types = ["parallel", "reduction"], …}
+        ins(%x : memref<2x3xf32>) outs(%y : memref<2xf32>) {
+    ^bb0(%a: f32, %acc: f32):
+      %s = arith.addf %acc, %a : f32
+      linalg.yield %s : f32
+    }
+    // ->
+    scf.for %i = %c0 to %c2 step %c1 {
+      %init = memref.load %y[%i] : memref<2xf32>
+      %sum = scf.for %j = %c0 to %c3 step %c1 iter_args(%acc = %init) -> (f32) {
+        %a = memref.load %x[%i, %j] : memref<2x3xf32>
+        %s = arith.addf %acc, %a : f32
+        scf.yield %s : f32
+      }
+      memref.store %sum, %y[%i] : memref<2xf32>
+    }
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LinalgStructuredOperation, rewriter: PatternRewriter) -> None:
+        if not op.res:
+            _StructuredLoops(op).build()
+            rewriter.erase(op)
+
+
+class _StructuredLoops:
+    """The loops of one structured op."""
+
+    def __init__(self, op: LinalgStructuredOperation):
+        self._op = op
+        self._nest = LoopNest(op)
+        self._maps = [attr.data for attr in op.get_indexing_maps()]
+        reductions = [it.data == IteratorType.REDUCTION for it in op.get_iterator_types()]
+        self._parallel = [dim for dim, is_reduction in enumerate(reductions) if not is_reduction]
+        self._reductions = [dim for dim, is_reduction in enumerate(reductions) if is_reduction]
+        self._output_maps = self._maps[len(op.inputs) :]
+        # An output that moves with a reduction cannot stay in a register: it is read and written each time.
+        moves = any(m.used_dims() & set(self._reductions) for m in self._output_maps)
+        self._keeps = bool(self._reductions) and not moves
+
+    def build(self) -> None:
+        """Add the loops before the op; its body moves into them."""
+        opened = [dim for dim in self._parallel if self._open_parallel(dim)]
+        if self._keeps:
+            self._store(self._reduce(self._reductions, self._load_outputs()))
+        else:
+            self._reduce(self._reductions, [])
+        for _ in opened:
+            self._nest.close()
+
+    def _open_parallel(self, dim: int) -> bool:
+        """Open the loop of a parallel dimension; returns False when it needs none."""
+        if (extent := self._extent(dim)) is None:
+            self._nest.skip(dim)
+            return False
+        if PARALLEL in self._op.attributes and self._nest.depth == 0:
+            self._nest.open_parallel(dim, extent)
+        else:
+            self._nest.open(dim, extent)
+        return True
+
+    def _reduce(self, dims: Sequence[int], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The loops of the reductions around the body; returns what they end with."""
+        if not dims:
+            return self._inline_body(carried)
+        if (extent := self._extent(dims[0])) is None:
+            self._nest.skip(dims[0])
+            return self._reduce(dims[1:], carried)
+        loop = self._nest.open(dims[0], extent, carried)
+        self._nest.close(self._reduce(dims[1:], loop.body.block.args[1:]))
+        return loop.results
+
+    def _inline_body(self, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The op's body in the innermost loop; returns what the loops carry on, else stores it."""
+        body = self._op.body.block
+        for k, arg in enumerate(body.args):
+            if self._keeps and k >= len(self._op.inputs):
+                arg.replace_all_uses_with(carried[k - len(self._op.inputs)])
+            elif arg.uses:
+                arg.replace_all_uses_with(self._element(self._op.operands[k], self._maps[k]))
+        *ops, terminator = body.ops
+        results = list(terminator.operands)
+        for inner in ops:
+            inner.detach()
+            location = inner.location
+            self._nest.insert(inner).location = location
+            for op in list(inner.walk()):
+                if isinstance(op, IndexOp):
+                    value = self._nest.index(AffineDimExpr(op.dim.value.data))
+                    results = [value if result is op.result else result for result in results]
+                    Rewriter.replace_op(op, [], [value])
+        if self._keeps:
+            return results
+        self._store(results)
+        return ()
+
+    def _element(self, operand: SSAValue, map: AffineMap) -> SSAValue:
+        """What the body sees of an operand: an element, or the operand itself when it is a scalar."""
+        return self._nest.load(operand, map.results) if isinstance(operand.type, MemRefType) else operand
+
+    def _load_outputs(self) -> list[SSAValue]:
+        pairs = zip(self._op.outputs, self._output_maps, strict=True)
+        return [self._element(output, map) for output, map in pairs]
+
+    def _store(self, values: Sequence[SSAValue]) -> None:
+        for value, output, map in zip(values, self._op.outputs, self._output_maps, strict=True):
+            self._nest.store(value, output, map.results)
+
+    def _extent(self, dim: int) -> SSAValue | None:
+        """The number of steps of a dimension; None when it is known to be 1."""
+        sources = [
+            (operand, position, cast("MemRefType[Attribute]", operand.type).get_shape()[position])
+            for operand, map in zip(self._op.operands, self._maps, strict=True)
+            for position, expr in enumerate(map.results)
+            if expr == AffineDimExpr(dim)
+        ]
+        if not sources:
+            raise StepwellError(
+                "unsupported",
+                self._op,
+                f"no operand of {self._op.name} gives the extent of its dimension {dim}",
+                help="add an operand that is only indexed by it, such as the window of a pooling",
+            )
+        operand, position, extent = min(sources, key=lambda source: source[2] == DYNAMIC_INDEX)
+        if extent != DYNAMIC_INDEX:
+            return None if extent == 1 else self._nest.constant(extent)
+        if isinstance(operand.owner, memref.AllocaOp):
+            shape = operand.owner.memref.type.get_shape()
+            return operand.owner.dynamic_sizes[shape[:position].count(DYNAMIC_INDEX)]
+        return self._nest.insert(memref.DimOp(operand, self._nest.constant(position)), 0).result

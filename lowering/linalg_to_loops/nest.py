@@ -1,0 +1,128 @@
+"""A nest of loops under construction, where each value is computed as far out as it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.runtime.errors import InternalError
+
+_INDEX = IndexType()
+_Op = TypeVar("_Op", bound=Operation)
+
+_ARITH: Mapping[AffineBinaryOpKind, type[arith.SignlessIntegerBinaryOperation]] = {
+    AffineBinaryOpKind.Add: arith.AddiOp,
+    AffineBinaryOpKind.Mul: arith.MuliOp,
+    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
+    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
+}
+
+
+class LoopNest:
+    """
+    Loops before an op, opened from the outside in; level 0 is outside all of them.
+
+    Index arithmetic goes to the level of the innermost loop that it depends on, each expression once.
+    """
+
+    def __init__(self, op: Operation):
+        self._location = op.location
+        self._points = [InsertPoint.before(op)]
+        self._indices: dict[AffineExpr, SSAValue] = {}
+        self._levels: dict[int, int] = {}
+
+    @property
+    def depth(self) -> int:
+        """The level of the innermost loop."""
+        return len(self._points) - 1
+
+    def insert(self, op: _Op, level: int | None = None) -> _Op:
+        """Add an op to the body of the innermost loop, or of the loop at `level`."""
+        op.location = self._location
+        Rewriter.insert_op(op, self._points[self.depth if level is None else level])
+        return op
+
+    def constant(self, value: int) -> SSAValue:
+        """An index constant, outside all loops."""
+        return self.index(AffineConstantExpr(value))
+
+    def open(self, dim: int, extent: SSAValue, carried: Sequence[SSAValue] = ()) -> scf.ForOp:
+        """A loop over dimension `dim`; its body lacks the `scf.yield` of what it carries."""
+        block = Block(arg_types=[_INDEX, *(value.type for value in carried)])
+        loop = scf.ForOp(self.constant(0), extent, self.constant(1), carried, Region(block))
+        self._enter(dim, self.insert(loop), block)
+        return loop
+
+    def open_parallel(self, dim: int, extent: SSAValue) -> scf.ParallelOp:
+        """A loop over dimension `dim` whose iterations are independent."""
+        block = Block(arg_types=[_INDEX])
+        loop = scf.ParallelOp([self.constant(0)], [extent], [self.constant(1)], Region(block))
+        self._enter(dim, self.insert(loop), block)
+        self.insert(scf.ReduceOp())
+        assert block.last_op is not None
+        self._points[-1] = InsertPoint.before(block.last_op)
+        return loop
+
+    def close(self, yielded: Sequence[SSAValue] = ()) -> None:
+        """End the innermost loop with what it yields; what follows goes after it."""
+        block = self._points[-1].block
+        if not isinstance(block.parent_op(), scf.ParallelOp):
+            self.insert(scf.YieldOp(*yielded))
+        self._points.pop()
+        loop = block.parent_op()
+        assert loop is not None
+        self._points[-1] = InsertPoint.after(loop)
+
+    def skip(self, dim: int) -> None:
+        """A dimension of extent 1: its index is 0."""
+        self._indices[AffineDimExpr(dim)] = self.constant(0)
+        self._levels[dim] = 0
+
+    def level_of(self, exprs: Sequence[AffineExpr]) -> int:
+        """The level of the innermost loop that affine expressions depend on."""
+        return max((self._levels[dim] for expr in exprs for dim in expr.used_dims()), default=0)
+
+    def index(self, expr: AffineExpr) -> SSAValue:
+        """The value of an affine expression over the loops' dimensions."""
+        if expr not in self._indices:
+            self._indices[expr] = self._compute(expr)
+        return self._indices[expr]
+
+    def load(self, buffer: SSAValue, exprs: Sequence[AffineExpr]) -> SSAValue:
+        """An element of a buffer, read as far out as its indices are known."""
+        load = memref.LoadOp.get(buffer, [self.index(expr) for expr in exprs])
+        return self.insert(load, self.level_of(exprs)).res
+
+    def store(self, value: SSAValue, buffer: SSAValue, exprs: Sequence[AffineExpr]) -> None:
+        """Write an element of a buffer in the innermost loop."""
+        self.insert(memref.StoreOp.get(value, buffer, [self.index(expr) for expr in exprs]))
+
+    def _enter(self, dim: int, loop: Operation, block: Block) -> None:
+        self._points[-1] = InsertPoint.before(loop)
+        self._points.append(InsertPoint.at_end(block))
+        self._indices[AffineDimExpr(dim)] = block.args[0]
+        self._levels[dim] = self.depth
+
+    def _compute(self, expr: AffineExpr) -> SSAValue:
+        level = self.level_of([expr])
+        match expr:
+            case AffineConstantExpr(value):
+                return self.insert(arith.ConstantOp(IntegerAttr(value, _INDEX)), 0).result
+            case AffineBinaryOpExpr(AffineBinaryOpKind.Mod, left, right):
+                return self._compute(left + (left // right) * right * -1)
+            case AffineBinaryOpExpr(kind, left, right):
+                return self.insert(_ARITH[kind](self.index(left), self.index(right)), level).result
+            case _:
+                raise InternalError(self._location, f"index expression {expr} in a loop nest")
