@@ -42,6 +42,9 @@ PASSES: dict[str, Entry] = {
     "convert-graph-to-linalg": Entry(
         "stepwell.lowering.graph_to_linalg:ConvertGraphToLinalgPass", "outline kernels, lower them to linalg"
     ),
+    "convert-loops-to-llvm": Entry(
+        "stepwell.lowering.loops_to_llvm:ConvertLoopsToLLVMPass", "lower loops on buffers to the llvm dialect"
+    ),
     "convert-onnx-to-graph": Entry(
         "stepwell.lowering.onnx_to_graph:ConvertOnnxToGraphPass", "lower each ONNX operator to graph ops"
     ),

@@ -54,12 +54,6 @@ class FunctionEmitter:
         """Operands with their types, as a call lists them."""
         return ", ".join(map(self.typed, values))
 
-    def label(self, block: Block) -> str:
-        """A block's name without `%`."""
-        if (label := self._labels.get(block)) is None:
-            label = self._labels[block] = f"b{len(self._labels)}"
-        return label
-
     def edges(self, op: Operation) -> list[str]:
         """What a terminator branches to, one a successor: `label %b3`."""
         return self._edges[op]
@@ -67,10 +61,11 @@ class FunctionEmitter:
     def emit(self, func: llvm.FuncOp, emitters: Mapping[type[Operation], Emit | None]) -> list[str]:
         """The lines between a function's braces."""
         blocks = list(func.body.blocks)
+        self._labels = {block: f"b{index}" for index, block in enumerate(blocks)}
         self._connect(blocks)
         lines: list[str] = []
         for block in blocks:
-            lines.append(f"{self.label(block)}:")
+            lines.append(f"{self._labels[block]}:")
             if block is not blocks[0]:
                 lines += self._phis(block)
             for op in block.ops:
@@ -114,17 +109,17 @@ class FunctionEmitter:
         for block in blocks:
             if (terminator := block.last_op) is None:
                 raise StepwellError("unsupported-op", None, "a block without terminator has no LLVM IR")
-            label = self.label(block)
+            label = self._labels[block]
             seen: dict[Block, Sequence[SSAValue]] = {}
             texts: list[str] = []
             for target, values in branch_edges(terminator):
                 source = label
                 if values and target in seen and list(seen[target]) != list(values):
                     source = f"{label}.{len(texts)}"
-                    self._detours += [f"{source}:", f"  br label %{self.label(target)}"]
+                    self._detours += [f"{source}:", f"  br label %{self._labels[target]}"]
                 seen.setdefault(target, values)
                 self._incoming.setdefault(target, []).append((source, values))
-                texts.append(f"label %{self.label(target) if source is label else source}")
+                texts.append(f"label %{self._labels[target] if source is label else source}")
             self._edges[terminator] = texts
 
     def _phis(self, block: Block) -> list[str]:

@@ -1,0 +1,12 @@
+"""
+From loops on buffers (level 3) to the `llvm` dialect (level 4): one family of ops a file.
+
+The conversion works in place and in program order. An `index` becomes an i64. A memref becomes a pointer; its
+sizes and strides stay with the compiler (`Layout`): memrefs are arguments, views and allocas only, so every
+address is arithmetic on values that are known there. Structured control flow becomes blocks directly, with
+block arguments for what loops carry; bodies of parallel loops become functions of their own.
+"""
+
+from stepwell.lowering.loops_to_llvm.convert import ConvertLoopsToLLVMPass
+
+__all__ = ["ConvertLoopsToLLVMPass"]

@@ -1,0 +1,318 @@
+"""`arith` → `llvm`: one instruction each, but for constants, rounding divisions and conversions to bf16."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    VectorType,
+)
+from xdsl.dialects.utils import FastMathAttrBase
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects.llvm import instructions, intrinsics
+from stepwell.lowering.loops_to_llvm.code import Code
+from stepwell.lowering.loops_to_llvm.half import lane_bits, narrowed, wide_type, widened
+from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.state import bit_width, converted_type
+from stepwell.runtime.errors import StepwellError
+
+_NO_FAST_MATH = llvm.FastMathAttr(None)
+
+# Ops that are one op of the llvm dialect with the same operands.
+INTEGER_OPS: dict[type[Operation], type[Operation]] = {
+    arith.AddiOp: llvm.AddOp,
+    arith.SubiOp: llvm.SubOp,
+    arith.MuliOp: llvm.MulOp,
+    arith.DivUIOp: llvm.UDivOp,
+    arith.DivSIOp: llvm.SDivOp,
+    arith.RemUIOp: llvm.URemOp,
+    arith.RemSIOp: llvm.SRemOp,
+    arith.AndIOp: llvm.AndOp,
+    arith.OrIOp: llvm.OrOp,
+    arith.XOrIOp: llvm.XOrOp,
+    arith.ShLIOp: llvm.ShlOp,
+    arith.ShRUIOp: llvm.LShrOp,
+    arith.ShRSIOp: llvm.AShrOp,
+    arith.MinUIOp: intrinsics.UMinOp,
+    arith.MaxUIOp: intrinsics.UMaxOp,
+    arith.MinSIOp: intrinsics.SMinOp,
+    arith.MaxSIOp: intrinsics.SMaxOp,
+}
+FLOAT_OPS: dict[type[Operation], type[Operation]] = {
+    arith.AddfOp: llvm.FAddOp,
+    arith.SubfOp: llvm.FSubOp,
+    arith.MulfOp: llvm.FMulOp,
+    arith.DivfOp: llvm.FDivOp,
+    arith.NegfOp: llvm.FNegOp,
+    arith.MaximumfOp: intrinsics.MaximumOp,
+    arith.MinimumfOp: intrinsics.MinimumOp,
+    arith.MaxnumfOp: llvm.VectorFMaxOp,
+    arith.MinnumfOp: llvm.VectorFMinOp,
+}
+CASTS: dict[type[Operation], type[Operation]] = {
+    arith.SIToFPOp: llvm.SIToFPOp,
+    arith.UIToFPOp: instructions.UIToFPOp,
+    arith.TruncIOp: llvm.TruncOp,
+    arith.ExtSIOp: llvm.SExtOp,
+    arith.ExtUIOp: llvm.ZExtOp,
+    arith.BitcastOp: llvm.BitcastOp,
+}
+SATURATING_CASTS: dict[type[Operation], type[Operation]] = {
+    arith.FPToSIOp: intrinsics.FPToSISatOp,
+    arith.FPToUIOp: intrinsics.FPToUISatOp,
+}
+
+_IntegerOp: TypeAlias = (
+    arith.AddiOp | arith.SubiOp | arith.MuliOp | arith.DivUIOp | arith.DivSIOp | arith.RemUIOp
+    | arith.RemSIOp | arith.AndIOp | arith.OrIOp | arith.XOrIOp | arith.ShLIOp | arith.ShRUIOp
+    | arith.ShRSIOp | arith.MinUIOp | arith.MaxUIOp | arith.MinSIOp | arith.MaxSIOp
+)  # fmt: skip
+_FloatOp: TypeAlias = (
+    arith.AddfOp | arith.SubfOp | arith.MulfOp | arith.DivfOp | arith.NegfOp | arith.MaximumfOp
+    | arith.MinimumfOp | arith.MaxnumfOp | arith.MinnumfOp
+)  # fmt: skip
+_CastOp: TypeAlias = (
+    arith.SIToFPOp | arith.UIToFPOp | arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp | arith.BitcastOp
+)
+
+
+def counterpart(op: Operation, table: dict[type[Operation], type[Operation]]) -> type[Operation]:
+    """The llvm op for an op, whose class may be a subclass of the one in the table."""
+    return next(table[base] for base in type(op).__mro__ if base in table)
+
+
+def fast_math(op: Operation) -> llvm.FastMathAttr:
+    """The fast-math flags of an arith or math op as the llvm dialect has them."""
+    flags = op.properties.get("fastmath")
+    if not isinstance(flags, FastMathAttrBase) or not flags.data:
+        return _NO_FAST_MATH
+    return llvm.FastMathAttr(list(flags.data))
+
+
+class IntegerOpLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = arith.addi %a, %b : index
+    // ->
+    %r = llvm.add %a, %b : i64
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: _IntegerOp, rewriter: PatternRewriter) -> None:
+        lhs, rhs = op.operands
+        new = counterpart(op, INTEGER_OPS).create(operands=[lhs, rhs], result_types=[lhs.type])
+        rewriter.replace(op, new)
+
+
+class FloatOpLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = arith.mulf %a, %b fastmath<contract> : vector<16xf32>
+    // ->
+    %r = llvm.fmul %a, %b {fastmathFlags = #llvm.fastmath<contract>} : vector<16xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: _FloatOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        operands = [widened(code, operand) for operand in op.operands]
+        properties = {"fastmathFlags": fast_math(op)}
+        result = code.make(counterpart(op, FLOAT_OPS), operands, properties=properties)
+        rewriter.replace(op, code.ops, [narrowed(code, result, op.operands[0].type)])
+
+
+class RoundingDivisionLowering(LoopsToLLVMPattern):
+    """
+    Divisions that round down or up; by a power of two, down, they are one shift.
+
+    ```mlir
+    %r = arith.floordivsi %a, %c16 : index
+    // ->
+    %r = llvm.ashr %a, %4 : i64
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDivUIOp, rewriter: PatternRewriter
+    ) -> None:
+        lhs, rhs = op.operands
+        if bit_width(lhs.type) != 64:
+            raise StepwellError(
+                "unsupported", op, f"{op.name} of {lhs.type}: only index and i64 are divided so"
+            )
+        code = self.code_at(op)
+        linear = self.state.linear(rhs)
+        divisor = rhs if linear.terms else linear.constant
+        if isinstance(op, arith.FloorDivSIOp):
+            result = code.floordiv(lhs, divisor)
+        elif isinstance(op, arith.CeilDivSIOp):
+            result = code.ceildiv(lhs, divisor)
+        else:
+            result = _unsigned_ceildiv(code, lhs, rhs)
+        rewriter.replace(op, code.ops, [result])
+
+
+def _unsigned_ceildiv(code: Code, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    quotient = code.make(llvm.UDivOp, [lhs, rhs])
+    inexact = code.compare("ne", code.make(llvm.URemOp, [lhs, rhs]), code.constant(0))
+    return code.sum(quotient, code.make(llvm.ZExtOp, [inexact], lhs.type))
+
+
+class ConstantLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %c = arith.constant 4 : index
+    // ->
+    %c = llvm.mlir.constant(4) : i64
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.ConstantOp, rewriter: PatternRewriter) -> None:
+        code, type = self.code_at(op), converted_type(op.result.type)
+        match op.value:
+            case IntegerAttr(value=number) if isinstance(op.result.type, IndexType):
+                result = code.constant(number.data)
+            case IntegerAttr() | FloatAttr() as value:
+                result = code.make(llvm.ConstantOp, [], type, {"value": value})
+            case DenseIntOrFPElementsAttr() as value:
+                if isinstance(value.get_element_type(), IndexType):
+                    vector = cast("VectorType[Attribute]", type)
+                    value = DenseIntOrFPElementsAttr(cast("VectorType[IndexType]", vector), value.data)
+                result = code.make(llvm.ConstantOp, [], type, {"value": value})
+            case _:
+                raise StepwellError("unsupported", op, f"constant {op.value} has no machine form")
+        rewriter.replace(op, code.ops, [result])
+
+
+class CompareLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %c = arith.cmpf olt, %a, %b : vector<16xf32>
+    // ->
+    %c = llvm.fcmp "olt" %a, %b : vector<16xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.CmpiOp | arith.CmpfOp, rewriter: PatternRewriter) -> None:
+        # Both dialects number the predicates alike.
+        properties: dict[str, Attribute] = {"predicate": op.predicate}
+        code, new_type, operands = self.code_at(op), llvm.ICmpOp, list(op.operands)
+        if isinstance(op, arith.CmpfOp):
+            new_type, properties["fastmathFlags"] = instructions.FCmpOp, fast_math(op)
+            operands = [widened(code, operand) for operand in operands]
+        code.make(new_type, operands, op.result.type, properties)
+        rewriter.replace(op, code.ops)
+
+
+class SelectLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = arith.select %c, %a, %b : index
+    // ->
+    %r = llvm.select %c, %a, %b : i1, i64
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.SelectOp, rewriter: PatternRewriter) -> None:
+        new = instructions.SelectOp.create(
+            operands=op.operands,
+            result_types=[op.operands[1].type],
+            properties={"fastmathFlags": _NO_FAST_MATH},
+        )
+        rewriter.replace(op, new)
+
+
+class CastLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = arith.sitofp %a : i32 to f32
+    // ->
+    %r = llvm.sitofp %a : i32 to f32
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: _CastOp, rewriter: PatternRewriter) -> None:
+        code, type = self.code_at(op), converted_type(op.results[0].type)
+        if isinstance(op, arith.SIToFPOp | arith.UIToFPOp):
+            wide = code.make(counterpart(op, CASTS), op.operands, wide_type(type, self.state.target))
+            rewriter.replace(op, code.ops, [narrowed(code, wide, type)])
+            return
+        code.make(counterpart(op, CASTS), op.operands, type)
+        rewriter.replace(op, code.ops)
+
+
+class FloatToIntegerLowering(LoopsToLLVMPattern):
+    """
+    Saturating, so that no value is undefined: numpy leaves open what does not fit, but poison would spread.
+
+    ```mlir
+    %r = arith.fptosi %a : f32 to i8
+    // ->
+    %r = llvm.intr.fptosi.sat(%a) : (f32) -> i8
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.FPToSIOp | arith.FPToUIOp, rewriter: PatternRewriter) -> None:
+        code, type = self.code_at(op), converted_type(op.results[0].type)
+        code.make(counterpart(op, SATURATING_CASTS), [widened(code, op.operands[0])], type)
+        rewriter.replace(op, code.ops)
+
+
+class IndexCastLowering(LoopsToLLVMPattern):
+    """
+    `index` is an i64, so that a cast widens, narrows, or goes away.
+
+    ```mlir
+    %r = arith.index_cast %a : i32 to index
+    // ->
+    %r = llvm.sext %a : i32 to i64
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.IndexCastOp, rewriter: PatternRewriter) -> None:
+        source, type = op.operands[0], converted_type(op.result.type)
+        have, want = lane_bits(source.type), lane_bits(type)
+        if have == want:
+            rewriter.replace(op, [], [source])
+            return
+        new_type = llvm.SExtOp if have < want else llvm.TruncOp
+        rewriter.replace(op, new_type.create(operands=[source], result_types=[type]))
+
+
+class FloatCastLowering(LoopsToLLVMPattern):
+    """
+    Rounds to nearest even.
+
+    ```mlir
+    %r = arith.truncf %a : f64 to f32
+    // ->
+    %r = llvm.fptrunc %a : f64 to f32
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.ExtFOp | arith.TruncFOp, rewriter: PatternRewriter) -> None:
+        code, type = self.code_at(op), converted_type(op.result.type)
+        source = widened(code, op.operands[0])
+        wide = wide_type(type, self.state.target)
+        if lane_bits(source.type) > lane_bits(wide):
+            source = code.make(llvm.FPTruncOp, [source], wide)
+        elif lane_bits(source.type) < lane_bits(wide):
+            source = code.make(llvm.FPExtOp, [source], wide)
+        rewriter.replace(op, code.ops, [narrowed(code, source, type)])

@@ -1,0 +1,227 @@
+"""Makes ops of the `llvm` dialect for a pattern: values that a block has already are used again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from math import gcd
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i32, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from stepwell.dialects.llvm.instructions import SelectOp
+from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
+from stepwell.lowering.loops_to_llvm.state import (
+    I1,
+    I64,
+    PTR,
+    Extent,
+    Layout,
+    Linear,
+    State,
+    element_bytes,
+    memory_type,
+)
+from stepwell.runtime.dims import Algebra, Dim
+
+_NO_FLAGS = IntegerAttr(0, i32)
+NO_SIGNED_WRAP = IntegerAttr(1, i32)
+_ORDINARY = IntegerAttr(0, i64)
+_UNIT = UnitAttr()
+_PREDICATES = {flag.value: IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmpPredicateFlag}
+
+
+@cache
+def int_attr(value: int, width: int = 64) -> IntegerAttr:
+    """An integer attribute, made once: construction takes microseconds."""
+    return IntegerAttr(value, width)
+
+
+@cache
+def _indices(index: int) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i32, [index])
+
+
+class Code:
+    """Ops in the making, which a pattern then puts in place of its op: `rewriter.replace(op, code.ops)`."""
+
+    def __init__(self, state: State, block: Block | None):
+        """Args: `block`, where the ops will stand: what it has already made is used again."""
+        self.state = state
+        self.ops: list[Operation] = []
+        self._block = block
+
+    def add(self, op: Operation) -> SSAValue:
+        """Append an op with one result."""
+        self.ops.append(op)
+        return op.results[0]
+
+    def make(
+        self,
+        op_type: type[Operation],
+        operands: Sequence[SSAValue],
+        type: Attribute | None = None,
+        properties: Mapping[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """Append a new op and return its result, of the first operand's type unless told otherwise."""
+        op = op_type.create(
+            operands=operands,
+            result_types=[operands[0].type if type is None else type],
+            properties=dict(properties) if properties else {},
+        )
+        self.ops.append(op)
+        return op.results[0]
+
+    def constant(self, value: int) -> SSAValue:
+        """An i64 constant, one a block."""
+        key = (self._block, value)
+        if (found := self.state.known.get(key)) is None:
+            op = llvm.ConstantOp.create(properties={"value": int_attr(value)}, result_types=[I64])
+            found = self.state.known[key] = self.add(op)
+        return found
+
+    def value(self, extent: Extent) -> SSAValue:
+        """An extent as an i64 value."""
+        return self.constant(extent) if isinstance(extent, int) else extent
+
+    def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """a + b."""
+        return self.make(llvm.AddOp, [a, b])
+
+    def product(self, a: Extent, b: Extent) -> Extent:
+        """a * b, a number where both are numbers; each product once a block."""
+        if isinstance(a, int):
+            if isinstance(b, int):
+                return a * b
+            a, b = b, a
+        if isinstance(b, int) and b == 1:
+            return a
+        key = (self._block, "*", a, b)
+        if (found := self.state.known.get(key)) is None:
+            found = self.state.known[key] = self.make(llvm.MulOp, [a, self.value(b)])
+        return found
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """An integer comparison of scalars, such as `slt`."""
+        return self.make(llvm.ICmpOp, [a, b], I1, {"predicate": _PREDICATES[predicate]})
+
+    def floordiv(self, a: SSAValue, b: Extent) -> SSAValue:
+        """⌊a / b⌋ for any signs."""
+        if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
+            return self.make(llvm.AShrOp, [a, self.constant(b.bit_length() - 1)])
+        divisor = self.value(b)
+        quotient = self.make(llvm.SDivOp, [a, divisor])
+        remainder = self.make(llvm.SRemOp, [a, divisor])
+        # Rounded towards zero so far: one less where a remainder of the other sign is left.
+        zero = self.constant(0)
+        inexact = self.compare("ne", remainder, zero)
+        signs = self.compare("slt", self.make(llvm.XOrOp, [remainder, divisor]), zero)
+        below = self.make(llvm.AndOp, [inexact, signs])
+        return self.make(SelectOp, [below, self.sum(quotient, self.constant(-1)), quotient], I64)
+
+    def ceildiv(self, a: SSAValue, b: Extent) -> SSAValue:
+        """⌈a / b⌉ for any signs: -⌊-a / b⌋."""
+        zero = self.constant(0)
+        negated = self.floordiv(self.make(llvm.SubOp, [zero, a]), b)
+        return self.make(llvm.SubOp, [zero, negated])
+
+    def modulo(self, a: SSAValue, b: Extent) -> SSAValue:
+        """a - b * ⌊a / b⌋: between 0 and b."""
+        if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
+            return self.make(llvm.AndOp, [a, self.constant(b - 1)])
+        whole = self.value(self.product(self.floordiv(a, b), b))
+        return self.make(llvm.SubOp, [a, whole])
+
+    def extent(self, dim: Dim, symbols: Mapping[str, SSAValue]) -> Extent:
+        """A dimension expression; symbols are i64 values. Raises: KeyError for one that has none."""
+        if dim.is_static:
+            return dim.value
+        return dim.build(
+            lambda name: symbols[name],
+            Algebra(
+                number=self.constant,
+                add=self.sum,
+                multiply=lambda a, b: self.value(self.product(a, b)),
+                floordiv=self.floordiv,
+                ceildiv=self.ceildiv,
+                minimum=lambda a, b: self.make(SMinOp, [a, b]),
+                maximum=lambda a, b: self.make(SMaxOp, [a, b]),
+            ),
+        )
+
+    def element_pointer(self, base: SSAValue, index: Extent, type: Attribute) -> SSAValue:
+        """`base` and `index` elements of `type` further."""
+        dynamic: list[SSAValue] = []
+        if isinstance(index, int) and -(1 << 31) < index < 1 << 31:
+            if index == 0:
+                return base
+            indices = _indices(index)
+        else:
+            dynamic, indices = [self.value(index)], _indices(llvm.GEP_USE_SSA_VAL)
+        op = llvm.GEPOp.create(
+            operands=[base, *dynamic],
+            result_types=[PTR],
+            properties={
+                "elem_type": type,
+                "noWrapFlags": _NO_FLAGS,
+                "rawConstantIndices": indices,
+                "inbounds": _UNIT,
+            },
+        )
+        return self.add(op)
+
+    def offset(self, indices: Sequence[Extent], strides: Sequence[Extent]) -> Linear:
+        """Σ index * stride, as a sum."""
+        total = Linear((), 0)
+        for index, stride in zip(indices, strides, strict=True):
+            part = Linear((), index) if isinstance(index, int) else self.state.linear(index)
+            if isinstance(stride, int):
+                total += part.scaled(stride)
+                continue
+            # A stride known at run time only: each part of the index times it, so that what the rows of a
+            # tile have in common is computed once.
+            for value, factor in part.terms:
+                product = self.value(self.product(value, stride))
+                total += Linear(((product, factor),), 0)
+            if part.constant:
+                total += Linear(((stride, part.constant),), 0)
+        return total
+
+    def address(self, base: SSAValue, indices: Sequence[Extent], layout: Layout) -> tuple[SSAValue, int]:
+        """
+        The address of an element and what it is surely a multiple of, in bytes.
+
+        The part that is known at run time only is computed once a block, so that the accesses of an unrolled
+        tile are one pointer and constant distances.
+        """
+        offset = self.offset(indices, layout.strides)
+        type = memory_type(layout.element)
+        pointer = base
+        if offset.terms:
+            key = (self._block, base, type, offset.terms)
+            if (found := self.state.known.get(key)) is None:
+                found = self.element_pointer(base, self._sum_of(offset.terms), type)
+                self.state.known[key] = found
+            pointer = found
+        size = element_bytes(layout.element)
+        multiple = gcd(offset.constant, *(f * self.state.multiples.get(v, 1) for v, f in offset.terms))
+        alignment = gcd(layout.align_bytes, multiple * size)
+        return self.element_pointer(pointer, offset.constant, type), alignment
+
+    def _sum_of(self, terms: Sequence[tuple[SSAValue, int]]) -> SSAValue:
+        parts = [self.value(self.product(value, factor)) for value, factor in terms]
+        total = parts[0]
+        for part in parts[1:]:
+            total = self.sum(total, part)
+        return total
+
+    def load(self, pointer: SSAValue, type: Attribute, alignment: int) -> SSAValue:
+        """A load of a type as it is in memory."""
+        properties = {"ordering": _ORDINARY, "alignment": int_attr(alignment)}
+        return self.make(llvm.LoadOp, [pointer], type, properties)
+
+    def store(self, value: SSAValue, pointer: SSAValue, alignment: int) -> None:
+        """A store of a value as it is in memory."""
+        properties = {"ordering": _ORDINARY, "alignment": int_attr(alignment)}
+        self.ops.append(llvm.StoreOp.create(operands=[value, pointer], properties=properties))

@@ -1,0 +1,204 @@
+"""`scf` and `cf` → blocks and branches of `llvm`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import cast
+
+from xdsl.dialects import cf, llvm, scf
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+from xdsl.rewriter import BlockInsertPoint, InsertPoint
+
+from stepwell.dialects.llvm.instructions import SwitchOp
+from stepwell.lowering.loops_to_llvm.code import NO_SIGNED_WRAP, Code
+from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.state import PTR, converted_type
+from stepwell.runtime.errors import StepwellError
+
+
+class ForLowering(LoopsToLLVMPattern):
+    """
+    A loop that tests at its end, guarded in front unless its bounds show that it runs.
+
+    ```mlir
+    scf.for %i = %lb to %ub step %s { … }
+    // ->
+    %runs = llvm.icmp "slt" %lb, %ub : i64
+    llvm.cond_br %runs, ^body(%lb : i64), ^after
+    ^body(%i: i64):
+      …
+      %next = llvm.add %i, %s overflow<nsw> : i64
+      %more = llvm.icmp "slt" %next, %ub : i64
+      llvm.cond_br %more, ^body(%next : i64), ^after
+    ^after:
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
+        before, after = split_around(op)
+        body, lb, ub, step = op.body.block, op.lb, op.ub, op.step
+        inits = list(op.iter_args)
+        latch = cast(scf.YieldOp, body.last_op)
+        results = list(latch.operands)
+        factor = gcd(self.state.multiple(lb), self.state.multiple(step))
+        if factor != 1:
+            self.state.multiples[body.args[0]] = factor
+        guard = Code(self.state, before)
+        if self._surely_runs(lb, ub):
+            entry: Operation = llvm.BrOp(body, lb, *inits)
+        else:
+            entry = llvm.CondBrOp(guard.compare("slt", lb, ub), body, [lb, *inits], after, inits)
+        rewriter.insert([*guard.ops, entry], InsertPoint.at_end(before))
+        rewriter.inline_region(op.body, BlockInsertPoint.before(after))
+        end = Code(self.state, None)  # the values are converted later: nothing to find again
+        next_ = end.make(llvm.AddOp, [body.args[0], step], lb.type, {"overflowFlags": NO_SIGNED_WRAP})
+        more = end.compare("slt", next_, ub)
+        back = llvm.CondBrOp(more, body, [next_, *results], after, results)
+        rewriter.replace(latch, [*end.ops, back], [])
+        finish(op, after, rewriter)
+
+    def _surely_runs(self, lb: SSAValue, ub: SSAValue) -> bool:
+        length = self.state.linear(ub) + self.state.linear(lb).scaled(-1)
+        return not length.terms and length.constant > 0
+
+
+class IfLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = scf.if %c -> (f32) { … scf.yield %a : f32 } else { … scf.yield %b : f32 }
+    // ->
+    llvm.cond_br %c, ^then, ^else
+    ^then: … llvm.br ^after(%a : f32)
+    ^else: … llvm.br ^after(%b : f32)
+    ^after(%r: f32):
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.IfOp, rewriter: PatternRewriter) -> None:
+        before, after = split_around(op)
+        targets: list[Block] = []
+        for region in (op.true_region, op.false_region):
+            targets.append(branch_out(region.first_block, after, rewriter) or after)
+            rewriter.inline_region(region, BlockInsertPoint.before(after))
+        branch = llvm.CondBrOp(op.cond, targets[0], [], targets[1], [])
+        rewriter.insert(branch, InsertPoint.at_end(before))
+        finish(op, after, rewriter)
+
+
+class WhileLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = scf.while (%x = %init) : (f32) -> f32 {
+      … scf.condition(%c) %y : f32
+    } do {
+    ^bb0(%z: f32): … scf.yield %w : f32
+    }
+    // ->
+    llvm.br ^test(%init : f32)
+    ^test(%x: f32): … llvm.cond_br %c, ^body(%y : f32), ^after(%y : f32)
+    ^body(%z: f32): … llvm.br ^test(%w : f32)
+    ^after(%r: f32):
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.WhileOp, rewriter: PatternRewriter) -> None:
+        before, after = split_around(op)
+        test, body = op.before_region.block, op.after_region.block
+        condition = cast(scf.ConditionOp, test.last_op)
+        values = list(condition.args)
+        rewriter.insert(llvm.BrOp(test, *op.operands), InsertPoint.at_end(before))
+        rewriter.replace(condition, llvm.CondBrOp(condition.condition, body, values, after, values), [])
+        branch_out(body, test, rewriter)
+        for region in (op.before_region, op.after_region):
+            rewriter.inline_region(region, BlockInsertPoint.before(after))
+        finish(op, after, rewriter)
+
+
+class IndexSwitchLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    scf.index_switch %i case 2 { … } default { … }
+    // ->
+    llvm.switch %i, ^default [2: ^case]
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.IndexSwitchOp, rewriter: PatternRewriter) -> None:
+        before, after = split_around(op)
+        targets: list[Block] = []
+        for region in (op.default_region, *op.case_regions):
+            targets.append(branch_out(region.first_block, after, rewriter) or after)
+            rewriter.inline_region(region, BlockInsertPoint.before(after))
+        numbers = [int(value) for value in op.cases.get_values()]
+        empty: Sequence[SSAValue] = ()
+        cases = [(number, block, empty) for number, block in zip(numbers, targets[1:], strict=True)]
+        rewriter.insert(SwitchOp(op.arg, (targets[0], empty), cases), InsertPoint.at_end(before))
+        finish(op, after, rewriter)
+
+
+class BranchLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    cf.cond_br %c, ^a, ^b
+    // ->
+    llvm.cond_br %c, ^a, ^b
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: cf.BranchOp | cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None:
+        if isinstance(op, cf.BranchOp):
+            rewriter.replace(op, llvm.BrOp(op.successor, *op.arguments), [])
+            return
+        new = llvm.CondBrOp(op.cond, op.then_block, op.then_arguments, op.else_block, op.else_arguments)
+        rewriter.replace(op, new, [])
+
+
+def split_around(op: Operation) -> tuple[Block, Block]:
+    """
+    Split the block of an op with regions into what is before it and what comes after it.
+
+    The block after gets the op's results as its arguments; the op itself is erased by `finish`.
+    """
+    before = cast(Block, op.parent)
+    types = [register_type(op, result.type) for result in op.results]
+    return before, before.split_before(op, arg_types=types)
+
+
+def finish(op: Operation, after: Block, rewriter: PatternRewriter) -> None:
+    """Erase the op whose regions have become blocks; its results are the arguments of the block after it."""
+    for result, arg in zip(op.results, after.args, strict=True):
+        arg.name_hint = result.name_hint
+        rewriter.replace_all_uses_with(result, arg)
+    rewriter.erase(op)
+
+
+def branch_out(block: Block | None, target: Block, rewriter: PatternRewriter) -> Block | None:
+    """Replace the `scf.yield` at the end of a region's block by a branch that carries what it yields."""
+    if block is not None and (last := block.last_op) is not None:
+        rewriter.replace(last, llvm.BrOp(target, *last.operands), [])
+    return block
+
+
+def register_type(op: Operation, type: Attribute) -> Attribute:
+    """The type of a value that blocks pass on. Raises: StepwellError for a memref, as its layout is lost."""
+    converted = converted_type(type)
+    if type.name == "memref" or converted == PTR:
+        raise StepwellError(
+            "unsupported",
+            op,
+            f"{op.name} passes on a memref",
+            note="memrefs may be arguments, views and allocas, so that their layout is known when compiling",
+        )
+    return converted
+
+
+def block_argument_type(type: Attribute) -> Attribute:
+    """The type converter of the conversion, for arguments of blocks."""
+    return type if type.name == "memref" else converted_type(type)

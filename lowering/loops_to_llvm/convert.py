@@ -1,0 +1,104 @@
+"""The pass `convert-loops-to-llvm`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import is_side_effect_free
+
+from stepwell.dialects._xdsl import target_of
+from stepwell.lowering.conversion import convert
+from stepwell.lowering.loops_to_llvm import (
+    arithmetic,
+    control_flow,
+    functions,
+    memory,
+    views,
+)
+from stepwell.lowering.loops_to_llvm.state import State
+
+_PATTERNS = (
+    functions.FunctionLowering,
+    functions.CallLowering,
+    functions.ReturnLowering,
+    control_flow.ForLowering,
+    control_flow.IfLowering,
+    control_flow.WhileLowering,
+    control_flow.IndexSwitchLowering,
+    control_flow.BranchLowering,
+    arithmetic.ConstantLowering,
+    arithmetic.IntegerOpLowering,
+    arithmetic.FloatOpLowering,
+    arithmetic.RoundingDivisionLowering,
+    arithmetic.CompareLowering,
+    arithmetic.SelectLowering,
+    arithmetic.CastLowering,
+    arithmetic.FloatToIntegerLowering,
+    arithmetic.IndexCastLowering,
+    arithmetic.FloatCastLowering,
+    memory.LoadLowering,
+    memory.StoreLowering,
+    memory.AllocaLowering,
+    memory.GetGlobalLowering,
+    memory.GlobalLowering,
+    memory.CopyLowering,
+    views.SubviewLowering,
+    views.ViewLowering,
+    views.CastLowering,
+    views.ReinterpretCastLowering,
+    views.CollapseShapeLowering,
+    views.ExpandShapeLowering,
+    views.DimLowering,
+    views.AssumeAlignmentLowering,
+)
+_ILLEGAL = ("func", "arith", "math", "cf", "scf", "affine", "memref", "vector", "linalg", "tensor")
+
+
+@dataclass(frozen=True)
+class ConvertLoopsToLLVMPass(ModulePass):
+    """
+    Lower `func`, `arith`, `math`, `cf`, `scf`, `affine`, `memref` and `vector` to `llvm`, for one target.
+
+    Functions with `sched.kernel` or `sched.main` get the binary interface of kernels. Needs vectors of one
+    dimension (`unroll-vectors`) and no transcendental functions (`expand-math`). Fails, and lists them all,
+    when other ops are left.
+    """
+
+    name: ClassVar[str] = "convert-loops-to-llvm"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        state = State.of(op, target_of(ctx))
+        patterns: list[RewritePattern] = [pattern(state) for pattern in _PATTERNS]
+        convert(
+            op,
+            patterns,
+            _ILLEGAL,
+            type_converter=control_flow.block_argument_type,
+            convert_new_ops=True,
+        )
+        for function in op.ops:
+            if isinstance(function, llvm.FuncOp):
+                _erase_unused(function)
+
+
+def _erase_unused(function: llvm.FuncOp) -> None:
+    """Drop what nothing uses any more: parts of addresses, mostly."""
+    for block in reversed(list(function.body.blocks)):
+        inner: Operation | None = block.last_op
+        while inner is not None:
+            before = inner.prev_op
+            if inner.results and all(r.first_use is None for r in inner.results) and _is_pure(inner):
+                inner.detach()
+                inner.erase()
+            inner = before
+
+
+def _is_pure(op: Operation) -> bool:
+    return is_side_effect_free(op) or isinstance(op, llvm.AllocaOp | llvm.LoadOp)

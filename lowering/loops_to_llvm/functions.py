@@ -1,0 +1,319 @@
+"""
+`func` → `llvm`, with the binary interface of runtime/abi.py for kernels and `@main`.
+
+A kernel is `i32 k(ptr args, ptr dims, ptr ctx)`: memrefs are loaded from `args`, index arguments from `dims`.
+Other functions keep their arguments: memrefs become bare pointers, so their sizes must be static.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects.types import DimsAttr
+from stepwell.lowering.loops_to_llvm.code import Code, int_attr
+from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.state import (
+    I32,
+    I64,
+    KERNEL_ATTRIBUTES,
+    PTR,
+    Extent,
+    FunctionInfo,
+    Layout,
+    converted_type,
+    element_bytes,
+    is_kernel,
+)
+from stepwell.runtime.abi import WORD_BYTES
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+_KERNEL_TYPE = llvm.LLVMFunctionType([PTR, PTR, PTR], I32)
+_EXTERNAL, _INTERNAL = llvm.LinkageAttr("external"), llvm.LinkageAttr("internal")
+_ALIGN_ATTRIBUTE = "sched.align"
+
+
+class FunctionLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    func.func private @k(%x: memref<4xf32>, %N: index) attributes {sched.kernel} { func.return }
+    // ->
+    llvm.func @k(%args: !llvm.ptr, %dims: !llvm.ptr, %ctx: !llvm.ptr) -> i32 {
+      %x = llvm.load %args {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+      %N = llvm.load %dims {alignment = 8 : i64} : !llvm.ptr -> i64
+      %ok = llvm.mlir.constant(0 : i32) : i32
+      llvm.return %ok : i32
+    }
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: func.FuncOp, rewriter: PatternRewriter) -> None:
+        kernel = is_kernel(op.attributes)
+        body = Region()
+        op.body.move_blocks(body)
+        type = _KERNEL_TYPE if kernel else _plain_type(op)
+        hidden = not kernel and op.sym_visibility == StringAttr("private") and bool(body.blocks)
+        new = llvm.FuncOp(
+            op.sym_name, type, _INTERNAL if hidden else _EXTERNAL, body=body, extra_attrs=_kept(op.attributes)
+        )
+        info = FunctionInfo(None, kernel)
+        self.state.functions[new] = info
+        if (entry := body.first_block) is not None:
+            arguments = _arguments(op)
+            if kernel:
+                info.context = self._enter_kernel(op, entry, arguments, rewriter)
+            else:
+                self._enter_plain(op, entry, arguments)
+        rewriter.replace(op, new, [])
+
+    def _enter_kernel(
+        self,
+        op: func.FuncOp,
+        entry: Block,
+        attributes: Sequence[Mapping[str, Attribute]],
+        rewriter: PatternRewriter,
+    ) -> SSAValue:
+        """Load what the arguments stand for, and return the context pointer."""
+        old = tuple(entry.args)
+        args, dims, context = (entry.insert_arg(PTR, index) for index in range(3))
+        for value, name in ((args, "args"), (dims, "dims"), (context, "ctx")):
+            value.name_hint = name
+        code = Code(self.state, entry)
+        symbols = self._load_symbols(op, old, dims, code)
+        slots = [arg for arg in old if isinstance(arg.type, MemRefType)]
+        for slot, arg in enumerate(slots):
+            pointer = code.load(code.element_pointer(args, slot, PTR), PTR, WORD_BYTES)
+            layout = self._argument_layout(op, arg, attributes[arg.index - 3], symbols, code)
+            self.state.layouts[pointer] = layout
+            _replace(arg, pointer)
+        for arg in old:
+            entry.erase_arg(arg)
+        rewriter.insert(code.ops, InsertPoint.at_start(entry))
+        return context
+
+    def _load_symbols(
+        self, op: func.FuncOp, arguments: Sequence[BlockArgument], dims: SSAValue, code: Code
+    ) -> dict[str, SSAValue]:
+        names = op.attributes.get("sched.symbols")
+        symbols = [n.data for n in cast("ArrayAttr[StringAttr]", names)] if names is not None else []
+        indices = [arg for arg in arguments if isinstance(arg.type, IndexType)]
+        if len(indices) + sum(isinstance(arg.type, MemRefType) for arg in arguments) != len(arguments):
+            raise StepwellError("unsupported", op, "a kernel takes memrefs and index values only")
+        if names is not None and len(symbols) != len(indices):
+            raise StepwellError(
+                "invalid-op", op, f"sched.symbols names {len(symbols)} symbols for {len(indices)} arguments"
+            )
+        values: dict[str, SSAValue] = {}
+        for slot, arg in enumerate(indices):
+            value = code.load(code.element_pointer(dims, slot, I64), I64, WORD_BYTES)
+            _replace(arg, value)
+            if slot < len(symbols):
+                values[symbols[slot]] = value
+        return values
+
+    def _argument_layout(
+        self,
+        op: func.FuncOp,
+        arg: SSAValue,
+        attributes: Mapping[str, Attribute],
+        symbols: Mapping[str, SSAValue],
+        code: Code,
+    ) -> Layout:
+        """A dense row-major layout; sizes that are not static come from `graph.dims`."""
+        type = cast("MemRefType[Attribute]", arg.type)
+        if not isinstance(type.layout, NoneAttr):
+            raise StepwellError(
+                "unsupported", op, f"argument of type {type}: kernels take dense memrefs only"
+            )
+        named = attributes.get("graph.dims")
+        dims = named.get() if isinstance(named, DimsAttr) else (Dim.symbol("?"),) * type.get_num_dims()
+        sizes: list[Extent | None] = []
+        for size, dim in zip(type.get_shape(), dims, strict=True):
+            known = size >= 0 or dim.symbols() <= symbols.keys()
+            sizes.append((size if size >= 0 else code.extent(dim, symbols)) if known else None)
+        align = attributes.get(_ALIGN_ATTRIBUTE)
+        align_bytes = align.value.data if isinstance(align, IntegerAttr) else element_bytes(type.element_type)
+        return dense_layout(op, code, type.element_type, sizes, align_bytes)
+
+    def _enter_plain(
+        self, op: func.FuncOp, entry: Block, attributes: Sequence[Mapping[str, Attribute]]
+    ) -> None:
+        code = Code(self.state, entry)
+        for arg in entry.args:
+            if isinstance(arg.type, MemRefType):
+                layout = self._argument_layout(op, arg, attributes[arg.index], {}, code)
+                self.state.layouts[arg] = layout
+                arg._type = PTR  # pyright: ignore[reportPrivateUsage]
+
+
+def dense_layout(
+    op: Operation, code: Code, element: Attribute, sizes: Sequence[Extent | None], align_bytes: int
+) -> Layout:
+    """The layout of a memref in row-major order without gaps."""
+    strides: list[Extent] = []
+    stride: Extent | None = 1
+    for size in reversed(sizes):
+        if stride is None:
+            raise StepwellError(
+                "unsupported",
+                op,
+                "the size of an inner dimension is not known here",
+                help="name the sizes of the argument with graph.dims, over the symbols of sched.symbols",
+            )
+        strides.append(stride)
+        stride = None if size is None else code.product(stride, size)
+    return Layout(element, tuple(sizes), tuple(reversed(strides)), align_bytes)
+
+
+class CallLowering(LoopsToLLVMPattern):
+    """
+    A kernel gets arrays of its pointers and sizes; when it returns a status other than 0, so does the caller.
+
+    ```mlir
+    func.call @k(%x, %N) : (memref<4xf32>, index) -> ()
+    // ->
+    %args = llvm.alloca %one x !llvm.array<1 x !llvm.ptr> {alignment = 8 : i64} : (i64) -> !llvm.ptr
+    %dims = llvm.alloca %one x !llvm.array<1 x i64> {alignment = 8 : i64} : (i64) -> !llvm.ptr
+    llvm.store %x, %args {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
+    llvm.store %N, %dims {alignment = 8 : i64} : i64, !llvm.ptr
+    %status = llvm.call @k(%args, %dims, %ctx) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+    %ok = llvm.icmp "eq" %status, %zero : i32
+    llvm.cond_br %ok, ^next, ^failed(%status : i32)
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: func.CallOp, rewriter: PatternRewriter) -> None:
+        callee = op.callee.root_reference.data
+        if callee in self.state.kernels:
+            self._call_kernel(op, callee, rewriter)
+            return
+        types = [converted_type(result.type) for result in op.results]
+        call = llvm.CallOp(callee, *op.operands, return_type=types[0] if types else None)
+        rewriter.replace(op, call, call.results)
+
+    def _call_kernel(self, op: func.CallOp, callee: str, rewriter: PatternRewriter) -> None:
+        function, info = self.state.function(op)
+        if info.context is None or not info.is_kernel:
+            raise StepwellError(
+                "unsupported", op, f"kernel @{callee} is called where no status can be returned"
+            )
+        pointers = [value for value in op.operands if value in self.state.layouts]
+        sizes = [value for value in op.operands if value not in self.state.layouts]
+        for pointer in pointers:
+            if not self.state.layouts[pointer].is_dense:
+                raise StepwellError("unsupported", op, f"kernel @{callee} takes dense memrefs, found a view")
+        code = self.code_at(op)
+        args = self._array(function, pointers, PTR, code, rewriter)
+        dims = self._array(function, sizes, I64, code, rewriter)
+        call = llvm.CallOp(callee, args, dims, info.context, return_type=I32)
+        status = code.add(call)
+        zero = code.make(llvm.ConstantOp, [], I32, {"value": int_attr(0, 32)})
+        ok = code.compare("eq", status, zero)
+        block = cast(Block, op.parent)
+        rest = block.split_before(op)
+        failure = failure_block(function, info)
+        rewriter.insert(
+            [*code.ops, llvm.CondBrOp(ok, rest, [], failure, [status])], InsertPoint.at_end(block)
+        )
+        rewriter.erase(op)
+
+    def _array(
+        self,
+        function: llvm.FuncOp,
+        values: Sequence[SSAValue],
+        element: Attribute,
+        code: Code,
+        rewriter: PatternRewriter,
+    ) -> SSAValue:
+        type = llvm.LLVMArrayType(max(1, len(values)), element)
+        array = stack_slot(function, type, WORD_BYTES, rewriter)
+        for index, value in enumerate(values):
+            code.store(value, code.element_pointer(array, index, element), WORD_BYTES)
+        return array
+
+
+class ReturnLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    func.return
+    // ->
+    %ok = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %ok : i32
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: func.ReturnOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        if self.state.function(op)[1].is_kernel:
+            if op.operands:
+                raise StepwellError("unsupported", op, "a kernel returns nothing: its results are arguments")
+            values = [code.make(llvm.ConstantOp, [], I32, {"value": int_attr(0, 32)})]
+        else:
+            values = list(op.operands)
+        rewriter.replace(op, [*code.ops, llvm.ReturnOp.create(operands=values)], [])
+
+
+def stack_slot(
+    function: llvm.FuncOp, type: Attribute, align_bytes: int, rewriter: PatternRewriter
+) -> SSAValue:
+    """Memory on the stack, taken once at the function's entry: inside a loop it would pile up."""
+    entry = cast(Block, function.body.first_block)
+    # Constants of the entry block may stand further down, so that this one is its own.
+    one = llvm.ConstantOp.create(properties={"value": int_attr(1)}, result_types=[I64])
+    slot = llvm.AllocaOp(one.results[0], type, align_bytes)
+    rewriter.insert([one, slot], InsertPoint.at_start(entry))
+    return slot.results[0]
+
+
+def failure_block(function: llvm.FuncOp, info: FunctionInfo) -> Block:
+    """The block that returns the status it is given."""
+    if info.failure is None:
+        info.failure = Block(arg_types=[I32])
+        info.failure.add_op(llvm.ReturnOp(info.failure.args[0]))
+        function.body.add_block(info.failure)
+    return info.failure
+
+
+def _arguments(op: func.FuncOp) -> list[Mapping[str, Attribute]]:
+    count = len(op.function_type.inputs)
+    if op.arg_attrs is None:
+        return [{}] * count
+    return [attribute.data for attribute in op.arg_attrs]
+
+
+def _replace(arg: BlockArgument, value: SSAValue) -> None:
+    value.name_hint = arg.name_hint
+    arg.replace_all_uses_with(value)
+
+
+def _plain_type(op: func.FuncOp) -> llvm.LLVMFunctionType:
+    inputs = [
+        PTR if isinstance(type, MemRefType) else converted_type(type) for type in op.function_type.inputs
+    ]
+    outputs = [converted_type(type) for type in op.function_type.outputs]
+    if len(outputs) > 1:
+        raise StepwellError("unsupported", op, f"@{op.sym_name.data} returns {len(outputs)} values, not one")
+    return llvm.LLVMFunctionType(inputs, outputs[0] if outputs else None)
+
+
+def _kept(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    """What an `llvm.func` still says of its kernel: that it is one."""
+    return {name: UnitAttr() for name in KERNEL_ATTRIBUTES if name in attributes}

@@ -1,0 +1,161 @@
+"""
+f16 and bf16 where the target computes neither: widened to f32, computed, rounded back by integers.
+
+LLVM would call library functions for it that this process may not have.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    FloatAttr,
+    IntegerType,
+    VectorType,
+    f32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from stepwell.dialects.llvm.instructions import SelectOp
+from stepwell.lowering.loops_to_llvm.code import Code, int_attr
+from stepwell.lowering.loops_to_llvm.state import I1, I32, bit_width
+from stepwell.runtime.target import TargetDescription
+
+_I16 = IntegerType(16)
+_SIGN = 0x80000000
+_F32_INFINITY = 0x7F800000
+_REBIAS = (112 << 23) - 0xFFF  # exponents of f32 and f16 are 112 apart; 0xFFF rounds up past one half
+
+
+def element_of_lane(type: Attribute) -> Attribute:
+    """The element of a vector, or the scalar itself."""
+    return cast("VectorType[Attribute]", type).element_type if type.__class__ is VectorType else type
+
+
+def lane_bits(type: Attribute) -> int:
+    """Bits of a scalar, or of a vector's element."""
+    return bit_width(element_of_lane(type))
+
+
+def like(type: Attribute, element: Attribute) -> Attribute:
+    """`element`, or a vector of it as long as `type`."""
+    if type.__class__ is not VectorType:
+        return element
+    return VectorType(element, cast("VectorType[Attribute]", type).shape)
+
+
+def splat(code: Code, value: int | float, type: Attribute) -> SSAValue:
+    """A number as an i32 or f32 constant, in every lane when `type` is a vector."""
+    if type.__class__ is VectorType:
+        packed = struct.pack("<I", value & 0xFFFFFFFF) if isinstance(value, int) else struct.pack("<f", value)
+        vector = cast("VectorType[IntegerType]", type)
+        lanes = BytesAttr(packed * vector.get_shape()[0])
+        constant: Attribute = DenseIntOrFPElementsAttr(vector, lanes)
+    else:
+        constant = int_attr(value, 32) if isinstance(value, int) else FloatAttr(value, 32)
+    return code.make(llvm.ConstantOp, [], type, {"value": constant})
+
+
+def _is_soft(type: Attribute, target: TargetDescription) -> bool:
+    element = element_of_lane(type)
+    return isinstance(element, BFloat16Type) or (isinstance(element, Float16Type) and not target.has_half)
+
+
+def wide_type(type: Attribute, target: TargetDescription) -> Attribute:
+    """The type to compute a type in: f32 for a half that the target does not know."""
+    return like(type, f32) if _is_soft(type, target) else type
+
+
+def widened(code: Code, value: SSAValue) -> SSAValue:
+    """A value in the type to compute it in."""
+    type = value.type
+    if not _is_soft(type, code.state.target):
+        return value
+    if isinstance(element_of_lane(type), BFloat16Type):
+        return code.make(llvm.FPExtOp, [value], like(type, f32))  # a shift
+    return _from_half(code, value)
+
+
+def narrowed(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
+    """A computed value rounded to the type that it should have."""
+    if not _is_soft(type, code.state.target):
+        return value
+    bits = _Bits(code, value)
+    rounded = bits.to_bfloat16() if isinstance(element_of_lane(type), BFloat16Type) else bits.to_half()
+    narrow = code.make(llvm.TruncOp, [rounded], like(type, _I16))
+    return code.make(llvm.BitcastOp, [narrow], type)
+
+
+def _from_half(code: Code, value: SSAValue) -> SSAValue:
+    ints, floats = like(value.type, I32), like(value.type, f32)
+    raw = code.make(llvm.BitcastOp, [value], like(value.type, _I16))
+    bits = _Bits(code, code.make(llvm.ZExtOp, [raw], ints))
+    magnitude = bits.binary(llvm.AndOp, bits.value, 0x7FFF)
+    shifted = bits.binary(llvm.ShlOp, magnitude, 13)
+    # The exponent's bias is 112 too small now: multiplying mends it, for denormals as well.
+    scaled = code.make(
+        llvm.FMulOp, [code.make(llvm.BitcastOp, [shifted], floats), splat(code, 2.0**112, floats)]
+    )
+    special = bits.binary(llvm.OrOp, shifted, _F32_INFINITY)
+    finite = code.make(llvm.BitcastOp, [scaled], ints)
+    result = bits.select(bits.compare("uge", magnitude, 0x7C00), special, finite)
+    sign = bits.binary(llvm.ShlOp, bits.binary(llvm.AndOp, bits.value, 0x8000), 16)
+    return code.make(llvm.BitcastOp, [bits.binary(llvm.OrOp, result, sign)], floats)
+
+
+class _Bits:
+    """The bits of an f32, in i32 lanes, and how they round to a half."""
+
+    def __init__(self, code: Code, value: SSAValue):
+        self._code = code
+        self._type = like(value.type, I32)
+        self.value = value if value.type == self._type else code.make(llvm.BitcastOp, [value], self._type)
+
+    def binary(self, op: type[Operation], lhs: SSAValue, rhs: SSAValue | int) -> SSAValue:
+        other = splat(self._code, rhs, self._type) if isinstance(rhs, int) else rhs
+        return self._code.make(op, [lhs, other])
+
+    def compare(self, predicate: str, lhs: SSAValue, rhs: int) -> SSAValue:
+        flag = int_attr(llvm.ICmpPredicateFlag(predicate).to_int())
+        other = splat(self._code, rhs, self._type)
+        return self._code.make(llvm.ICmpOp, [lhs, other], like(self._type, I1), {"predicate": flag})
+
+    def select(self, condition: SSAValue, yes: SSAValue | int, no: SSAValue | int) -> SSAValue:
+        values = [splat(self._code, v, self._type) if isinstance(v, int) else v for v in (yes, no)]
+        return self._code.make(SelectOp, [condition, *values], self._type)
+
+    def to_bfloat16(self) -> SSAValue:
+        """The upper half, rounded to nearest even; NaN stays NaN."""
+        upper = self.binary(llvm.LShrOp, self.value, 16)
+        odd = self.binary(llvm.AndOp, upper, 1)
+        sum = self.binary(llvm.AddOp, self.binary(llvm.AddOp, self.value, 0x7FFF), odd)
+        rounded = self.binary(llvm.LShrOp, sum, 16)
+        magnitude = self.binary(llvm.AndOp, self.value, _SIGN - 1)
+        is_nan = self.compare("ugt", magnitude, _F32_INFINITY)
+        return self.select(is_nan, self.binary(llvm.OrOp, upper, 0x40), rounded)
+
+    def to_half(self) -> SSAValue:
+        """The bits of the nearest f16, ties to even."""
+        code = self._code
+        floats = like(self._type, f32)
+        magnitude = self.binary(llvm.AndOp, self.value, _SIGN - 1)
+        # Below 2^-14 the last bit is 2^-24: adding 0.5 rounds there, and leaves the bits at the bottom.
+        small = code.make(
+            llvm.FAddOp, [code.make(llvm.BitcastOp, [magnitude], floats), splat(code, 0.5, floats)]
+        )
+        denormal = self.binary(llvm.SubOp, code.make(llvm.BitcastOp, [small], self._type), 0x3F000000)
+        odd = self.binary(llvm.AndOp, self.binary(llvm.LShrOp, magnitude, 13), 1)
+        rebiased = self.binary(llvm.SubOp, magnitude, _REBIAS)
+        normal = self.binary(llvm.LShrOp, self.binary(llvm.AddOp, rebiased, odd), 13)
+        is_nan = self.compare("ugt", magnitude, _F32_INFINITY)
+        special = self.select(is_nan, 0x7E00, 0x7C00)
+        finite = self.select(self.compare("ult", magnitude, 0x38800000), denormal, normal)
+        result = self.select(self.compare("uge", magnitude, 0x47800000), special, finite)
+        sign = self.binary(llvm.LShrOp, self.binary(llvm.AndOp, self.value, _SIGN), 16)
+        return self.binary(llvm.OrOp, result, sign)

@@ -1,0 +1,216 @@
+"""What the patterns of `convert-loops-to-llvm` share: how memrefs lie, which functions are kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import gcd
+from typing import TypeAlias, cast
+
+from xdsl.dialects import func, llvm, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.target import TargetDescription
+
+Extent: TypeAlias = int | SSAValue
+"""A size or stride: a number, or an i64 known at run time only."""
+
+KERNEL_ATTRIBUTES = ("sched.kernel", "sched.main")
+"""Functions with one of these have the kernel ABI."""
+
+I64 = IntegerType(64)
+I32 = IntegerType(32)
+I8 = IntegerType(8)
+I1 = IntegerType(1)
+PTR = llvm.LLVMPointerType()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """
+    How a memref lies in memory. It is known when the code is made: at run time there is only a pointer.
+
+    Sizes and strides count elements; None is a size that nobody told.
+    """
+
+    element: Attribute
+    sizes: tuple[Extent | None, ...]
+    strides: tuple[Extent, ...]
+    align_bytes: int
+    """What the pointer is surely a multiple of."""
+    is_dense: bool = True
+    """Whether it is in row-major order without gaps, as far as one can tell."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A sum of i64 values times constants, and a constant."""
+
+    terms: tuple[tuple[SSAValue, int], ...]
+    constant: int
+
+    def __add__(self, other: Linear) -> Linear:
+        if not other.terms:
+            return Linear(self.terms, self.constant + other.constant)
+        terms = dict(self.terms)
+        for value, factor in other.terms:
+            terms[value] = terms.get(value, 0) + factor
+        return Linear(tuple(t for t in terms.items() if t[1]), self.constant + other.constant)
+
+    def scaled(self, factor: int) -> Linear:
+        """Every part times a number."""
+        if factor == 1:
+            return self
+        return Linear(tuple((v, f * factor) for v, f in self.terms if factor), self.constant * factor)
+
+
+@dataclass
+class FunctionInfo:
+    """What is known of an `llvm.func` that was made."""
+
+    context: SSAValue | None
+    """The context pointer, where there is one."""
+    is_kernel: bool
+    """Whether it returns a status, so that a failing call can be passed on."""
+    is_body: bool = False
+    """Whether it is the body of a parallel loop."""
+    failure: Block | None = None
+    """The block that returns its argument as the status."""
+
+
+@dataclass
+class State:
+    """The state of one run of the conversion."""
+
+    target: TargetDescription
+    kernels: frozenset[str]
+    weights: Mapping[str, int]
+    """Index in the table of weights by the name of the global."""
+    layouts: dict[SSAValue, Layout] = field(default_factory=dict[SSAValue, Layout])
+    functions: dict[Operation, FunctionInfo] = field(default_factory=dict[Operation, FunctionInfo])
+    multiples: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """What an i64 is surely a multiple of, where that is more than 1."""
+    known: dict[tuple[object, ...], SSAValue] = field(default_factory=dict[tuple[object, ...], SSAValue])
+    """Values made before in a block, by block and what they are: constants, products, addresses."""
+    _linear: dict[SSAValue, Linear] = field(default_factory=dict[SSAValue, Linear])
+
+    @staticmethod
+    def of(module: ModuleOp, target: TargetDescription) -> State:
+        """The state before anything is converted."""
+        ops = list(module.ops)
+        kernels = frozenset(
+            op.sym_name.data for op in ops if isinstance(op, func.FuncOp) and is_kernel(op.attributes)
+        )
+        weights = [op.sym_name.data for op in ops if isinstance(op, memref.GlobalOp)]
+        return State(target, kernels, {name: index for index, name in enumerate(weights)})
+
+    def layout(self, pointer: SSAValue, op: Operation) -> Layout:
+        """The layout of a converted memref. Raises: StepwellError when it cannot be known here."""
+        if (layout := self.layouts.get(pointer)) is not None:
+            return layout
+        raise StepwellError(
+            "unsupported",
+            op,
+            f"{op.name}: the memref's sizes and strides are not known here",
+            note="memrefs may be arguments, views and allocas, but not results of control flow or of calls",
+        )
+
+    def function(self, op: Operation) -> tuple[llvm.FuncOp, FunctionInfo]:
+        """The function that an op stands in. Raises: InternalError when its loops are not flattened."""
+        parent = op.parent_op()
+        if not isinstance(parent, llvm.FuncOp):
+            raise InternalError(op, f"{op.name} is converted before what it stands in")
+        return parent, self.functions[parent]
+
+    def linear(self, value: SSAValue) -> Linear:
+        """An i64 as a sum, as far as additions of and products with constants show it."""
+        if (found := self._linear.get(value)) is None:
+            found = self._linear[value] = self._analyse(value)
+        return found
+
+    def _analyse(self, value: SSAValue) -> Linear:
+        match value.owner:
+            case llvm.ConstantOp(value=IntegerAttr(value=number)):
+                return Linear((), number.data)
+            case llvm.AddOp(lhs=lhs, rhs=rhs):
+                return self.linear(lhs) + self.linear(rhs)
+            case llvm.SubOp(lhs=lhs, rhs=rhs):
+                return self.linear(lhs) + self.linear(rhs).scaled(-1)
+            case llvm.MulOp(lhs=lhs, rhs=rhs):
+                left, right = self.linear(lhs), self.linear(rhs)
+                if not right.terms:
+                    return left.scaled(right.constant)
+                if not left.terms:
+                    return right.scaled(left.constant)
+            case _:
+                pass
+        return Linear(((value, 1),), 0)
+
+    def multiple(self, value: SSAValue | int) -> int:
+        """A number that the value is surely a multiple of; 0 for zero itself."""
+        if isinstance(value, int):
+            return value
+        linear = self.linear(value)
+        return gcd(linear.constant, *(f * self.multiples.get(v, 1) for v, f in linear.terms))
+
+
+def is_kernel(attributes: Mapping[str, Attribute]) -> bool:
+    """Whether a function has the kernel ABI."""
+    return any(name in attributes for name in KERNEL_ATTRIBUTES)
+
+
+def element_bytes(type: Attribute) -> int:
+    """Bytes of an element in memory: i1 takes one."""
+    return max(8, bit_width(type)) // 8
+
+
+def bit_width(type: Attribute) -> int:
+    """Bits of a scalar; `index` has 64. Raises: StepwellError `unsupported` for what has no size."""
+    if isinstance(type, IndexType):
+        return 64
+    width = getattr(type, "bitwidth", None)
+    if not isinstance(width, int):
+        raise StepwellError("unsupported", None, f"{type} has no size in memory")
+    return width
+
+
+def converted_type(type: Attribute) -> Attribute:
+    """
+    A type of level 3 at level 4: `index` becomes i64, everything else stays (memrefs become pointers apart).
+
+    Raises: StepwellError `unsupported` for vectors of several dimensions.
+    """
+    kind = type.__class__
+    if kind is IndexType:
+        return I64
+    if kind is IntegerType and (width := cast(IntegerType, type)).signedness != I64.signedness:
+        return IntegerType(width.width.data)
+    if kind is not VectorType:
+        return type
+    vector = cast("VectorType[Attribute]", type)
+    if len(vector.shape.data) != 1:
+        raise StepwellError(
+            "unsupported",
+            None,
+            f"{type} has no machine register",
+            help="run unroll-vectors first: machine code has vectors of one dimension",
+        )
+    element = converted_type(vector.element_type)
+    return type if element is vector.element_type else VectorType(element, vector.shape)
+
+
+def memory_type(type: Attribute) -> Attribute:
+    """The type that stands for a type in memory: i8 for i1, i64 for `index`, itself for the rest."""
+    converted = converted_type(type)
+    if converted.__class__ is VectorType:
+        vector = cast("VectorType[Attribute]", converted)
+        element = memory_type(vector.element_type)
+        return vector if element is vector.element_type else VectorType(element, vector.shape)
+    return I8 if converted == I1 else converted
+
+
+def memref_type(value: SSAValue) -> MemRefType[Attribute]:
+    """The type of a memref that is not converted yet: a result of the op at hand."""
+    return cast("MemRefType[Attribute]", value.type)

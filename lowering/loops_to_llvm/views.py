@@ -1,0 +1,266 @@
+"""Views of memrefs: a pointer further on, with a layout of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import TypeAlias, cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.lowering.loops_to_llvm.code import Code
+from stepwell.lowering.loops_to_llvm.functions import dense_layout
+from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.state import (
+    I8,
+    Extent,
+    Layout,
+    element_bytes,
+    memory_type,
+    memref_type,
+)
+from stepwell.runtime.errors import StepwellError
+
+
+class ViewPattern(LoopsToLLVMPattern):
+    """A pattern that replaces a memref by a pointer with a layout."""
+
+    def replace(
+        self, op: Operation, code: Code, pointer: SSAValue, layout: Layout, rewriter: PatternRewriter
+    ) -> None:
+        """Replace the op's result; a pointer that has another layout already is copied for the new one."""
+        if self.state.layouts.get(pointer, layout) != layout:
+            pointer = code.element_pointer(pointer, code.constant(0), memory_type(layout.element))
+        self.state.layouts[pointer] = layout
+        rewriter.replace(op, code.ops, [pointer])
+
+    def extents(self, static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[Extent]:
+        """Numbers and values of an op that has both, in order; a value that is a constant counts as one."""
+        values = iter(dynamic)
+        return [
+            self.number(next(values)) if number == DYNAMIC_INDEX else int(number)
+            for number in static.get_values()
+        ]
+
+    def number(self, value: SSAValue) -> Extent:
+        """A value, or the number that it is."""
+        linear = self.state.linear(value)
+        return value if linear.terms else linear.constant
+
+
+class SubviewLowering(ViewPattern):
+    """
+    ```mlir
+    %v = memref.subview %m[%i, 0] [6, 16] [1, 1] : memref<96x64xf32> to memref<6x16xf32, strided<…>>
+    // ->
+    %v = llvm.getelementptr inbounds %m[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
+        source = self.state.layout(op.source, op)
+        code = self.code_at(op)
+        offsets = self.extents(op.static_offsets, op.offsets)
+        sizes = self.extents(op.static_sizes, op.sizes)
+        steps = self.extents(op.static_strides, op.strides)
+        strides = [code.product(s, t) for s, t in zip(source.strides, steps, strict=True)]
+        pointer, align = code.address(op.source, offsets, source)
+        is_dense = source.is_dense and all(
+            size == whole and offset == 0
+            for size, whole, offset in list(zip(sizes, source.sizes, offsets, strict=True))[1:]
+        )
+        kept = _kept_dims(sizes, memref_type(op.result).get_shape(), op)
+        layout = Layout(
+            source.element,
+            tuple(sizes[d] for d in kept),
+            tuple(strides[d] for d in kept),
+            align,
+            is_dense and all(step == 1 for step in steps),
+        )
+        self.replace(op, code, pointer, layout, rewriter)
+
+
+def _kept_dims(sizes: Sequence[Extent], shape: Sequence[int], op: Operation) -> list[int]:
+    """Which dimensions a subview keeps: those of size 1 may be dropped, the result's shape says how many."""
+    if len(sizes) == len(shape):
+        return list(range(len(sizes)))
+    kept: list[int] = []
+    wanted = list(shape)
+    for dim, size in enumerate(sizes):
+        matches = bool(wanted) and (wanted[0] == size or (wanted[0] < 0 and not isinstance(size, int)))
+        if matches and not (size == 1 and len(sizes) - dim > len(wanted)):
+            kept.append(dim)
+            wanted.pop(0)
+        elif size != 1:
+            raise StepwellError("invalid-op", op, f"memref.subview drops dimension {dim} of size {size}")
+    return kept
+
+
+class ViewLowering(ViewPattern):
+    """
+    ```mlir
+    %v = memref.view %arena[%offset][%n] : memref<?xi8> to memref<?x64xf32>
+    // ->
+    %v = llvm.getelementptr inbounds %arena[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.ViewOp, rewriter: PatternRewriter) -> None:
+        code, type = self.code_at(op), memref_type(op.result)
+        shift = self.number(op.byte_shift)
+        dynamic = iter(op.sizes)
+        sizes = [size if size >= 0 else self.number(next(dynamic)) for size in type.get_shape()]
+        align = gcd(self.state.layout(op.source, op).align_bytes, self.state.multiple(shift))
+        # What the arena's plan aligns is at least aligned for its elements.
+        layout = dense_layout(
+            op, code, type.element_type, sizes, max(align, element_bytes(type.element_type))
+        )
+        self.replace(op, code, code.element_pointer(op.source, shift, I8), layout, rewriter)
+
+
+class CastLowering(ViewPattern):
+    """
+    A cast forgets sizes that are known; the layout does not.
+
+    ```mlir
+    %d = memref.cast %m : memref<4xf32> to memref<?xf32>
+    // ->
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: memref.CastOp | memref.MemorySpaceCastOp, rewriter: PatternRewriter
+    ) -> None:
+        self.state.layout(op.source, op)
+        rewriter.replace(op, [], [op.source])
+
+
+class ReinterpretCastLowering(ViewPattern):
+    """
+    ```mlir
+    %v = memref.reinterpret_cast %m to offset: [4], sizes: [2, 2], strides: [2, 1] : …
+    // ->
+    %v = llvm.getelementptr inbounds %m[4] : (!llvm.ptr) -> !llvm.ptr, f32
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.ReinterpretCastOp, rewriter: PatternRewriter) -> None:
+        source, code = self.state.layout(op.source, op), self.code_at(op)
+        (offset,) = self.extents(op.static_offsets, op.offsets)
+        sizes = self.extents(op.static_sizes, op.sizes)
+        strides = self.extents(op.static_strides, op.strides)
+        pointer = code.element_pointer(op.source, offset, memory_type(source.element))
+        size = element_bytes(source.element)
+        align = gcd(source.align_bytes, self.state.multiple(offset) * size)
+        dense = dense_layout(op, code, source.element, sizes, align)
+        layout = Layout(source.element, tuple(sizes), tuple(strides), align, dense.strides == tuple(strides))
+        self.replace(op, code, pointer, layout, rewriter)
+
+
+class CollapseShapeLowering(ViewPattern):
+    """
+    Several dimensions become one; the pointer stays.
+
+    ```mlir
+    %v = memref.collapse_shape %m [[0, 1], [2]] : memref<2x3x4xf32> into memref<6x4xf32>
+    // ->
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.CollapseShapeOp, rewriter: PatternRewriter) -> None:
+        source, code = self.state.layout(op.src, op), self.code_at(op)
+        sizes: list[Extent | None] = []
+        strides: list[Extent] = []
+        for group in _groups(op.reassociation):
+            known = [source.sizes[d] for d in group]
+            sizes.append(_product(code, known))
+            # The innermost dimension that has more than one element sets the step.
+            wide = [d for d in group if source.sizes[d] != 1]
+            strides.append(source.strides[wide[-1]] if wide else source.strides[group[-1]] if group else 1)
+        layout = Layout(source.element, tuple(sizes), tuple(strides), source.align_bytes, source.is_dense)
+        self.replace(op, code, op.src, layout, rewriter)
+
+
+class ExpandShapeLowering(ViewPattern):
+    """
+    One dimension becomes several; the pointer stays.
+
+    ```mlir
+    %v = memref.expand_shape %m [[0, 1]] output_shape [2, 3] : memref<6xf32> into memref<2x3xf32>
+    // ->
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.ExpandShapeOp, rewriter: PatternRewriter) -> None:
+        source, code = self.state.layout(op.src, op), self.code_at(op)
+        sizes = self.extents(op.static_output_shape, op.output_shape)
+        strides: list[Extent] = [1] * len(sizes)
+        for dim, group in enumerate(_groups(op.reassociation)):
+            stride = source.strides[dim]
+            for inner in reversed(group):
+                strides[inner] = stride
+                stride = code.product(stride, sizes[inner])
+        layout = Layout(source.element, tuple(sizes), tuple(strides), source.align_bytes, source.is_dense)
+        self.replace(op, code, op.src, layout, rewriter)
+
+
+_Groups: TypeAlias = "ArrayAttr[ArrayAttr[IntegerAttr]]"
+
+
+def _groups(reassociation: _Groups) -> list[list[int]]:
+    return [[index.value.data for index in group] for group in reassociation]
+
+
+def _product(code: Code, sizes: Sequence[Extent | None]) -> Extent | None:
+    total: Extent | None = 1
+    for size in sizes:
+        total = None if size is None or total is None else code.product(total, size)
+    return total
+
+
+class DimLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %n = memref.dim %m, %c1 : memref<4x8xf32>
+    // ->
+    %n = llvm.mlir.constant(8) : i64
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.DimOp, rewriter: PatternRewriter) -> None:
+        layout, index = self.state.layout(op.source, op), self.state.linear(op.index)
+        if index.terms or not 0 <= index.constant < len(layout.sizes):
+            raise StepwellError("unsupported", op, "memref.dim needs a constant dimension of its memref")
+        if (size := layout.sizes[index.constant]) is None:
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"dimension {index.constant} of the memref is not known here",
+                help="name the sizes of the argument with graph.dims, over the symbols of sched.symbols",
+            )
+        code = self.code_at(op)
+        value = code.value(size)
+        rewriter.replace(op, code.ops, [value])
+
+
+class AssumeAlignmentLowering(ViewPattern):
+    """Remembers the alignment that the program promises."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.AssumeAlignmentOp, rewriter: PatternRewriter) -> None:
+        layout = self.state.layout(op.operands[0], op)
+        align = cast(IntegerAttr, op.properties["alignment"]).value.data
+        self.state.layouts[op.operands[0]] = Layout(
+            layout.element, layout.sizes, layout.strides, max(layout.align_bytes, align), layout.is_dense
+        )
+        rewriter.replace(op, [], [op.operands[0]] * len(op.results))
