@@ -1,7 +1,13 @@
-"""IR fragments, as documentation shows them: ops that use values which nothing in the text defines."""
+"""
+IR fragments, as documentation shows them: ops that use values which nothing in the text defines.
+
+An example with `…` in it is a sketch, for people only. A line `// ->` parts what a rule finds from what it
+leaves.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
@@ -9,7 +15,41 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import LocatingParser, parse_module
+from stepwell.dialects.verify import verify_module
+from stepwell.passes.instruments import module_text
 from stepwell.runtime.errors import StepwellError
+
+ONE_VALUE = re.compile(r"\s*%(\w+)\s*")
+"""A half that is no op: the value that is left."""
+_ARROW = re.compile(r"^\s*// ->(?=$| %\w+$)", re.MULTILINE)
+_ATTRIBUTE = re.compile(r"\s*[#!][\w.]+(?![\w.]|\s*=)")
+
+
+def is_sketch(text: str) -> bool:
+    """Whether an example is not meant to be run."""
+    return "…" in text
+
+
+def halves_of(text: str) -> list[str]:
+    """An example before and after its `// ->`; the whole of one without it."""
+    return _ARROW.split(text)
+
+
+def check_fragment(text: str, name: str) -> None:
+    """
+    Require a fragment (or an attribute) to parse, to verify, and to print as it parses again.
+
+    Raises: StepwellError, AssertionError.
+    """
+    ctx = StepwellContext()
+    if _ATTRIBUTE.match(text):
+        attribute = LocatingParser(ctx, text, name).parse_attribute()
+        assert LocatingParser(ctx, str(attribute)).parse_attribute() == attribute
+    elif text.strip() and not ONE_VALUE.fullmatch(text):
+        module = parse_fragment(ctx, text, name)
+        verify_module(module)
+        printed = module_text(module)
+        assert module_text(parse_fragment(ctx, printed)) == printed
 
 
 def free_values(ctx: StepwellContext, text: str, name: str = "fragment") -> dict[str, Attribute]:

@@ -6,7 +6,7 @@ last.
   instead, as does a block of any other language.
 - `sh`: run when it starts with one of our commands (or `python`, `cat`); others, such as `pip install`, are
   not.
-- `mlir`: parses, verifies and round-trips.
+- `mlir`: parses, verifies and round-trips, unless `…` marks it as a sketch.
 - `text` directly after one of these: the output that it must have; `...` stands for anything.
 
 `<!-- not run: why -->` above a block keeps it from running.
@@ -28,10 +28,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.parser import parse_module
-from stepwell.dialects.verify import verify_module
-from stepwell.passes.instruments import module_text
+from tests.fragments import check_fragment, halves_of, is_sketch
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -84,8 +81,9 @@ class Session(InteractiveInterpreter):
             return self.run_python(block)
         if block.language == "sh" and block.text.startswith(COMMANDS):
             return self.run_shell(block)
-        if block.language == "mlir":
-            check_ir(block)
+        if block.language == "mlir" and not is_sketch(block.text):
+            for half in halves_of(block.text):
+                check_fragment(half, f"block at line {block.line}")
         return None
 
     def run_python(self, block: Block) -> str:
@@ -106,13 +104,6 @@ class Session(InteractiveInterpreter):
         )
         assert done.returncode == 0, f"line {block.line}: exit status {done.returncode}\n{done.stderr}"
         return done.stdout
-
-
-def check_ir(block: Block) -> None:
-    module = parse_module(StepwellContext(), block.text, f"block at line {block.line}")
-    verify_module(module)
-    text = module_text(module)
-    assert module_text(parse_module(StepwellContext(), text)) == text
 
 
 def check_output(block: Block, output: str) -> None:

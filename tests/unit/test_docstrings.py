@@ -22,18 +22,13 @@ from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWal
 from xdsl.transforms.dead_code_elimination import dce
 
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.parser import LocatingParser
-from stepwell.dialects.verify import verify_module
 from stepwell.passes.instruments import module_text
-from tests.fragments import free_values, parse_fragment
+from tests.fragments import ONE_VALUE, check_fragment, free_values, halves_of, is_sketch, parse_fragment
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("dialects", "patterns", "passes", "lowering")
 
 _BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
-_ARROW = re.compile(r"^\s*// ->(?=$| %\w+$)", re.MULTILINE)
-_ATTRIBUTE = re.compile(r"\s*[#!][\w.]+(?![\w.]|\s*=)")
-_ONE_VALUE = re.compile(r"\s*%(\w+)\s*")
 
 
 @dataclass(frozen=True)
@@ -55,8 +50,8 @@ def examples() -> Iterator[Example]:
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
                     for block in _BLOCK.findall(cleandoc(text)):
-                        if "…" not in block:
-                            yield Example(str(file.relative_to(ROOT)), node.name, _ARROW.split(block))
+                        if not is_sketch(block):
+                            yield Example(str(file.relative_to(ROOT)), node.name, halves_of(block))
 
 
 EXAMPLES = list(examples())
@@ -73,16 +68,8 @@ def rule_of(example: Example) -> RewritePattern | None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=map(str, EXAMPLES))
 def test_example_parses_and_verifies(example: Example) -> None:
-    ctx = StepwellContext()
     for half in example.halves:
-        if _ATTRIBUTE.match(half):
-            attribute = LocatingParser(ctx, half, str(example)).parse_attribute()
-            assert LocatingParser(ctx, str(attribute)).parse_attribute() == attribute
-        elif half.strip() and not _ONE_VALUE.fullmatch(half):
-            module = parse_fragment(ctx, half, str(example))
-            verify_module(module)
-            text = module_text(module)
-            assert module_text(parse_fragment(ctx, text)) == text
+        check_fragment(half, str(example))
 
 
 RULES = [example for example in EXAMPLES if len(example.halves) == 2 and rule_of(example) is not None]
@@ -111,7 +98,7 @@ def halves_as_modules(ctx: StepwellContext, example: Example) -> tuple[ModuleOp,
     first, second = example.halves
     defined = results_of(ctx, first)
     given = free_values(ctx, first)
-    if one := _ONE_VALUE.fullmatch(second):
+    if one := ONE_VALUE.fullmatch(second):
         name, type = list(defined.items())[-1]
         return (
             parse_fragment(ctx, first, given=given, keep=[(name, type)]),
