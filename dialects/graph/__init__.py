@@ -15,6 +15,7 @@ from stepwell.dialects.graph import (
     movement,
     norm,
     padding,
+    recurrent,
     reduction,
     scatter,
     shape,
@@ -84,6 +85,7 @@ from stepwell.dialects.graph.norm import LpNormOp as LpNormOp
 from stepwell.dialects.graph.norm import RmsNormOp as RmsNormOp
 from stepwell.dialects.graph.padding import PadOp as PadOp
 from stepwell.dialects.graph.padding import TileOp as TileOp
+from stepwell.dialects.graph.recurrent import RnnOp as RnnOp
 from stepwell.dialects.graph.reduction import ArgmaxOp as ArgmaxOp
 from stepwell.dialects.graph.reduction import ArgminOp as ArgminOp
 from stepwell.dialects.graph.reduction import LogSoftmaxOp as LogSoftmaxOp
@@ -143,6 +145,7 @@ FAMILIES = (
     movement,
     norm,
     padding,
+    recurrent,
     reduction,
     scatter,
     shape,

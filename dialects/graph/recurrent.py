@@ -70,14 +70,15 @@ class RnnOp(GraphOp):
     A recurrent layer over a time-major sequence: x [T, N, I] gives y [T, D, N, H] and the state [D, N, H].
 
     ```mlir
-    %y, %h, %c = graph.rnn %x, %w, %r bias %b cell "lstm" direction "forward"
+    %y, %h, %c = graph.rnn %x, %w, %r bias %b : tensor<1x32xf32> cell "lstm" direction "forward"
       activations ["sigmoid", "tanh", "tanh"] alphas [0.0, 0.0, 0.0] betas [0.0, 0.0, 0.0]
-      : (tensor<5x2x8xf32>, tensor<1x16x8xf32>, tensor<1x16x4xf32>, tensor<1x32xf32>)
-      -> (tensor<5x1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>)
+      : (tensor<5x2x8xf32>, tensor<1x16x8xf32>, tensor<1x16x4xf32>)
+      -> tensor<5x1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>
     ```
-    `w` is [D, G·H, I], `r` is [D, G·H, H], the bias [D, 2·G·H] (of w, then of r), the peepholes [D, 3·H] for
-    the gates i, o, f. D is 2 for a bidirectional layer, whose second direction runs backwards and is stored in
-    forward order. Behind a row's length `y` is 0 and the state stays. `clip` cuts what the activations get.
+    `w` is [D, G·H, I], `r` is [D, G·H, H], the bias [D, 2·G·H] (of w, then of r), the peepholes [D, 3·H]
+    for the gates i, o, f. D is 2 for a bidirectional layer, whose second direction runs backwards and is
+    stored in forward order. Behind a row's length `y` is 0 and the state stays. `clip` cuts what the
+    activations get.
     Constraints:
       (C1) `cell` is lstm, gru or rnn; `direction` is forward, reverse or bidirectional.
       (C2) activations known, 3, 2 or 1 a direction by cell, with as many alphas and betas.
@@ -111,10 +112,12 @@ class RnnOp(GraphOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
     assembly_format = (
-        "$x `,` $w `,` $r (`bias` $bias^)? (`lengths` $lengths^)? (`h0` $h0^)? (`c0` $c0^)? "
-        "(`peepholes` $peepholes^)? `cell` $cell `direction` $direction `activations` $activations "
-        "`alphas` $alphas `betas` $betas (`clip` $clip^)? (`input_forget` $input_forget^)? "
-        "(`linear_before_reset` $linear_before_reset^)? attr-dict `:` functional-type(operands, results)"
+        "$x `,` $w `,` $r (`bias` $bias^ `:` type($bias))? (`lengths` $lengths^ `:` type($lengths))? "
+        "(`h0` $h0^ `:` type($h0))? (`c0` $c0^ `:` type($c0))? "
+        "(`peepholes` $peepholes^ `:` type($peepholes))? "
+        "`cell` $cell `direction` $direction `activations` $activations `alphas` $alphas `betas` $betas "
+        "(`clip` $clip^)? (`input_forget` $input_forget^)? (`linear_before_reset` $linear_before_reset^)? "
+        "attr-dict `:` `(` type($x) `,` type($w) `,` type($r) `)` `->` type($outputs)"
     )
 
     def __init__(

@@ -49,7 +49,7 @@ class PoolOp(GraphOp):
 
     x = operand_def(TensorType)
     outputs = var_result_def(TensorType)
-    pool_kind = prop_def(StringAttr, prop_name="kind")
+    kind = prop_def(StringAttr)
     kernel = prop_def(DenseArrayBase.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64))
     dilations = prop_def(DenseArrayBase.constr(i64))
@@ -102,7 +102,7 @@ class PoolOp(GraphOp):
         self.set_result_types()
 
     def check(self) -> None:
-        kind, indices, p = self.pool_kind.data, self.indices.data, self.p.value.data
+        kind, indices, p = self.kind.data, self.indices.data, self.p.value.data
         if kind not in POOL_KINDS:  # (C1)
             raise VerifyException(f'kind must be one of {", ".join(POOL_KINDS)}, found "{kind}"')
         if indices not in INDEX_ORDERS or (indices != "none" and kind != "max"):

@@ -59,7 +59,7 @@ class PoolLowering(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
         windows = _Windows.of(op)
-        match op.pool_kind.data:
+        match op.kind.data:
             case "max":
                 results = _maximum(op, windows, rewriter)
             case "avg":
@@ -140,7 +140,7 @@ class _Windows:
     def reduce(
         self, reads: Sequence[Read], init: SSAValue, body: Body, rewriter: PatternRewriter
     ) -> SSAValue:
-        """Reduce what `reads` give at each kernel point; `body` takes their scalars, then the result so far."""
+        """Reduce what `reads` give at each point; `body` takes their scalars, then the result so far."""
         loops = len(self.out) + self.rank
         kernel = empty(tensor_type(f32, self.kernel), rewriter)
         points = projection(loops, [self.point(axis) for axis in range(self.rank)])

@@ -1,0 +1,115 @@
+"""Pools of ONNX → `graph.pool`; pools over the whole image → `graph.reduce`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, rank_of, shape_of
+from stepwell.lowering.onnx_to_graph.windows import spatial_rank, windows_of
+from stepwell.runtime.errors import StepwellError
+
+
+class PoolLowering(OnnxLowering):
+    """
+    `onnx.MaxPool`, `onnx.AveragePool`, `onnx.LpPool` → `graph.pool`.
+
+    With `auto_pad` the number of windows does not depend on `ceil_mode`.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: onnx.MaxPoolOp | onnx.AveragePoolOp | onnx.LpPoolOp, rewriter: PatternRewriter
+    ) -> None:
+        kernel = op.integers("kernel_shape") if op.has("kernel_shape") else _whole_image(op, op.X)
+        windows = windows_of(op, op.X, kernel)
+        if (pads := windows.static_pads) is None:
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"{op.op_type}: {op.string('auto_pad')} with strides, of an unknown size",
+                note=f"strides are {list(windows.strides)}, the input is {op.X.type}",
+                help="give the model's inputs fixed shapes, for example with --input-shape",
+            )
+        with_indices = isinstance(op, onnx.MaxPoolOp) and op.Indices is not None
+        pool = graph.PoolOp(
+            op.X,
+            {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}[op.op_type],
+            kernel,
+            strides=windows.strides,
+            dilations=windows.dilations,
+            pads=pads,
+            ceil=_flag(op, "ceil_mode") and op.string("auto_pad") == "NOTSET",
+            count_include_pad=_flag(op, "count_include_pad"),
+            p=_norm_order(op) if isinstance(op, onnx.LpPoolOp) else 2,
+            indices=("column" if _flag(op, "storage_order") else "row") if with_indices else "none",
+        )
+        rewriter.replace(op, pool)
+
+
+def _whole_image(op: onnx.OnnxOp, x: SSAValue) -> Sequence[int]:
+    """The kernel of a pool without `kernel_shape`, as LpPool may have it below opset 2."""
+    sizes = shape_of(x, op)[2:]
+    if not all(size.is_static for size in sizes):
+        raise StepwellError("unsupported", op, f"{op.op_type} without kernel_shape over an unknown size")
+    return [size.value for size in sizes]
+
+
+def _flag(op: onnx.OnnxOp, name: str) -> bool:
+    return op.has(name) and bool(op.integer(name))
+
+
+def _norm_order(op: onnx.OnnxOp) -> int:
+    """The `p` of a norm: an int, below opset 2 a float, which must be whole."""
+    value: Attribute | None = op.attribute("p")
+    if not isinstance(value, FloatAttr):
+        return op.integer("p")
+    order = op.floating("p")
+    if order != int(order) or order < 1:
+        raise StepwellError("unsupported", op, f"{op.op_type}: p must be a whole number, found {order}")
+    return int(order)
+
+
+class GlobalPoolLowering(OnnxLowering):
+    """
+    `onnx.GlobalAveragePool`, `onnx.GlobalMaxPool` → `graph.reduce` over the spatial axes.
+
+    ```mlir
+    %y = "onnx.GlobalAveragePool"(%x) : (tensor<1x64x7x7xf32>) -> tensor<*xf32>
+    // ->
+    %y = graph.reduce %x kind "mean" axes [2, 3] keep_dims true : tensor<1x64x7x7xf32> -> tensor<1x64x1x1xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: onnx.GlobalAveragePoolOp | onnx.GlobalMaxPoolOp, rewriter: PatternRewriter
+    ) -> None:
+        kind = "mean" if isinstance(op, onnx.GlobalAveragePoolOp) else "max"
+        spatial_rank(op, op.X)
+        rewriter.replace(op, graph.ReduceOp(op.X, kind, range(2, rank_of(op.X, op)), keep_dims=True))
+
+
+class GlobalLpPoolLowering(OnnxLowering):
+    """`onnx.GlobalLpPool` → `graph.reduce` for p 1 and 2, else the root of a sum of powers."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.GlobalLpPoolOp, rewriter: PatternRewriter) -> None:
+        spatial_rank(op, op.X)
+        axes = range(2, rank_of(op.X, op))
+        order = _norm_order(op)
+        if order in (1, 2):
+            rewriter.replace(op, graph.ReduceOp(op.X, f"l{order}", axes, keep_dims=True))
+            return
+        element = element_of(op.X)
+        size = rewriter.insert(graph.AbsOp(op.X)).result
+        power = rewriter.insert(graph.PowerOp(size, self.scalar(order, element, rewriter))).result
+        total = rewriter.insert(graph.ReduceOp(power, "sum", axes, keep_dims=True)).result
+        rewriter.replace(op, graph.PowerOp(total, self.scalar(1 / order, element, rewriter)))
+
+
+PATTERNS: list[type[OnnxLowering]] = [PoolLowering, GlobalPoolLowering, GlobalLpPoolLowering]
