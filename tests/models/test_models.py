@@ -1,0 +1,56 @@
+"""Whole networks against ONNX Runtime without optimizations; one compilation for all sizes of open dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stepwell
+from benchmarks.zoo import F32_MODELS, Model, model_path
+from stepwell.runtime.interface import Array
+from stepwell.tools.check import TOLERANCE, relative_difference
+from stepwell.tools.peers import onnxruntime_session
+
+# Run by every `make test`; `make models` runs all.
+SAMPLE = ("gru_seq", "silero_seq", "basic_pitch", "light_squeezenet", "resnet18", "bert_mini_dyn")
+
+
+def _cases() -> list[object]:
+    return [
+        pytest.param(m, id=name, marks=[] if name in SAMPLE else [pytest.mark.slow])
+        for name, m in F32_MODELS.items()
+    ]
+
+
+@pytest.mark.parametrize("model", _cases())
+def test_model_agrees_with_onnxruntime(model: Model) -> None:
+    path = model_path(model.name)
+    if path is None:
+        pytest.skip(f"{model.name}: STEPWELL_MODELS names no folder that has it")
+    compiled = stepwell.compile(path, input_shapes=model.input_shapes())
+    for shapes in ({}, *model.sizes):
+        feeds = model.feeds(seed=1, shapes=shapes)
+        _expect_same(compiled.run(feeds), _reference(path, feeds), _allowed(path, feeds))
+
+
+def _reference(path: Path, feeds: Mapping[str, Array], *, optimize: bool = False) -> dict[str, Array]:
+    session = onnxruntime_session(path, 2, optimize=optimize)
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, map(np.asarray, session.run(None, dict(feeds))), strict=True))
+
+
+def _allowed(path: Path, feeds: Mapping[str, Array]) -> float:
+    """1e-4 of the output's range, or twice what ONNX Runtime's own optimizations change, where that is more."""
+    plain, optimized = _reference(path, feeds), _reference(path, feeds, optimize=True)
+    own = max(relative_difference(optimized[name], plain[name]) for name in plain)
+    return max(TOLERANCE, 2 * own)
+
+
+def _expect_same(found: Mapping[str, Array], expected: Mapping[str, Array], allowed: float) -> None:
+    assert list(found) == list(expected)
+    for name, wanted in expected.items():
+        assert found[name].dtype == wanted.dtype
+        assert relative_difference(found[name], wanted) <= allowed, name
