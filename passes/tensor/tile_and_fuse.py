@@ -12,8 +12,11 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.combiners import combiner_of
+from stepwell.passes.tensor.dead import erase_dead
 from stepwell.passes.tensor.emit import Constants, Emitter, Slice
 from stepwell.passes.tensor.groups import Member, fused_group, is_empty
+from stepwell.passes.tensor.lane_reductions import tile_lane_reduction
 from stepwell.passes.tensor.structured import Structured, tensor_element
 from stepwell.passes.tensor.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
 from stepwell.runtime.errors import StepwellError
@@ -36,26 +39,24 @@ class TileAndFusePass(FunctionPass):
         constants = Constants(func)
         for op in list(func.body.block.ops):
             # An op that a group took is no longer in the function.
-            if (
-                op.parent is not None
-                and (schedule := _checked_schedule(op)) is not None
-                and schedule.parallel
-            ):
-                tile_shared_loops(op, schedule, constants)
-        for op in list(func.walk()):
-            if (schedule := _checked_schedule(op)) is not None and schedule.loops():
-                tile_own_loops(op, schedule, constants)
+            if op.parent is not None and SCHEDULE in op.attributes:
+                schedule = _checked_schedule(op)
+                if schedule.parallel:
+                    tile_shared_loops(op, schedule, constants)
+        while scheduled := [op for op in func.walk() if (s := schedule_of(op)) is not None and s.loops()]:
+            for op in scheduled:
+                tile_own_loops(op, _checked_schedule(op), constants)
+        erase_dead(func)
 
 
-def _checked_schedule(op: Operation) -> Schedule | None:
+def _checked_schedule(op: Operation) -> Schedule:
     """
-    The schedule of an op, if it has one.
+    The schedule of an op that has one.
 
     Raises: StepwellError `bad-schedule` when it does not fit the op.
     """
-    if (schedule := schedule_of(op)) is None:
-        return None
-    view = Structured.of(op)
+    schedule, view = schedule_of(op), Structured.of(op)
+    assert schedule is not None
     if view is None:
         raise _bad(
             op,
@@ -108,11 +109,23 @@ def tile_shared_loops(op: Operation, schedule: Schedule, constants: Constants) -
 
 
 def tile_own_loops(op: Operation, schedule: Schedule, constants: Constants) -> None:
-    """Build the loops of one op, which nothing else shares: its reductions, or its way along a row."""
+    """
+    Build the loops of one op, which nothing else shares: its reductions, or its way along a row.
+
+    Where a reduction runs along the lanes, the others are built first.
+    """
     view = Structured.of(op)
     assert view is not None
+    lanes, mine = schedule.vectorize, schedule.loops()
+    if lanes in mine and not view.parallel[lanes]:
+        if (combiner := combiner_of(view.body)) is None or len(view.inits) != 1:
+            raise _bad(op, f"nothing combines the lanes of loop {lanes}, a reduction")
+        mine = tuple(d for d in mine if view.parallel[d])
+        if not mine:
+            tile_lane_reduction(view, schedule, combiner, constants)
+            return
     emit = Emitter.before(op, constants)
-    loops = [TileLoop(d, schedule.tile[d], 0, extent(emit, view, d)) for d in schedule.loops()]
+    loops = [TileLoop(d, schedule.tile[d], 0, extent(emit, view, d)) for d in mine]
     _tile_group(emit, [Member(view, tuple(range(view.rank)))], loops, schedule)
 
 
@@ -239,7 +252,13 @@ def _tile_schedule(member: Member, schedule: Schedule, own: Mapping[int, Tile]) 
         rest = tuple(0 if d in own else t for d, t in enumerate(given.tile))
         order = tuple(d for d in given.loops() if rest[d])
         return {SCHEDULE: replace(given, tile=rest, order=order, parallel=()).attr()}
-    if schedule.vectorize is None or schedule.vectorize not in member.loop_of:
+    rank = member.view.rank
+    if schedule.vectorize is None or not rank:
         return {}
-    lanes = member.loop_of.index(schedule.vectorize)
-    return {SCHEDULE: Schedule((0,) * member.view.rank, vectorize=lanes).attr()}
+    if schedule.vectorize in member.loop_of:
+        lanes = member.loop_of.index(schedule.vectorize)
+    elif len(own) == rank:
+        lanes = rank - 1  # one number a tile, such as the scale of a row: any loop will do
+    else:
+        return {}
+    return {SCHEDULE: Schedule((0,) * rank, vectorize=lanes).attr()}

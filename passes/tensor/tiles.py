@@ -40,7 +40,7 @@ class TileLoop:
 Body = Callable[[Emitter, Mapping[int, Tile], Sequence[SSAValue]], Sequence[SSAValue]]
 
 # Lanes of the loop between the full tiles of a dynamic extent and its last single elements.
-_TAIL_LANES = 16
+TAIL_LANES = 16
 
 
 def build_loops(
@@ -63,7 +63,7 @@ def build_loops(
     steps = [loop.step]
     extent = emit.minus(loop.stop, loop.start)
     if not isinstance(extent, int):
-        steps += [_TAIL_LANES] if loop.dim == lanes and loop.step > _TAIL_LANES else []
+        steps += [TAIL_LANES] if loop.dim == lanes and loop.step > TAIL_LANES else []
         steps += [1] if loop.step > 1 else []
     start = loop.start
     for step in steps:
