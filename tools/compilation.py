@@ -15,7 +15,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.types import Tensor, dims_of, dtype_of
-from stepwell.lowering.emit_llvm import emit_module
+from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.fingerprint import kernel_key
 from stepwell.lowering.kernel import LLVM_PIPELINE, KernelObject, canonical_text
 from stepwell.lowering.kernel_compiler import compile_kernels
@@ -170,7 +170,7 @@ def _compile_main(
     run_pipeline(module, "plan-memory", compilation.ctx)
     arena = cast(StringAttr, main_of(module).attributes["sched.arena"]).data
     run_pipeline(module, LLVM_PIPELINE, compilation.ctx)
-    code = compile_to_object(emit_module(module), compilation.ctx.target, optimize=False)
+    code = compile_to_object(emit_llvm(module), compilation.ctx.target, optimize=False)
     meta = {"arena": arena}
     if cache is not None:
         cache.store(key, code, meta)

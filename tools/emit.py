@@ -8,7 +8,7 @@ from pathlib import Path
 
 from xdsl.printer import Printer
 
-from stepwell.lowering.emit_llvm import emit_module
+from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.machine import compile_to_object, emit_assembly
 from stepwell.passes.loop.arena import plan_arena
@@ -47,7 +47,7 @@ def emit(model: Path, options: CompileOptions, level: str) -> str:
     """The text of a level. Raises: StepwellError of the pass that failed."""
     if level in ("ll", "asm"):
         compilation = lower_to(model, options, "llvm")
-        text = emit_module(compilation.module)
+        text = emit_llvm(compilation.module)
         return text if level == "ll" else emit_assembly(text, compilation.ctx.target, optimize=False)
     stream = StringIO()
     Printer(stream).print_op(lower_to(model, options, level).module)
@@ -68,7 +68,7 @@ def write_levels(model: Path, options: CompileOptions, folder: Path, levels: Seq
 def emit_object_file(model: Path, options: CompileOptions, output: Path) -> None:
     """Write the whole model as one object file. Raises: StepwellError, `cannot-write` among others."""
     compilation = lower_to(model, options, "llvm")
-    code = compile_to_object(emit_module(compilation.module), compilation.ctx.target, optimize=False)
+    code = compile_to_object(emit_llvm(compilation.module), compilation.ctx.target, optimize=False)
     write_bytes(output, code)
 
 
