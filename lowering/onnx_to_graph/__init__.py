@@ -9,7 +9,15 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects._xdsl import weights_of
 from stepwell.lowering.conversion import convert
-from stepwell.lowering.onnx_to_graph import contraction, convolution, elementwise, window
+from stepwell.lowering.onnx_to_graph import (
+    contraction,
+    convolution,
+    elementwise,
+    indexing,
+    movement,
+    shape,
+    window,
+)
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
 # One list a family; a pattern is found by the class of its op.
@@ -17,6 +25,9 @@ ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *contraction.PATTERNS,
     *convolution.PATTERNS,
     *elementwise.PATTERNS,
+    *indexing.PATTERNS,
+    *movement.PATTERNS,
+    *shape.PATTERNS,
     *window.PATTERNS,
 ]
 

@@ -1,0 +1,228 @@
+"""ONNX operators that move elements: permute, join, cut, pad, repeat → `graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_equal
+from stepwell.lowering.onnx_to_graph.support import (
+    OnnxLowering,
+    element_of,
+    normalized_axis,
+    rank_of,
+    shape_of,
+)
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+
+class TransposeLowering(OnnxLowering):
+    """`Transpose` → `graph.transpose`; reversed without `perm`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.TransposeOp, rewriter: PatternRewriter) -> None:
+        rank = rank_of(op.data, op)
+        perm = op.integers("perm") if op.has("perm") else tuple(reversed(range(rank)))
+        rewriter.replace(op, graph.TransposeOp(op.data, [normalized_axis(axis, rank, op) for axis in perm]))
+
+
+class ConcatLowering(OnnxLowering):
+    """`Concat` → `graph.concat`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ConcatOp, rewriter: PatternRewriter) -> None:
+        shapes = [shape_of(value, op) for value in op.inputs]
+        axis = normalized_axis(op.integer("axis") if op.has("axis") else 1, len(shapes[0]), op)
+        for shape in shapes[1:]:
+            for i, (first, dim) in enumerate(zip(shapes[0], shape, strict=False)):
+                if i != axis:
+                    assume_equal(op, first, dim, f"dimension {i} of all inputs must be equal", rewriter)
+        rewriter.replace(op, graph.ConcatOp(op.inputs, axis))
+
+
+class SplitLowering(ShapeLowering):
+    """`Split` → `graph.split`, equal parts counted out."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.SplitOp, rewriter: PatternRewriter) -> None:
+        dims = shape_of(op.input, op)
+        axis = normalized_axis(op.integer("axis"), len(dims), op)
+        sizes = self.dims(op, "split", op.split)
+        if sizes is None:
+            sizes = self._equal_parts(op, dims[axis])
+        whole = sum(sizes, start=Dim.of(0))
+        assume_equal(op, whole, dims[axis], f"the sizes must add up to dimension {axis}", rewriter)
+        rewriter.replace(op, graph.SplitOp(op.input, axis, sizes))
+
+    def _equal_parts(self, op: onnx.SplitOp, whole: Dim) -> list[Dim]:
+        count = len(op.outputs)
+        if not op.has("num_outputs"):
+            return [whole // count] * count  # held to divide evenly by the check of their sum
+        chunk = whole.ceildiv(op.integer("num_outputs"))
+        return [(whole - chunk * i).minimum(chunk).maximum(0) for i in range(count)]
+
+
+class SliceLowering(ShapeLowering):
+    """`Slice` → `graph.slice`: all axes spelled out, bounds clamped as Python does."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.SliceOp, rewriter: PatternRewriter) -> None:
+        dims = shape_of(op.data, op)
+        starts, ends = self.dims(op, "starts", op.starts), self.dims(op, "ends", op.ends)
+        if starts is None or ends is None:
+            raise StepwellError("invalid-model", op, "Slice needs starts and ends")
+        axes = self.numbers(op, "axes", op.axes) or tuple(range(len(starts)))
+        given = None if op.steps is None else self.numbers(op, "steps", op.steps)
+        all_starts, all_limits, all_steps = [Dim.of(0)] * len(dims), list(dims), [1] * len(dims)
+        for axis, start, end, step in zip(axes, starts, ends, given or [1] * len(axes), strict=True):
+            axis = normalized_axis(axis, len(dims), op)
+            clamp = _Clamp(op, dims[axis], step, rewriter)
+            all_starts[axis], all_limits[axis], all_steps[axis] = clamp(start), clamp(end), step
+        rewriter.replace(op, graph.SliceOp(op.data, all_starts, all_limits, all_steps))
+
+
+class _Clamp:
+    """
+    A bound of a slice, counted from the front and held inside a dimension.
+
+    Where a symbol decides whether a bound lies inside, a check at run time stands in for clamping: a
+    dimension that is counted from its end is not empty, and a symbolic bound does not pass a dimension that
+    is a number.
+    """
+
+    def __init__(self, op: onnx.OnnxOp, size: Dim, step: int, rewriter: PatternRewriter):
+        self._op, self._size, self._rewriter = op, size, rewriter
+        self._low, self._high = (Dim.of(0), size) if step > 0 else (Dim.of(-1), size - 1)
+
+    def __call__(self, bound: Dim) -> Dim:
+        if bound.is_static and abs(bound.value) >= 2**31 - 1:  # how exporters write "to the end"
+            return self._high if bound.value > 0 else self._low
+        position = bound
+        if (-bound - 1).is_nonnegative:
+            position = self._size + bound
+        elif not bound.is_nonnegative:
+            raise StepwellError(
+                "unsupported",
+                self._op,
+                f"{self._op.op_type}: cannot tell whether the bound {bound} counts from the end",
+                help="give the model's inputs fixed shapes, for example with --input-shape",
+            )
+        if (position - self._low).is_nonnegative and (self._high - position).is_nonnegative:
+            return position
+        if bound in (Dim.of(1), Dim.of(-1)) and not self._size.is_static:
+            self._assume(self._size.maximum(1), self._size, "the dimension must not be empty")
+            return position
+        if self._size.is_static and not position.is_static:
+            self._assume(position.maximum(self._size), self._size, "the slice must lie inside")
+            return position
+        return position.maximum(self._low).minimum(self._high)
+
+    def _assume(self, lhs: Dim, rhs: Dim, what: str) -> None:
+        assume_equal(self._op, lhs, rhs, what, self._rewriter)
+
+
+class PadLowering(ShapeLowering):
+    """`Pad` → `graph.pad`, all axes spelled out."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.PadOp, rewriter: PatternRewriter) -> None:
+        rank = rank_of(op.data, op)
+        given = self.dims(op, "paddings" if op.has("paddings") else "pads", op.pads)
+        if given is None:
+            raise StepwellError("invalid-model", op, "Pad needs pads")
+        axes = self.numbers(op, "axes", op.axes) if op.axes is not None else tuple(range(rank))
+        pads = [Dim.of(0)] * (2 * rank)
+        for i, axis in enumerate(axes or ()):
+            axis = normalized_axis(axis, rank, op)
+            pads[axis], pads[axis + rank] = given[i], given[i + len(given) // 2]
+        mode = op.string("mode")
+        value = self._value(op, rewriter) if mode == "constant" else None
+        rewriter.replace(op, graph.PadOp(op.data, pads, mode, value))
+
+    def _value(self, op: onnx.PadOp, rewriter: PatternRewriter) -> SSAValue | None:
+        if op.constant_value is not None:
+            return as_scalar(op.constant_value, op, rewriter)
+        if op.has("value") and op.floating("value") != 0:
+            return self.scalar(op.floating("value"), element_of(op.data), rewriter)
+        return None
+
+
+def as_scalar(value: SSAValue, op: onnx.OnnxOp, rewriter: PatternRewriter) -> SSAValue:
+    """A scalar input as rank 0; files also have it with one element and more dimensions."""
+    if rank_of(value, op) == 0:
+        return value
+    return rewriter.insert(graph.ReshapeOp(value, [])).result
+
+
+class TileLowering(ShapeLowering):
+    """`Tile` → `graph.tile`; opset 1 repeats along one axis."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.TileOp, rewriter: PatternRewriter) -> None:
+        rank = rank_of(op.input, op)
+        if op.tiles is None:
+            repeats = self.dims(op, "repeats", op.repeats) or ()
+        else:
+            tiles = self.dims(op, "tiles", op.tiles) or (Dim.of(1),)
+            axis = normalized_axis((self.numbers(op, "axis", op.axis) or (0,))[0], rank, op)
+            repeats = [tiles[0] if i == axis else Dim.of(1) for i in range(rank)]
+        rewriter.replace(op, graph.TileOp(op.input, repeats))
+
+
+class DepthToSpaceLowering(OnnxLowering):
+    """`DepthToSpace` → reshape, transpose, reshape; DCR has the block before the channels, CRD behind."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.DepthToSpaceOp, rewriter: PatternRewriter) -> None:
+        n, c, h, w = _image(op.input, op)
+        b = op.integer("blocksize")
+        depth = c // (b * b)
+        if op.has("mode") and op.string("mode") == "CRD":
+            split, perm = [n, depth, b, b, h, w], [0, 1, 4, 2, 5, 3]
+        else:
+            split, perm = [n, b, b, depth, h, w], [0, 3, 4, 1, 5, 2]
+        blocks = rewriter.insert(graph.ReshapeOp(op.input, split)).result
+        moved = rewriter.insert(graph.TransposeOp(blocks, perm)).result
+        rewriter.replace(op, graph.ReshapeOp(moved, [n, depth, h * b, w * b]))
+
+
+class SpaceToDepthLowering(OnnxLowering):
+    """`SpaceToDepth` → reshape, transpose, reshape; DCR has the block before the channels, CRD behind."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.SpaceToDepthOp, rewriter: PatternRewriter) -> None:
+        n, c, h, w = _image(op.input, op)
+        b = op.integer("blocksize")
+        behind = op.has("mode") and op.string("mode") == "CRD"
+        for size in (h, w):
+            assume_equal(op, size // b * b, size, f"height and width must be multiples of {b}", rewriter)
+        blocks = rewriter.insert(graph.ReshapeOp(op.input, [n, c, h // b, b, w // b, b])).result
+        moved = rewriter.insert(
+            graph.TransposeOp(blocks, [0, 1, 3, 5, 2, 4] if behind else [0, 3, 5, 1, 2, 4])
+        ).result
+        rewriter.replace(op, graph.ReshapeOp(moved, [n, c * b * b, h // b, w // b]))
+
+
+def _image(value: SSAValue, op: onnx.OnnxOp) -> Sequence[Dim]:
+    """The four dimensions of a batch of images. Raises: StepwellError `invalid-model` for another rank."""
+    if len(dims := shape_of(value, op)) != 4:
+        raise StepwellError(
+            "invalid-model", op, f"{op.op_type} takes a tensor of rank 4, found rank {len(dims)}"
+        )
+    return dims
+
+
+PATTERNS: list[type[OnnxLowering]] = [
+    TransposeLowering,
+    ConcatLowering,
+    SplitLowering,
+    SliceLowering,
+    PadLowering,
+    TileLowering,
+    DepthToSpaceLowering,
+    SpaceToDepthLowering,
+]

@@ -1,0 +1,296 @@
+"""ONNX operators about shapes: views, broadcasting, and tensors made from dimensions → `graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.constants import Constant, array_of
+from stepwell.dialects.graph.relations import broadcast, shape_text
+from stepwell.dialects.onnx.types import SparseAttr
+from stepwell.dialects.types import WeightAttr
+from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_equal, extents
+from stepwell.lowering.onnx_to_graph.support import (
+    OnnxLowering,
+    element_of,
+    normalized_axes,
+    normalized_axis,
+    rank_of,
+    shape_of,
+)
+from stepwell.passes.graph.symbolic_values import symbolic_dims
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import Array, evaluate
+
+
+class ConstantLowering(OnnxLowering):
+    """`Constant` in any of its forms → `graph.constant`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ConstantOp, rewriter: PatternRewriter) -> None:
+        value: Attribute | None = op.value
+        if isinstance(value, WeightAttr | DenseIntOrFPElementsAttr):
+            rewriter.replace(op, graph.ConstantOp(cast(Constant, value)))
+        elif isinstance(op.sparse_value, SparseAttr):
+            self._replace(op, self._dense(op.sparse_value), rewriter)
+        elif op.has("value_float"):
+            self._replace(op, np.array(op.floating("value_float"), np.float32), rewriter)
+        elif op.has("value_floats"):
+            self._replace(op, np.array(op.floats("value_floats"), np.float32), rewriter)
+        elif op.has("value_int"):
+            self._replace(op, np.array(op.integer("value_int"), np.int64), rewriter)
+        elif op.has("value_ints"):
+            self._replace(op, np.array(op.integers("value_ints"), np.int64), rewriter)
+
+    def _replace(self, op: onnx.ConstantOp, array: Array, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, [], [self.constant(array, rewriter)])
+
+    def _dense(self, sparse: SparseAttr) -> Array:
+        values, indices = array_of(sparse.values, self.weights), array_of(sparse.indices, self.weights)
+        dense = np.zeros(sparse.type.get_shape(), values.dtype)
+        if indices.ndim == 1:
+            dense.reshape(-1)[indices.astype(np.int64)] = values
+        else:
+            dense[tuple(indices.astype(np.int64).T)] = values
+        return dense
+
+
+class ReshapeLowering(ShapeLowering):
+    """`Reshape` → `graph.reshape`, 0 and -1 resolved."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ReshapeOp, rewriter: PatternRewriter) -> None:
+        wanted = self.dims(op, "shape", op.shape)
+        if wanted is None:
+            raise StepwellError("invalid-model", op, "Reshape needs a shape")
+        keeps_zero = op.has("allowzero") and op.integer("allowzero") == 1
+        shape = resolved_shape(op, shape_of(op.data, op), wanted, keeps_zero)
+        before, after = prod(shape_of(op.data, op), start=Dim.of(1)), prod(shape, start=Dim.of(1))
+        assume_equal(op, before, after, "both shapes must have as many elements", rewriter)
+        rewriter.replace(op, graph.ReshapeOp(op.data, shape))
+
+
+def resolved_shape(
+    op: onnx.OnnxOp, dims: Sequence[Dim], wanted: Sequence[Dim], keeps_zero: bool
+) -> list[Dim]:
+    """
+    The shape that a reshape asks for: 0 takes the operand's dimension at that place, -1 what is left.
+
+    Raises: StepwellError `invalid-model` where they have nothing to take.
+    """
+    shape = list(wanted)
+    for i, dim in enumerate(shape):
+        if dim == 0 and not keeps_zero:
+            if i >= len(dims):
+                raise StepwellError("invalid-model", op, f"{op.op_type}: no dimension {i} that 0 could copy")
+            shape[i] = dims[i]
+    if Dim.of(-1) not in shape:
+        return shape
+    if shape.count(Dim.of(-1)) > 1:
+        raise StepwellError("invalid-model", op, f"{op.op_type}: at most one dimension may be -1")
+    at = shape.index(Dim.of(-1))
+    total, rest = (
+        prod(dims, start=Dim.of(1)),
+        prod((d for i, d in enumerate(shape) if i != at), start=Dim.of(1)),
+    )
+    if rest == 0:
+        raise StepwellError("invalid-model", op, f"{op.op_type}: -1 beside a dimension of size 0")
+    shape[at] = total // rest
+    return shape
+
+
+class FlattenLowering(OnnxLowering):
+    """`Flatten` → `graph.reshape` to two dimensions."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.FlattenOp, rewriter: PatternRewriter) -> None:
+        dims = shape_of(op.input, op)
+        axis = op.integer("axis")
+        axis = axis if axis == len(dims) else normalized_axis(axis, max(len(dims), 1), op)
+        shape = [prod(dims[:axis], start=Dim.of(1)), prod(dims[axis:], start=Dim.of(1))]
+        rewriter.replace(op, graph.ReshapeOp(op.input, shape))
+
+
+class UnsqueezeLowering(ShapeLowering):
+    """`Unsqueeze` → `graph.expand_dims`; its axes count in the result."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.UnsqueezeOp, rewriter: PatternRewriter) -> None:
+        axes = self.numbers(op, "axes", op.axes)
+        if axes is None:
+            raise StepwellError("invalid-model", op, "Unsqueeze needs axes")
+        rank = rank_of(op.data, op) + len(axes)
+        rewriter.replace(op, graph.ExpandDimsOp(op.data, normalized_axes(axes, rank, op)))
+
+
+class SqueezeLowering(ShapeLowering):
+    """`Squeeze` → `graph.squeeze`; without axes every dimension of size 1 goes."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.SqueezeOp, rewriter: PatternRewriter) -> None:
+        dims = shape_of(op.data, op)
+        axes = self.numbers(op, "axes", op.axes)
+        if axes is None:
+            if symbolic := [str(dim) for dim in dims if not dim.is_static]:
+                raise StepwellError(
+                    "unsupported-dynamic-rank",
+                    op,
+                    f"Squeeze without axes: dimension {', '.join(symbolic)} may be 1 or not",
+                    help="give the model's inputs fixed shapes, for example with --input-shape",
+                )
+            axes = [i for i, dim in enumerate(dims) if dim == 1]
+        normalized = normalized_axes(axes, len(dims), op)
+        for axis in normalized:
+            assume_equal(op, dims[axis], Dim.of(1), f"dimension {axis} must be 1", rewriter)
+        rewriter.replace(op, graph.SqueezeOp(op.data, normalized))
+
+
+class ExpandLowering(ShapeLowering):
+    """`Expand` → `graph.broadcast_to` the shape that both operands broadcast to."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ExpandOp, rewriter: PatternRewriter) -> None:
+        wanted = self.dims(op, "shape", op.shape) or ()
+        shape = broadcast([shape_of(op.input, op), wanted])
+        if any(dim.is_unknown for dim in shape):
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"Expand: cannot tell which of {shape_text(wanted)} and the input's dimensions are 1",
+                help="give the model's inputs fixed shapes, for example with --input-shape",
+            )
+        rewriter.replace(op, graph.BroadcastToOp(op.input, shape))
+
+
+class ShapeOfLowering(OnnxLowering):
+    """`Shape` → its dimensions as data; they keep no hold of the tensor where they are known by name."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ShapeOp, rewriter: PatternRewriter) -> None:
+        dims = shape_of(op.data, op)
+        start, end, _ = slice(
+            op.integer("start") if op.has("start") else 0, op.integer("end") if op.has("end") else None
+        ).indices(len(dims))
+        end = max(start, end)
+        if any(dim.is_unknown for dim in dims[start:end]):
+            rewriter.replace(op, graph.ShapeOfOp(op.data, start, end))
+        else:
+            rewriter.replace(op, [], [extents(dims[start:end], self, rewriter)])
+
+
+class SizeLowering(OnnxLowering):
+    """`Size` → the product of all dimensions."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.SizeOp, rewriter: PatternRewriter) -> None:
+        size = prod(shape_of(op.data, op), start=Dim.of(1))
+        if size.is_static:
+            rewriter.replace(op, [], [self.constant(np.array(size.value), rewriter)])
+        else:
+            rewriter.replace(op, graph.SqueezeOp(extents([size], self, rewriter), [0]))
+
+
+class ConstantOfShapeLowering(ShapeLowering):
+    """`ConstantOfShape` → `graph.full`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ConstantOfShapeOp, rewriter: PatternRewriter) -> None:
+        value = np.zeros(1, np.float32) if op.value is None else array_of(op.value, self.weights)
+        fill = self.constant(value.reshape(()), rewriter)
+        rewriter.replace(op, graph.FullOp(fill, self.dims(op, "shape", op.input) or ()))
+
+
+class RangeLowering(OnnxLowering):
+    """
+    `Range` → a constant, or `graph.iota` scaled and shifted where its length follows from the inputs' shapes;
+    else `graph.range`.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.RangeOp, rewriter: PatternRewriter) -> None:
+        bounds = [self._scalar(value, rewriter) for value in (op.start, op.limit, op.delta)]
+        arrays = [self.array(value) for value in bounds]
+        if all(array is not None for array in arrays):
+            rewriter.replace(op, [], [self.constant(evaluate("graph.range", arrays, {})[0], rewriter)])
+            return
+        dims = [symbolic_dims(value, self.weights) for value in bounds]
+        if any(known is None or known[0].is_unknown for known in dims):
+            rewriter.replace(op, graph.RangeOp(*bounds))
+            return
+        start, limit, delta = (known[0] for known in dims if known is not None)
+        count = (limit - start).ceildiv(delta).maximum(0)
+        result = rewriter.insert(graph.IotaOp([count], 0, element_of(op.start))).result
+        if delta != 1:
+            result = rewriter.insert(graph.MultiplyOp(result, bounds[2])).result
+        if start != 0:
+            result = rewriter.insert(graph.AddOp(result, bounds[0])).result
+        rewriter.replace(op, [], [result])
+
+    def _scalar(self, value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+        """Files have bounds of rank 0 and of one element alike."""
+        array = self.array(value)
+        if array is not None and array.ndim:
+            return self.constant(array.reshape(()), rewriter)
+        return value
+
+
+class EyeLikeLowering(OnnxLowering):
+    """`EyeLike` → `iota` compared with `iota`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.EyeLikeOp, rewriter: PatternRewriter) -> None:
+        rows, columns = indices_of_matrix(shape_of(op.input, op), op.integer("k"), self, rewriter)
+        on_diagonal = rewriter.insert(graph.EqualOp(rows, columns)).result
+        if op.has("dtype"):
+            raise StepwellError("unsupported", op, "EyeLike: `dtype` is not supported")
+        rewriter.replace(op, graph.CastOp(on_diagonal, cast(TypeAttribute, element_of(op.input))))
+
+
+class TriluLowering(OnnxLowering):
+    """`Trilu` → `where` on `iota` compared with `iota`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.TriluOp, rewriter: PatternRewriter) -> None:
+        shift = (0,) if op.k is None else self.integers(op.k)
+        if shift is None:
+            raise StepwellError("unsupported", op, "Trilu: `k` must be constant")
+        rows, columns = indices_of_matrix(shape_of(op.input, op)[-2:], shift[0], self, rewriter)
+        upper = not op.has("upper") or op.integer("upper") == 1
+        kept = graph.LessEqualOp(rows, columns) if upper else graph.LessEqualOp(columns, rows)
+        zero = self.scalar(0, element_of(op.input), rewriter)
+        rewriter.replace(op, graph.WhereOp(rewriter.insert(kept).result, op.input, zero))
+
+
+def indices_of_matrix(
+    dims: Sequence[Dim], shift: int, lowering: OnnxLowering, rewriter: PatternRewriter
+) -> tuple[SSAValue, SSAValue]:
+    """Row index plus `shift`, and column index, of each element of a matrix."""
+    rows = rewriter.insert(graph.IotaOp(dims, 0, i64)).result
+    columns = rewriter.insert(graph.IotaOp(dims, 1, i64)).result
+    if shift:
+        rows = rewriter.insert(graph.AddOp(rows, lowering.scalar(shift, i64, rewriter))).result
+    return rows, columns
+
+
+PATTERNS: list[type[OnnxLowering]] = [
+    ConstantLowering,
+    ReshapeLowering,
+    FlattenLowering,
+    UnsqueezeLowering,
+    SqueezeLowering,
+    ExpandLowering,
+    ShapeOfLowering,
+    SizeLowering,
+    ConstantOfShapeLowering,
+    RangeLowering,
+    EyeLikeLowering,
+    TriluLowering,
+]

@@ -1,0 +1,205 @@
+"""Shape, movement and indexing operators of ONNX: converted and evaluated, against ONNX's reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.frontend import import_onnx
+from stepwell.lowering.onnx_to_graph import ConvertOnnxToGraphPass
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import Array
+from tests.graph_ops import run_module
+
+RNG = np.random.default_rng(11)
+
+
+def numbers(*shape: int) -> npt.NDArray[np.float32]:
+    """Distinct numbers, so that a misplaced element shows."""
+    return RNG.permutation(int(np.prod(shape))).reshape(shape).astype(np.float32)
+
+
+def ints(*values: object) -> npt.NDArray[np.int64]:
+    return np.array(values, np.int64)
+
+
+def node_model(
+    op_type: str,
+    inputs: Sequence[Array | None],
+    outputs: int,
+    opset: int,
+    names: Mapping[int, Sequence[str | int]],
+    **attributes: Any,
+) -> onnx.ModelProto:
+    """A model of one node; inputs with named dimensions are arguments, small integers constants."""
+    given = [(f"x{i}", i, array) for i, array in enumerate(inputs) if array is not None]
+    node = helper.make_node(
+        op_type,
+        [f"x{i}" if array is not None else "" for i, array in enumerate(inputs)],
+        [f"y{i}" for i in range(outputs)],
+        **attributes,
+    )
+    constants = [numpy_helper.from_array(array, name) for name, i, array in given if i > 0 and i not in names]
+    arguments = [
+        helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(array.dtype), names.get(i, array.shape)
+        )
+        for name, i, array in given
+        if i == 0 or i in names
+    ]
+    results = [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)]
+    graph = helper.make_graph([node], "g", arguments, results, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def check(
+    op_type: str,
+    inputs: Sequence[Array | None],
+    *,
+    outputs: int = 1,
+    opset: int = 21,
+    names: Mapping[int, Sequence[str | int]] | None = None,
+    expected: Sequence[Array] | None = None,
+    **attributes: Any,
+) -> None:
+    """Convert a node, evaluate the graph, and compare with the reference evaluator bit by bit."""
+    model = node_model(op_type, inputs, outputs, opset, names or {}, **attributes)
+    arguments = [
+        array for i, array in enumerate(inputs) if array is not None and (i == 0 or i in (names or {}))
+    ]
+    if expected is None:
+        feeds = dict(zip([value.name for value in model.graph.input], arguments, strict=True))
+        reference: Any = ReferenceEvaluator(model)
+        expected = reference.run(None, feeds)
+    assert expected is not None
+    ctx = StepwellContext()
+    module = import_onnx(model, ctx)
+    ConvertOnnxToGraphPass().apply(ctx, module)
+    module.verify()
+    results = run_module(module, arguments, ctx.weights)
+    for result, wanted in zip(results, expected, strict=True):
+        assert result.dtype == np.asarray(wanted).dtype
+        np.testing.assert_array_equal(result, wanted)
+
+
+X = numbers(2, 3, 4)
+
+CASES: list[tuple[str, list[Array | None], dict[str, Any]]] = [
+    ("Reshape", [X, ints(0, -1)], {}),
+    ("Reshape", [X, ints(4, 1, -1)], {}),
+    ("Reshape", [numbers(0, 3), ints(3, 0)], {"allowzero": 1}),
+    ("Flatten", [X], {"axis": 2}),
+    ("Flatten", [X], {"axis": -1}),
+    ("Flatten", [X], {"axis": 3}),
+    ("Flatten", [np.array(3, np.float32)], {"axis": 0}),
+    ("Unsqueeze", [X, ints(-1, 0)], {}),
+    ("Unsqueeze", [X], {"opset": 11, "axes": [1]}),
+    ("Squeeze", [numbers(1, 3, 1), ints(-1)], {}),
+    ("Squeeze", [numbers(1, 3, 1)], {}),
+    ("Expand", [numbers(3, 1), ints(2, 1, 4)], {}),
+    ("Expand", [numbers(3, 4), ints(1)], {}),
+    ("Shape", [X], {}),
+    ("Shape", [X], {"start": -2, "end": 7}),
+    ("Size", [X], {}),
+    ("Transpose", [X], {}),
+    ("Transpose", [X], {"perm": [1, 2, 0]}),
+    ("Concat", [X, numbers(2, 1, 4), numbers(2, 0, 4)], {"axis": -2}),
+    ("Split", [X, ints(1, 3)], {"outputs": 2, "axis": 2}),
+    ("Split", [X], {"outputs": 2, "axis": 2, "num_outputs": 2}),
+    ("Split", [numbers(7)], {"outputs": 3, "axis": 0, "num_outputs": 3}),
+    ("Split", [X], {"outputs": 2, "axis": -1, "opset": 13}),
+    ("Slice", [X, ints(0, 1), ints(1, 3)], {}),
+    ("Slice", [X, ints(-1, 10), ints(-9, -100), ints(-1, 2), ints(-1, -2)], {}),
+    ("Slice", [X, ints(1), ints(np.iinfo(np.int64).max), ints(1)], {}),
+    ("Slice", [X, ints(3), ints(np.iinfo(np.int64).min), ints(2), ints(-1)], {}),
+    ("Slice", [X], {"opset": 9, "starts": [1, -2], "ends": [2, 100], "axes": [0, 2]}),
+    ("Pad", [X, ints(0, 1, 2, 1, 0, 0), np.array(7, np.float32)], {}),
+    ("Pad", [X, ints(1, 3), None, ints(-1)], {"mode": "edge"}),
+    ("Pad", [X, ints(0, 1, 2, 1, 1, 3)], {"mode": "reflect"}),
+    ("Pad", [X, ints(0, 1, 2, 1, 1, 3)], {"mode": "wrap"}),
+    ("Tile", [X, ints(2, 1, 3)], {}),
+    ("DepthToSpace", [numbers(2, 8, 2, 3)], {"blocksize": 2}),
+    ("DepthToSpace", [numbers(2, 8, 2, 3)], {"blocksize": 2, "mode": "CRD"}),
+    ("SpaceToDepth", [numbers(2, 3, 4, 6)], {"blocksize": 2}),
+    ("Gather", [X, ints([0, -1], [2, 1])], {"axis": 1}),
+    ("Gather", [X, np.array(-1, np.int64)], {"axis": -1}),
+    ("GatherElements", [X, ints([[0, 1, 0, -1]], [[1, 1, 0, 2]])], {"axis": 1}),
+    ("GatherND", [X, ints([0, 2], [1, -1])], {}),
+    ("GatherND", [X, ints([2], [0])], {"batch_dims": 1}),
+    ("ScatterElements", [X, ints([[0, 1]], [[3, -1]]), numbers(2, 1, 2)], {"axis": 2}),
+    ("ScatterElements", [X, ints([[0, 0]], [[3, 3]]), numbers(2, 1, 2)], {"axis": 2, "reduction": "add"}),
+    ("ScatterND", [X, ints([0, 2], [1, 1]), numbers(2, 4)], {}),
+    ("Trilu", [X, np.array(1, np.int64)], {}),
+    ("Trilu", [X], {"upper": 0}),
+    ("EyeLike", [numbers(3, 4)], {"k": 1}),
+    # Named dimensions: the results' types are held to the sizes.
+    ("Reshape", [X, ints(0, -1)], {"names": {0: ("N", "S", 4)}}),
+    ("Reshape", [X, ints(-1)], {"names": {0: ("N", "S", 4)}}),
+    ("Flatten", [X], {"names": {0: ("N", "S", 4)}}),
+    ("Shape", [X], {"names": {0: ("N", "S", 4)}}),
+    ("Size", [X], {"names": {0: ("N", "S", 4)}}),
+    ("Slice", [X, ints(0, -1), ints(1, 9223372036854775807)], {"names": {0: ("N", "S", 4)}}),
+    ("Slice", [X, ints(-2), ints(2), ints(1)], {"names": {0: ("N", "S", 4)}}),
+    ("Slice", [X, ints(-1), ints(-9223372036854775807), ints(1), ints(-1)], {"names": {0: ("N", "S", 4)}}),
+    ("Concat", [X, numbers(2, 1, 4)], {"axis": 1, "names": {0: ("N", "S", 4), 1: ("N", "T", 4)}}),
+    ("Split", [X], {"outputs": 3, "axis": 1, "names": {0: ("N", "S", 4)}}),
+    ("Pad", [X, ints(0, 1, 2, 1, 0, 0)], {"names": {0: ("N", "S", 4)}}),
+    ("Tile", [X, ints(2, 1, 3)], {"names": {0: ("N", "S", 4)}}),
+    ("SpaceToDepth", [numbers(2, 3, 4, 6)], {"blocksize": 2, "names": {0: ("N", 3, "H", "W")}}),
+    ("Trilu", [X], {"names": {0: ("N", "S", 4)}}),
+]
+
+
+@pytest.mark.parametrize(("op_type", "inputs", "options"), CASES)
+def test_node(op_type: str, inputs: list[Array | None], options: dict[str, Any]) -> None:
+    check(op_type, inputs, **options)
+
+
+def test_one_hot_wraps_once() -> None:
+    expected = np.array([[2, 2, 2], [5, 5, 2], [2, 2, 2]], np.float32)
+    inputs = [ints(1, -2, 7), np.array(3), np.array([2, 5], np.float32)]
+    check("OneHot", inputs, axis=0, expected=[expected])
+
+
+def test_data_dependent_shape_is_refused() -> None:
+    names = {0: (2, 3, 4), 1: (2,)}
+    with pytest.raises(StepwellError, match="Reshape: `shape` depends on data"):
+        check("Reshape", [X, ints(6, 4)], names=names)
+
+
+def test_squeeze_of_unknown_rank_is_refused() -> None:
+    with pytest.raises(StepwellError, match="Squeeze without axes: dimension N may be 1 or not"):
+        check("Squeeze", [numbers(1, 3, 1)], names={0: ("N", 3, 1)})
+
+
+def test_shape_arithmetic_resolves_to_symbols() -> None:
+    """What exporters write for splitting heads: Shape, Gather, Unsqueeze, Concat, Reshape."""
+    text = """
+        <ir_version: 10, opset_import: ["": 21]>
+        agraph (float[N, S, 256] x) => (float[N, S, 4, 64] y) {
+            shape = Shape(x)
+            zero = Constant<value = int64 {0}>()
+            one = Constant<value = int64 {1}>()
+            n = Gather(shape, zero)
+            s = Gather(shape, one)
+            axes = Constant<value_ints = [0]>()
+            n1 = Unsqueeze(n, axes)
+            s1 = Unsqueeze(s, axes)
+            tail = Constant<value_ints = [4, 64]>()
+            target = Concat<axis = 0>(n1, s1, tail)
+            y = Reshape(x, target)
+        }"""
+    ctx = StepwellContext()
+    module = import_onnx(onnx.parser.parse_model(text), ctx)
+    ConvertOnnxToGraphPass().apply(ctx, module)
+    assert 'graph.reshape %x shape <["N", "S", 4, 64]>' in str(module)
+    x = numbers(2, 3, 256)
+    assert run_module(module, [x], ctx.weights)[0].shape == (2, 3, 4, 64)
