@@ -9,6 +9,7 @@ illegal ops that are left at the end are reported all at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation
@@ -38,8 +39,11 @@ def convert(
     A pattern may split the block of its op: what follows is visited in the new block, after those before it.
     Raises: StepwellError `unsupported-op` that lists every op left, with its locations.
     """
-    _Walk(_PatternTable(patterns), type_converter, convert_new_ops).visit_regions(module)
-    _refuse_leftovers(module, set(illegal), tuple(legal_ops))
+    walk = _Walk(
+        _PatternTable(patterns), _Illegal(set(illegal), tuple(legal_ops)), type_converter, convert_new_ops
+    )
+    walk.visit_regions(module)
+    walk.refuse_leftovers()
 
 
 class _PatternTable:
@@ -63,16 +67,32 @@ class _PatternTable:
         return self._found[op_type]
 
 
+@dataclass(frozen=True)
+class _Illegal:
+    """What may not be left: dialects and ops by name, but for some classes."""
+
+    names: set[str]
+    legal_ops: tuple[type[Operation], ...]
+
+    def __contains__(self, op: Operation) -> bool:
+        named = op.name in self.names or op.name.partition(".")[0] in self.names
+        return named and not isinstance(op, self.legal_ops)
+
+
 class _Walk:
     """The walk of one conversion."""
 
     def __init__(
         self,
         table: _PatternTable,
+        illegal: _Illegal,
         type_converter: Callable[[Attribute], Attribute] | None,
         convert_new_ops: bool,
     ):
         self._table = table
+        self._illegal = illegal
+        self._left: dict[Operation, bool] = {}
+        """Illegal ops that were not converted, and whether that is their own fault."""
         self._type_converter = type_converter
         self._convert_new_ops = convert_new_ops
 
@@ -95,6 +115,11 @@ class _Walk:
                 self._visit(inner)
 
     def _visit(self, op: Operation) -> None:
+        if self._left and any(operand.owner in self._left for operand in op.operands):
+            # Its operands have no types of the new level: its own patterns would only fail on that.
+            if op in self._illegal:
+                self._left[op] = not self._table.of(type(op))
+            return
         new_ops: list[Operation] = []
         for pattern in self._table.of(type(op)):
             rewriter = PatternRewriter(op)
@@ -108,6 +133,8 @@ class _Walk:
                 raise StepwellError("invalid-op", op, f"{op.name}: {error}") from error
             if rewriter.has_done_action:
                 break
+        if op.parent is not None and op in self._illegal:
+            self._left[op] = True
         if op.parent is not None or isinstance(op, ModuleOp):
             # Still in the IR: untouched, or kept by its pattern. Its regions are visited after it.
             self.visit_regions(op)
@@ -115,24 +142,26 @@ class _Walk:
             if new.parent is not None:
                 self._visit(new)
 
+    def refuse_leftovers(self) -> None:
+        """Raises: StepwellError that names every op left by its own fault, and where."""
+        left: dict[str, list[str]] = {}
+        for op, at_fault in self._left.items():
+            if at_fault and op.parent is not None:  # a later pattern may have erased it
+                left.setdefault(op.name, []).append(describe_location(op))
+        if not left:
+            return
+        lines = [
+            f"{name} ({len(places)} use{'s' * (len(places) > 1)}): {_listed(places)}"
+            for name, places in sorted(left.items())
+        ]
+        raise StepwellError(
+            "unsupported-op",
+            next((p for places in left.values() for p in places), None),
+            f"no conversion for {', '.join(sorted(left))}",
+            note=lines,
+            help="run `stepwell inspect` on the model for the whole list",
+        )
 
-def _refuse_leftovers(module: Operation, illegal: set[str], legal_ops: tuple[type[Operation], ...]) -> None:
-    left: dict[str, list[str]] = {}
-    for op in module.walk():
-        if (op.name in illegal or op.name.partition(".")[0] in illegal) and not isinstance(op, legal_ops):
-            left.setdefault(op.name, []).append(describe_location(op))
-    if not left:
-        return
-    lines = [
-        f"{name} ({len(places)} use{'s' if len(places) > 1 else ''}): {', '.join(p for p in places[:5] if p)}"
-        + (", …" if len(places) > 5 else "")
-        for name, places in sorted(left.items())
-    ]
-    names = ", ".join(sorted(left))
-    raise StepwellError(
-        "unsupported-op",
-        next((p for places in left.values() for p in places), None),
-        f"no conversion for {names}",
-        note=lines,
-        help="run `stepwell inspect` on the model for the whole list",
-    )
+
+def _listed(places: Sequence[str]) -> str:
+    return ", ".join([place for place in places[:5] if place] + ["…"] * (len(places) > 5))
