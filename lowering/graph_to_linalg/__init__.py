@@ -9,17 +9,29 @@ from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.dialects import graph
 from stepwell.lowering.conversion import convert
-from stepwell.lowering.graph_to_linalg import contraction, convolution, elementwise, layout, window
+from stepwell.lowering.graph_to_linalg import (
+    binary,
+    contraction,
+    convolution,
+    elementwise,
+    layout,
+    norm,
+    reduction,
+    window,
+)
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
 
 # One list a family; a pattern is found by the class of its op.
 GRAPH_TO_LINALG: list[RewritePattern] = [
+    *binary.PATTERNS,
     *contraction.PATTERNS,
     *convolution.PATTERNS,
     *elementwise.PATTERNS,
     *layout.PATTERNS,
+    *norm.PATTERNS,
+    *reduction.PATTERNS,
     *window.PATTERNS,
 ]
 

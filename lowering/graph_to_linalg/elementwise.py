@@ -5,70 +5,193 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from xdsl.dialects import math
+from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.lowering.graph_to_linalg import activation
+from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
 from stepwell.lowering.graph_to_linalg.support import elementwise
 
 UnaryBody: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
-BinaryBody: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
 
 
 def _math(op_type: Callable[[SSAValue], Operation]) -> UnaryBody:
     return lambda scalars, x: op_type(x).results[0]
 
 
-def _relu(scalars: Scalars, x: SSAValue) -> SSAValue:
-    return scalars.maximum(x, scalars.constant(0))
+def sign(scalars: Scalars, x: SSAValue) -> SSAValue:
+    """-1 or 1; 0 and NaN stay."""
+    zero = scalars.constant(0)
+    negative, positive = scalars.compare("lt", x, zero), scalars.compare("gt", x, zero)
+    return scalars.select(positive, scalars.constant(1), scalars.select(negative, scalars.constant(-1), x))
+
+
+def complement(scalars: Scalars, x: SSAValue) -> SSAValue:
+    """All bits the other way."""
+    return arith.XOrIOp(x, scalars.constant(1 if scalars.is_bool else -1)).result
 
 
 UNARY: Mapping[type[UnaryOp], UnaryBody] = {
     graph.NegOp: Scalars.negate,
     graph.AbsOp: Scalars.absolute,
+    graph.SignOp: sign,
+    graph.NotOp: complement,
+    graph.IsNanOp: Scalars.is_nan,
+    graph.FloorOp: _math(math.FloorOp),
+    graph.CeilOp: _math(math.CeilOp),
+    graph.TruncOp: _math(math.TruncOp),
+    graph.RoundOp: _math(math.RoundEvenOp),
     graph.ExpOp: _math(math.ExpOp),
-    graph.ReluOp: _relu,
+    graph.Expm1Op: _math(math.ExpM1Op),
+    graph.LogOp: _math(math.LogOp),
+    graph.Log1pOp: _math(math.Log1pOp),
+    graph.SqrtOp: _math(math.SqrtOp),
+    graph.RsqrtOp: _math(math.RsqrtOp),
+    graph.SinOp: _math(math.SinOp),
+    graph.CosOp: _math(math.CosOp),
+    graph.TanOp: _math(math.TanOp),
+    graph.AsinOp: _math(math.AsinOp),
+    graph.AcosOp: _math(math.AcosOp),
+    graph.AtanOp: _math(math.AtanOp),
+    graph.SinhOp: _math(math.SinhOp),
+    graph.CoshOp: _math(math.CoshOp),
+    graph.TanhOp: _math(math.TanhOp),
+    graph.AsinhOp: _math(math.AsinhOp),
+    graph.AcoshOp: _math(math.AcoshOp),
+    graph.AtanhOp: _math(math.AtanhOp),
+    graph.ErfOp: _math(math.ErfOp),
+    graph.ReluOp: activation.relu,
+    graph.SigmoidOp: activation.sigmoid,
+    graph.SoftplusOp: activation.softplus,
 }
 
-BINARY: Mapping[type[BinaryOp], BinaryBody] = {
-    graph.AddOp: Scalars.add,
-    graph.SubtractOp: Scalars.subtract,
-    graph.MultiplyOp: Scalars.multiply,
-    graph.DivideOp: Scalars.divide,
-    graph.MaximumOp: Scalars.maximum,
-    graph.MinimumOp: Scalars.minimum,
-}
+
+def replace_unary(op: UnaryOp, body: UnaryBody, rewriter: PatternRewriter) -> None:
+    """Replace an op by a `linalg.generic` with a body on the scalars of its input."""
+    scalars = Scalars(element_of_value(op.input))
+    result = elementwise(tensor_of(op.result), [op.input], lambda s: body(scalars, s[0]), op, rewriter)
+    rewriter.replace(op, [], [result])
 
 
 class UnaryLowering(RewritePattern):
-    """An op on one tensor → a `linalg.generic` whose body is the op's row in `UNARY`."""
+    """An op without attributes → a `linalg.generic` whose body is the op's row in `UNARY`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: UnaryOp, rewriter: PatternRewriter) -> None:
-        if (body := UNARY.get(type(op))) is None:
-            return
-        scalars = Scalars(element_of_value(op.input))
-        result = elementwise(tensor_of(op.result), [op.input], lambda s: body(scalars, *s), op, rewriter)
-        rewriter.replace(op, [], [result])
+        if (body := UNARY.get(type(op))) is not None:
+            replace_unary(op, body, rewriter)
 
 
-class BinaryLowering(RewritePattern):
-    """An op on two tensors that broadcast → a `linalg.generic` whose body is the op's row in `BINARY`."""
+class LeakyReluLowering(RewritePattern):
+    """`graph.leaky_relu` → a `linalg.generic`."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: BinaryOp, rewriter: PatternRewriter) -> None:
-        if (body := BINARY.get(type(op))) is None:
-            return
-        scalars = Scalars(element_of_value(op.lhs))
-        operands = [op.lhs, op.rhs]
-        result = elementwise(tensor_of(op.result), operands, lambda s: body(scalars, *s), op, rewriter)
+    def match_and_rewrite(self, op: graph.LeakyReluOp, rewriter: PatternRewriter) -> None:
+        alpha = op.alpha.value.data
+        replace_unary(op, lambda scalars, x: activation.leaky_relu(scalars, x, alpha), rewriter)
+
+
+class EluLowering(RewritePattern):
+    """`graph.elu` → a `linalg.generic`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.EluOp, rewriter: PatternRewriter) -> None:
+        alpha = op.alpha.value.data
+        replace_unary(op, lambda scalars, x: activation.elu(scalars, x, alpha), rewriter)
+
+
+class SiluLowering(RewritePattern):
+    """`graph.silu` → a `linalg.generic`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.SiluOp, rewriter: PatternRewriter) -> None:
+        alpha = op.alpha.value.data
+        replace_unary(op, lambda scalars, x: activation.silu(scalars, x, alpha), rewriter)
+
+
+class GeluLowering(RewritePattern):
+    """`graph.gelu` → a `linalg.generic`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.GeluOp, rewriter: PatternRewriter) -> None:
+        approximate = op.approximate.data
+        replace_unary(op, lambda scalars, x: activation.gelu(scalars, x, approximate), rewriter)
+
+
+class IsInfLowering(RewritePattern):
+    """`graph.is_inf` → a `linalg.generic` that compares with the infinities asked for."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.IsInfOp, rewriter: PatternRewriter) -> None:
+        signs = ((bool(op.positive), "inf"), (bool(op.negative), "-inf"))
+        asked = [float(text) for wanted, text in signs if wanted]
+
+        def body(scalars: Scalars, x: SSAValue) -> SSAValue:
+            found = Scalars(element_of_value(op.result)).constant(0)
+            for infinity in asked:
+                found = arith.OrIOp(found, scalars.compare("eq", x, scalars.constant(infinity))).result
+            return found
+
+        replace_unary(op, body, rewriter)
+
+
+class CastLowering(RewritePattern):
+    """`graph.cast` → a `linalg.generic` that converts each element."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter) -> None:
+        target = Scalars(op.to)
+        replace_unary(op, lambda scalars, x: scalars.convert(x, target), rewriter)
+
+
+class BitcastLowering(RewritePattern):
+    """`graph.bitcast` → a `linalg.generic` with `arith.bitcast`; i1 is a byte that is 0 or 1."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.BitcastOp, rewriter: PatternRewriter) -> None:
+        target = Scalars(op.to)
+
+        def body(scalars: Scalars, x: SSAValue) -> SSAValue:
+            if scalars.is_bool or target.is_bool:
+                return scalars.convert(x, target)
+            stored, wanted = scalars.narrow(x), signless(op.to)
+            return target.widen(stored if stored.type == wanted else arith.BitcastOp(stored, wanted).result)
+
+        replace_unary(op, body, rewriter)
+
+
+class ClipLowering(RewritePattern):
+    """`graph.clip` → a `linalg.generic`; the bounds are read as scalars."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ClipOp, rewriter: PatternRewriter) -> None:
+        scalars = Scalars(element_of_value(op.input))
+        has_lo, has_hi = op.lo is not None, op.hi is not None
+        operands = [value for value in (op.input, op.lo, op.hi) if value is not None]
+
+        def body(elements: list[SSAValue]) -> SSAValue:
+            bounded, *bounds = elements
+            if has_lo:
+                bounded = scalars.maximum(bounded, bounds[0])
+            return scalars.minimum(bounded, bounds[-1]) if has_hi else bounded
+
+        result = elementwise(tensor_of(op.result), operands, lambda s: body(list(s)), op, rewriter)
         rewriter.replace(op, [], [result])
 
 
-PATTERNS: list[RewritePattern] = [UnaryLowering(), BinaryLowering()]
+PATTERNS: list[RewritePattern] = [
+    UnaryLowering(),
+    LeakyReluLowering(),
+    EluLowering(),
+    SiluLowering(),
+    GeluLowering(),
+    IsInfLowering(),
+    CastLowering(),
+    BitcastLowering(),
+    ClipLowering(),
+]

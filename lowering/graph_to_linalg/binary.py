@@ -1,0 +1,184 @@
+"""Elementwise ops on tensors that broadcast → one `linalg.generic` each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import f64, i64
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.binary import BinaryOp
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.types import tensor_of
+from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.lowering.graph_to_linalg.support import constant_number, elementwise
+
+BinaryBody: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
+
+
+def _compare(predicate: str) -> BinaryBody:
+    return lambda scalars, a, b: scalars.compare(predicate, a, b)
+
+
+def _shift_left(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
+    legal, amount = _shift_amount(scalars, b)
+    return scalars.select(legal, arith.ShLIOp(a, amount).result, scalars.constant(0))
+
+
+def _shift_right(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
+    legal, amount = _shift_amount(scalars, b)
+    if scalars.unsigned:
+        return scalars.select(legal, arith.ShRUIOp(a, amount).result, scalars.constant(0))
+    signs = arith.ShRSIOp(a, scalars.constant(scalars.bits - 1)).result
+    return scalars.select(legal, arith.ShRSIOp(a, amount).result, signs)
+
+
+def _shift_amount(scalars: Scalars, b: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Whether an amount is less than the width, as the machine's shifts need it, and an amount that is."""
+    # As an unsigned number, an amount below 0 is too large as well.
+    legal = arith.CmpiOp(b, scalars.constant(scalars.bits), "ult").result
+    return legal, scalars.select(legal, b, scalars.constant(0))
+
+
+BINARY: Mapping[type[BinaryOp], BinaryBody] = {
+    graph.AddOp: Scalars.add,
+    graph.SubtractOp: Scalars.subtract,
+    graph.MultiplyOp: Scalars.multiply,
+    graph.DivideOp: Scalars.divide,
+    graph.MaximumOp: Scalars.maximum,
+    graph.MinimumOp: Scalars.minimum,
+    graph.EqualOp: _compare("eq"),
+    graph.NotEqualOp: _compare("ne"),
+    graph.LessOp: _compare("lt"),
+    graph.LessEqualOp: _compare("le"),
+    graph.AndOp: lambda scalars, a, b: arith.AndIOp(a, b).result,
+    graph.OrOp: lambda scalars, a, b: arith.OrIOp(a, b).result,
+    graph.XorOp: lambda scalars, a, b: arith.XOrIOp(a, b).result,
+    graph.ShiftLeftOp: _shift_left,
+    graph.ShiftRightOp: _shift_right,
+}
+
+
+def replace_binary(op: BinaryOp, body: BinaryBody, rewriter: PatternRewriter) -> None:
+    """Replace an op by a `linalg.generic` with a body on the scalars of its left operand."""
+    scalars = Scalars(element_of_value(op.lhs))
+    operands = [op.lhs, op.rhs]
+    result = elementwise(tensor_of(op.result), operands, lambda s: body(scalars, *s), op, rewriter)
+    rewriter.replace(op, [], [result])
+
+
+class BinaryLowering(RewritePattern):
+    """An op without attributes → a `linalg.generic` whose body is the op's row in `BINARY`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: BinaryOp, rewriter: PatternRewriter) -> None:
+        if (body := BINARY.get(type(op))) is not None:
+            replace_binary(op, body, rewriter)
+
+
+class RemainderLowering(RewritePattern):
+    """`graph.remainder` → a `linalg.generic`, with machine division for integers and `float_remainder`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RemainderOp, rewriter: PatternRewriter) -> None:
+        floor = op.rounding.data == "floor"
+
+        def body(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
+            if scalars.is_float:
+                return float_remainder(scalars, a, b, floor=floor)
+            return scalars.remainder(a, b, floor=floor)
+
+        replace_binary(op, body, rewriter)
+
+
+def float_remainder(scalars: Scalars, a: SSAValue, b: SSAValue, *, floor: bool) -> SSAValue:
+    """
+    a - trunc(a / b) * b in f64, with the sign of a, or of b (floor); exact for quotients of up to 53 bits.
+
+    The fused product keeps all bits, so only a quotient that rounded up to a whole number is one too large.
+    """
+    wide = Scalars(f64)
+    a, b = scalars.convert(a, wide), scalars.convert(b, wide)
+    zero = wide.constant(0)
+    quotient = math.TruncOp(arith.DivfOp(a, b).result).result
+    rest = math.FmaOp(wide.negate(quotient), b, a).result
+    overshot = wide.compare("lt", wide.multiply(rest, a), zero)
+    toward = wide.select(wide.compare("lt", a, zero), wide.negate(wide.absolute(b)), wide.absolute(b))
+    rest = wide.select(overshot, wide.add(rest, toward), rest)
+    infinite = wide.compare("eq", wide.absolute(b), wide.constant(float("inf")))
+    finite_a = wide.compare("lt", wide.absolute(a), wide.constant(float("inf")))
+    rest = wide.select(arith.AndIOp(infinite, finite_a).result, a, rest)
+    if floor:
+        # A product may underflow to 0: signs are compared one by one.
+        negative, other = wide.compare("lt", rest, zero), wide.compare("lt", b, zero)
+        wrong = arith.AndIOp(arith.XOrIOp(negative, other).result, wide.compare("ne", rest, zero)).result
+        rest = wide.select(wrong, wide.add(rest, b), rest)
+    return wide.convert(rest, scalars)
+
+
+class PowerLowering(RewritePattern):
+    """`graph.power` → a `linalg.generic`: products for small constant exponents, else `math`'s powers."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PowerOp, rewriter: PatternRewriter) -> None:
+        exponent = Scalars(element_of_value(op.rhs))
+        number = constant_number(op.rhs)
+
+        def body(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
+            if number in (1, 2, 3):
+                product = a
+                for _ in range(int(number) - 1):
+                    product = scalars.multiply(product, a)
+                return product
+            if scalars.is_float:
+                return _float_power(scalars, a, exponent.convert(b, scalars), number)
+            if exponent.is_float:
+                wide = Scalars(f64)
+                power = math.PowFOp(scalars.convert(a, wide), exponent.convert(b, wide)).result
+                return wide.convert(power, scalars)
+            return _integer_power(scalars, a, exponent, b)
+
+        replace_binary(op, body, rewriter)
+
+
+def _float_power(scalars: Scalars, a: SSAValue, b: SSAValue, number: float | None) -> SSAValue:
+    if number != 0.5:
+        return math.PowFOp(a, b).result
+    infinity = scalars.constant(float("inf"))
+    is_lowest = scalars.compare("eq", a, scalars.constant(float("-inf")))  # the root of which would be NaN
+    return scalars.select(is_lowest, infinity, math.SqrtOp(a).result)
+
+
+def _integer_power(scalars: Scalars, a: SSAValue, exponent: Scalars, b: SSAValue) -> SSAValue:
+    """Exact and wrapping for exponents of at least 0; below: 1 / power truncated, so 0 unless a is ±1."""
+    wide = Scalars(i64)
+    negative = exponent.compare("lt", b, exponent.constant(0))
+    base, power = scalars.convert(a, wide), exponent.convert(b, wide)
+    result = wide.convert(math.IPowIOp(base, wide.select(negative, wide.constant(0), power)).result, scalars)
+    if exponent.unsigned:
+        return result
+    one, minus_one = scalars.constant(1), scalars.constant(-1)
+    odd = wide.compare("ne", arith.AndIOp(power, wide.constant(1)).result, wide.constant(0))
+    inverse = scalars.select(scalars.compare("eq", a, one), one, scalars.constant(0))
+    if not scalars.unsigned:
+        sign = scalars.select(odd, minus_one, one)
+        inverse = scalars.select(scalars.compare("eq", a, minus_one), sign, inverse)
+    return scalars.select(negative, inverse, result)
+
+
+class WhereLowering(RewritePattern):
+    """`graph.where` → a `linalg.generic` with `arith.select`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.WhereOp, rewriter: PatternRewriter) -> None:
+        scalars = Scalars(element_of_value(op.on_true))
+        operands = [op.condition, op.on_true, op.on_false]
+        result = elementwise(tensor_of(op.result), operands, lambda s: scalars.select(*s), op, rewriter)
+        rewriter.replace(op, [], [result])
+
+
+PATTERNS: list[RewritePattern] = [BinaryLowering(), RemainderLowering(), PowerLowering(), WhereLowering()]

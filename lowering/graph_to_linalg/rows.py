@@ -1,0 +1,111 @@
+"""Tensors seen as rows: reduced along some axes to a number a row, and combined with such numbers again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.lowering.graph_to_linalg.support import (
+    PARALLEL,
+    REDUCTION,
+    Body,
+    Read,
+    broadcast_map,
+    empty,
+    extent,
+    filled,
+    generic,
+    identity,
+    projection,
+)
+from stepwell.runtime.dims import Dim
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a shape along some of its axes, for the lowering of one op."""
+
+    op: Operation
+    dims: tuple[Dim, ...]
+    axes: tuple[int, ...]
+    rewriter: PatternRewriter
+
+    @staticmethod
+    def of(op: Operation, value: SSAValue, axes: Sequence[int], rewriter: PatternRewriter) -> Rows:
+        """The rows of a tensor."""
+        return Rows(op, dims_of(value.type), tuple(axes), rewriter)
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The axes that tell rows apart."""
+        return tuple(axis for axis in range(len(self.dims)) if axis not in self.axes)
+
+    def type(self, element: Attribute) -> Tensor:
+        """The type of one number a row."""
+        return tensor_type(element, [self.dims[axis] for axis in self.kept])
+
+    def each(self, value: SSAValue) -> Read:
+        """Reads a tensor of the whole shape, or one that broadcasts to it."""
+        return value, broadcast_map(value, self.dims, self.op)
+
+    def row(self, value: SSAValue) -> Read:
+        """Reads one number a row."""
+        return value, projection(len(self.dims), self.kept)
+
+    def reduce(self, reads: Sequence[Read], body: Body, element: Attribute, start: float) -> SSAValue:
+        """One number a row, from `start`; `body` takes the scalars of `reads`, then the number so far."""
+        rank = len(self.dims)
+        write = (filled(self.type(element), start, self.rewriter), projection(rank, self.kept))
+        loops = [REDUCTION if axis in self.axes else PARALLEL for axis in range(rank)]
+        return generic(reads, write, loops, body, self.rewriter)
+
+    def map(self, type: Tensor, reads: Sequence[Read], body: Body) -> SSAValue:
+        """A tensor of the whole shape; `body` takes the scalars of `reads`."""
+        rank = len(self.dims)
+        write = (empty(type, self.rewriter), identity(rank))
+        return generic(reads, write, [PARALLEL] * rank, lambda s: body(s[:-1]), self.rewriter)
+
+    def per_row(self, values: Sequence[SSAValue], body: Body, element: Attribute) -> SSAValue:
+        """One number a row from numbers a row."""
+        return self.placed(values, body, self.type(element))
+
+    def placed(self, values: Sequence[SSAValue], body: Body, type: Tensor) -> SSAValue:
+        """Numbers from numbers a row, in the rows' shape, or in one that keeps the reduced axes as 1."""
+        rank = len(dims_of(type))
+        places = projection(rank, self.kept if rank == len(self.dims) else range(rank))
+        write = (empty(type, self.rewriter), identity(rank))
+        reads = [(value, places) for value in values]
+        return generic(reads, write, [PARALLEL] * rank, lambda s: body(s[:-1]), self.rewriter)
+
+    def count(self, element: Attribute) -> Count:
+        """How many elements a row has."""
+        product = Dim.of(1)
+        for axis in self.axes:
+            product = product * self.dims[axis]
+        index = None if product.is_static else extent(product, self.rewriter)
+        return Count(element, product, index)
+
+    def mean(self, reads: Sequence[Read], body: Body, element: Attribute) -> SSAValue:
+        """The mean of each row; `body` takes the scalars of `reads` to a term of type `element`."""
+        scalars, count = Scalars(element), self.count(element)
+        total = self.reduce(reads, lambda s: scalars.add(s[-1], body(s[:-1])), element, 0)
+        return self.per_row([total], lambda s: scalars.divide(s[0], count.scalar()), element)
+
+
+@dataclass(frozen=True)
+class Count:
+    """A number of elements, as a scalar of any body."""
+
+    element: Attribute
+    dim: Dim
+    index: SSAValue | None
+
+    def scalar(self) -> SSAValue:
+        """The number, inside a body."""
+        scalars = Scalars(self.element)
+        return scalars.constant(self.dim.value) if self.index is None else scalars.from_index(self.index)
