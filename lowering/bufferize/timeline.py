@@ -16,6 +16,8 @@ class Timeline:
 
     def __init__(self, body: Block):
         self.start: dict[Operation, int] = {}
+        self.inside: dict[Operation, int] = {}
+        """When the regions of an op begin: after its start, so that a loop comes before what it carries."""
         self.end: dict[Operation, int] = {}
         self._loops: dict[Operation, tuple[Operation, ...]] = {}
         self._clock = 0
@@ -25,6 +27,7 @@ class Timeline:
         for op in block.ops:
             self.start[op] = self._tick()
             self._loops[op] = loops
+            self.inside[op] = self._tick()
             if not isinstance(op, LinalgStructuredOperation):  # its body is one event
                 inside = (*loops, op) if isinstance(op, _LOOPS) else loops
                 for region in op.regions:
@@ -42,7 +45,7 @@ class Timeline:
         if isinstance(owner, Operation):
             return self.end[owner]
         parent = owner.parent_op()
-        return self.start.get(parent, 0) if parent is not None else 0
+        return self.inside.get(parent, 0) if parent is not None else 0
 
     def loops_around_both(self, a: Operation, b: Operation) -> Iterator[Operation]:
         """The loops that run both ops in each iteration, outermost first."""
