@@ -131,6 +131,11 @@ class _Walk:
                 pattern.match_and_rewrite(op, rewriter)
             except VerifyException as error:
                 raise StepwellError("invalid-op", op, f"{op.name}: {error}") from error
+            except StepwellError as error:
+                if error.where:
+                    raise
+                message = error.message if op.name in error.message else f"{op.name}: {error.message}"
+                raise StepwellError(error.code, op, message, note=error.notes, help=error.help) from None
             if rewriter.has_done_action:
                 break
         if op.parent is not None and op in self._illegal:

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import gcd
+from typing import cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i32, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    UnitAttr,
+    VectorType,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.llvm.instructions import SelectOp
@@ -36,6 +48,17 @@ _PREDICATES = {flag.value: IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmp
 def int_attr(value: int, width: int = 64) -> IntegerAttr:
     """An integer attribute, made once: construction takes microseconds."""
     return IntegerAttr(value, width)
+
+
+def number_attr(value: float, type: Attribute) -> Attribute:
+    """A number as a constant of a scalar type, or in every lane of a vector; an int for integer types."""
+    if type.__class__ is VectorType:
+        if isinstance(value, int):
+            return DenseIntOrFPElementsAttr.from_list(cast("VectorType[IntegerType]", type), [value])
+        return DenseIntOrFPElementsAttr.from_list(cast("VectorType[AnyFloat]", type), [value])
+    if isinstance(value, int):
+        return IntegerAttr(value, cast("IntegerType", type))
+    return FloatAttr(value, cast("AnyFloat", type))
 
 
 @cache

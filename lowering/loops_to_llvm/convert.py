@@ -19,7 +19,10 @@ from stepwell.lowering.loops_to_llvm import (
     arithmetic,
     control_flow,
     functions,
+    math_functions,
     memory,
+    vector_memory,
+    vectors,
     views,
 )
 from stepwell.lowering.loops_to_llvm.state import State
@@ -57,6 +60,25 @@ _PATTERNS = (
     views.ExpandShapeLowering,
     views.DimLowering,
     views.AssumeAlignmentLowering,
+    math_functions.FloatOpLowering,
+    math_functions.FmaLowering,
+    math_functions.RsqrtLowering,
+    math_functions.IntegerOpLowering,
+    math_functions.LibraryLowering,
+    vectors.BroadcastLowering,
+    vectors.FMALowering,
+    vectors.ExtractLowering,
+    vectors.InsertLowering,
+    vectors.ShuffleLowering,
+    vectors.CastLowering,
+    vectors.ReductionLowering,
+    vector_memory.LoadLowering,
+    vector_memory.StoreLowering,
+    vector_memory.MaskedLoadLowering,
+    vector_memory.MaskedStoreLowering,
+    vector_memory.TransferReadLowering,
+    vector_memory.TransferWriteLowering,
+    vector_memory.CreateMaskLowering,
 )
 _ILLEGAL = ("func", "arith", "math", "cf", "scf", "affine", "memref", "vector", "linalg", "tensor")
 

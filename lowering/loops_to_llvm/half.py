@@ -6,16 +6,12 @@ LLVM would call library functions for it that this process may not have.
 
 from __future__ import annotations
 
-import struct
 from typing import cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     Float16Type,
-    FloatAttr,
     IntegerType,
     VectorType,
     f32,
@@ -23,7 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.llvm.instructions import SelectOp
-from stepwell.lowering.loops_to_llvm.code import Code, int_attr
+from stepwell.lowering.loops_to_llvm.code import Code, int_attr, number_attr
 from stepwell.lowering.loops_to_llvm.state import I1, I32, bit_width
 from stepwell.runtime.target import TargetDescription
 
@@ -50,16 +46,9 @@ def like(type: Attribute, element: Attribute) -> Attribute:
     return VectorType(element, cast("VectorType[Attribute]", type).shape)
 
 
-def splat(code: Code, value: int | float, type: Attribute) -> SSAValue:
-    """A number as an i32 or f32 constant, in every lane when `type` is a vector."""
-    if type.__class__ is VectorType:
-        packed = struct.pack("<I", value & 0xFFFFFFFF) if isinstance(value, int) else struct.pack("<f", value)
-        vector = cast("VectorType[IntegerType]", type)
-        lanes = BytesAttr(packed * vector.get_shape()[0])
-        constant: Attribute = DenseIntOrFPElementsAttr(vector, lanes)
-    else:
-        constant = int_attr(value, 32) if isinstance(value, int) else FloatAttr(value, 32)
-    return code.make(llvm.ConstantOp, [], type, {"value": constant})
+def splat(code: Code, value: float, type: Attribute) -> SSAValue:
+    """A number as a constant of a scalar type, or in every lane of a vector."""
+    return code.make(llvm.ConstantOp, [], type, {"value": number_attr(value, type)})
 
 
 def _is_soft(type: Attribute, target: TargetDescription) -> bool:

@@ -88,6 +88,8 @@ class State:
     kernels: frozenset[str]
     weights: Mapping[str, int]
     """Index in the table of weights by the name of the global."""
+    declared: set[str] = field(default_factory=set[str])
+    """Functions of the C library that the module declares."""
     layouts: dict[SSAValue, Layout] = field(default_factory=dict[SSAValue, Layout])
     functions: dict[Operation, FunctionInfo] = field(default_factory=dict[Operation, FunctionInfo])
     multiples: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])

@@ -1,0 +1,187 @@
+"""
+`math` → `llvm`: what is an instruction, and for scalars what the C library has.
+
+Transcendental functions of f32 and of vectors are expanded before, by `expand-math`: LLVM would make one call
+for each lane.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from xdsl.dialects import llvm, math
+from xdsl.dialects.builtin import BoolAttr, Float32Type, Float64Type, SymbolRefAttr, VectorType
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects.llvm import intrinsics
+from stepwell.lowering.loops_to_llvm.arithmetic import counterpart, fast_math
+from stepwell.lowering.loops_to_llvm.code import number_attr
+from stepwell.lowering.loops_to_llvm.half import narrowed, widened
+from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.vectors import fused_multiply_add
+from stepwell.runtime.errors import StepwellError
+
+FLOAT_OPS: dict[type[Operation], type[Operation]] = {
+    math.AbsFOp: llvm.FAbsOp,
+    math.CeilOp: llvm.FCeilOp,
+    math.FloorOp: llvm.FFloorOp,
+    math.SqrtOp: llvm.FSqrtOp,
+    math.RoundEvenOp: intrinsics.RoundEvenOp,
+    math.RoundOp: intrinsics.RoundOp,
+    math.TruncOp: intrinsics.TruncFOp,
+    math.CopySignOp: llvm.FCopySignOp,
+}
+INTEGER_OPS: dict[type[Operation], type[Operation]] = {
+    math.AbsIOp: intrinsics.AbsOp,
+    math.CountLeadingZerosOp: intrinsics.CtlzOp,
+    math.CountTrailingZerosOp: intrinsics.CttzOp,
+    math.CtPopOp: intrinsics.CtpopOp,
+}
+# Functions of the C library; those of f32 have an `f` at the end.
+LIBRARY: dict[type[Operation], str] = {
+    math.AcosOp: "acos",
+    math.AcoshOp: "acosh",
+    math.AsinOp: "asin",
+    math.AsinhOp: "asinh",
+    math.AtanOp: "atan",
+    math.Atan2Op: "atan2",
+    math.AtanhOp: "atanh",
+    math.CbrtOp: "cbrt",
+    math.CosOp: "cos",
+    math.CoshOp: "cosh",
+    math.ErfOp: "erf",
+    math.Exp2Op: "exp2",
+    math.ExpM1Op: "expm1",
+    math.ExpOp: "exp",
+    math.Log10Op: "log10",
+    math.Log1pOp: "log1p",
+    math.Log2Op: "log2",
+    math.LogOp: "log",
+    math.PowFOp: "pow",
+    math.SinOp: "sin",
+    math.SinhOp: "sinh",
+    math.TanOp: "tan",
+    math.TanhOp: "tanh",
+}
+
+_FloatOp: TypeAlias = (
+    math.AbsFOp | math.CeilOp | math.FloorOp | math.SqrtOp | math.RoundEvenOp | math.RoundOp | math.TruncOp
+    | math.CopySignOp
+)  # fmt: skip
+_IntegerOp: TypeAlias = math.AbsIOp | math.CountLeadingZerosOp | math.CountTrailingZerosOp | math.CtPopOp
+_LibraryOp: TypeAlias = (
+    math.AcosOp | math.AcoshOp | math.AsinOp | math.AsinhOp | math.AtanOp | math.Atan2Op | math.AtanhOp
+    | math.CbrtOp | math.CosOp | math.CoshOp | math.ErfOp | math.Exp2Op | math.ExpM1Op | math.ExpOp
+    | math.Log10Op | math.Log1pOp | math.Log2Op | math.LogOp | math.PowFOp | math.SinOp | math.SinhOp
+    | math.TanOp | math.TanhOp
+)  # fmt: skip
+
+
+class FloatOpLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = math.sqrt %x : vector<16xf32>
+    // ->
+    %r = llvm.intr.sqrt(%x) : (vector<16xf32>) -> vector<16xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: _FloatOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        operands = [widened(code, operand) for operand in op.operands]
+        properties = {"fastmathFlags": fast_math(op)}
+        result = code.make(counterpart(op, FLOAT_OPS), operands, properties=properties)
+        rewriter.replace(op, code.ops, [narrowed(code, result, op.operands[0].type)])
+
+
+class FmaLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = math.fma %a, %b, %c : f32
+    // ->
+    %r = llvm.intr.fma(%a, %b, %c) : (f32, f32, f32) -> f32
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: math.FmaOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        result = fused_multiply_add(code, list(op.operands))
+        rewriter.replace(op, code.ops, [result])
+
+
+class RsqrtLowering(LoopsToLLVMPattern):
+    """
+    Exact division by an exact root: the fast instruction has 12 to 14 bits only.
+
+    ```mlir
+    %r = math.rsqrt %x : f32
+    // ->
+    %root = llvm.intr.sqrt(%x) : (f32) -> f32
+    %r = llvm.fdiv %one, %root : f32
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: math.RsqrtOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        properties = {"fastmathFlags": fast_math(op)}
+        root = code.make(llvm.FSqrtOp, [widened(code, op.operands[0])], properties=properties)
+        one = code.make(llvm.ConstantOp, [], root.type, {"value": number_attr(1.0, root.type)})
+        result = code.make(llvm.FDivOp, [one, root], properties=properties)
+        rewriter.replace(op, code.ops, [narrowed(code, result, op.operands[0].type)])
+
+
+class IntegerOpLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = math.absi %x : i32
+    // ->
+    %r = llvm.intr.abs(%x) : (i32) -> i32
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: _IntegerOp, rewriter: PatternRewriter) -> None:
+        new = counterpart(op, INTEGER_OPS)
+        properties = {} if new is intrinsics.CtpopOp else {"is_poison": BoolAttr.from_bool(False)}
+        rewriter.replace(
+            op,
+            new.create(operands=op.operands, result_types=[op.operands[0].type], properties=properties),
+        )
+
+
+class LibraryLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = math.exp %x : f64
+    // ->
+    %r = llvm.call @exp(%x) : (f64) -> f64
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: _LibraryOp, rewriter: PatternRewriter) -> None:
+        element = op.operands[0].type
+        if isinstance(element, VectorType) or not isinstance(element, Float32Type | Float64Type):
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"{op.name} of {element} has no instruction",
+                help="run expand-math first: it writes the function out",
+            )
+        name = LIBRARY[type(op)] + ("f" if isinstance(element, Float32Type) else "")
+        self._declare(op, name, llvm.LLVMFunctionType([element] * len(op.operands), element), rewriter)
+        rewriter.replace(op, llvm.CallOp(SymbolRefAttr(name), *op.operands, return_type=element))
+
+    def _declare(
+        self, op: Operation, name: str, type: llvm.LLVMFunctionType, rewriter: PatternRewriter
+    ) -> None:
+        if name in self.state.declared:
+            return
+        self.state.declared.add(name)
+        function, _ = self.state.function(op)
+        rewriter.insert(llvm.FuncOp(name, type, llvm.LinkageAttr("external")), InsertPoint.before(function))

@@ -1,0 +1,283 @@
+"""Vectors from and to memory: loads, stores, transfers, masks."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import llvm, vector
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    IntegerType,
+    UnitAttr,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects.llvm import intrinsics
+from stepwell.lowering.loops_to_llvm.code import Code, int_attr
+from stepwell.lowering.loops_to_llvm.half import like
+from stepwell.lowering.loops_to_llvm.memory import from_memory, to_memory
+from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.state import (
+    I1,
+    I32,
+    Extent,
+    Layout,
+    converted_type,
+    memory_type,
+)
+from stepwell.lowering.loops_to_llvm.vectors import broadcast, lane_count
+from stepwell.runtime.errors import StepwellError
+
+_SIGNED_LESS = int_attr(llvm.ICmpPredicateFlag.SLT.to_int())
+
+
+class LoadLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %v = vector.load %m[%i] : memref<64xf32>, vector<16xf32>
+    // ->
+    %p = llvm.getelementptr inbounds %m[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %v = llvm.load %p {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.LoadOp, rewriter: PatternRewriter) -> None:
+        code, layout = self.code_at(op), self.state.layout(op.base, op)
+        type = converted_type(op.result.type)
+        result = load(op, code, op.base, list(op.indices), layout, type)
+        rewriter.replace(op, code.ops, [result])
+
+
+class StoreLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    vector.store %v, %m[%i] : memref<64xf32>, vector<16xf32>
+    // ->
+    %p = llvm.getelementptr inbounds %m[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    llvm.store %v, %p {alignment = 4 : i64} : vector<16xf32>, !llvm.ptr
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.StoreOp, rewriter: PatternRewriter) -> None:
+        code, layout = self.code_at(op), self.state.layout(op.base, op)
+        store(op, code, op.vector, op.base, list(op.indices), layout)
+        if op.nontemporal.value.data:
+            code.ops[-1].properties["nontemporal"] = UnitAttr()
+        rewriter.replace(op, code.ops, [])
+
+
+class MaskedLoadLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %v = vector.maskedload %m[%i], %mask, %zero
+        : memref<64xf32>, vector<16xi1>, vector<16xf32> into vector<16xf32>
+    // ->
+    %v = llvm.intr.masked.load(%p, %mask, %zero) {alignment = 4 : i64}
+        : (!llvm.ptr, vector<16xi1>, vector<16xf32>) -> vector<16xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.MaskedLoadOp, rewriter: PatternRewriter) -> None:
+        code, layout = self.code_at(op), self.state.layout(op.base, op)
+        result = load(op, code, op.base, list(op.indices), layout, op.pass_thru.type, (op.mask, op.pass_thru))
+        rewriter.replace(op, code.ops, [result])
+
+
+class MaskedStoreLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    vector.maskedstore %m[%i], %mask, %v : memref<64xf32>, vector<16xi1>, vector<16xf32>
+    // ->
+    llvm.intr.masked.store %v, %p, %mask {alignment = 4 : i32} : vector<16xf32>, vector<16xi1> into !llvm.ptr
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.MaskedStoreOp, rewriter: PatternRewriter) -> None:
+        code, layout = self.code_at(op), self.state.layout(op.base, op)
+        store(op, code, op.value_to_store, op.base, list(op.indices), layout, op.mask)
+        rewriter.replace(op, code.ops, [])
+
+
+class TransferReadLowering(LoopsToLLVMPattern):
+    """
+    A load of consecutive elements, masked where it may leave the memref; or one element in every lane.
+
+    ```mlir
+    %v = vector.transfer_read %m[%i], %pad {in_bounds = [true]} : memref<64xf32>, vector<16xf32>
+    // ->
+    %p = llvm.getelementptr inbounds %m[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %v = llvm.load %p {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.TransferReadOp, rewriter: PatternRewriter) -> None:
+        code, layout = self.code_at(op), self.state.layout(op.source, op)
+        type = converted_type(op.result.type)
+        along = _lane_dimension(op, layout, op.permutation_map.data.results)
+        if along is None:
+            pointer, alignment = code.address(op.source, list(op.indices), layout)
+            loaded = code.load(pointer, memory_type(layout.element), alignment)
+            element = from_memory(code, loaded, converted_type(layout.element))
+            rewriter.replace(op, code.ops, [broadcast(code, element, type)])
+            return
+        mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, list(op.indices))
+        masked = None if mask is None else (mask, broadcast(code, op.padding, type))
+        result = load(op, code, op.source, list(op.indices), layout, type, masked)
+        rewriter.replace(op, code.ops, [result])
+
+
+class TransferWriteLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    vector.transfer_write %v, %m[%i] {in_bounds = [true]} : vector<16xf32>, memref<64xf32>
+    // ->
+    %p = llvm.getelementptr inbounds %m[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    llvm.store %v, %p {alignment = 4 : i64} : vector<16xf32>, !llvm.ptr
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.TransferWriteOp, rewriter: PatternRewriter) -> None:
+        code, layout = self.code_at(op), self.state.layout(op.source, op)
+        along = _lane_dimension(op, layout, op.permutation_map.data.results)
+        if along is None:
+            raise StepwellError("unsupported", op, f"{op.name} of lanes that all go to one place")
+        type = op.vector.type
+        mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, list(op.indices))
+        store(op, code, op.vector, op.source, list(op.indices), layout, mask)
+        rewriter.replace(op, code.ops, [])
+
+
+def load(
+    op: Operation,
+    code: Code,
+    base: SSAValue,
+    indices: Sequence[Extent],
+    layout: Layout,
+    type: Attribute,
+    masked: tuple[SSAValue, SSAValue] | None = None,
+) -> SSAValue:
+    """A vector from consecutive elements; `masked` is the mask, and what the other lanes get."""
+    _need_consecutive(op, layout)
+    pointer, alignment = code.address(base, indices, layout)
+    stored = memory_type(type)
+    if masked is None:
+        loaded = code.load(pointer, stored, alignment)
+    else:
+        mask, others = masked
+        loaded = code.make(
+            intrinsics.MaskedLoadOp,
+            [pointer, mask, to_memory(code, others)],
+            stored,
+            {"alignment": int_attr(alignment)},
+        )
+    return from_memory(code, loaded, type)
+
+
+def store(
+    op: Operation,
+    code: Code,
+    value: SSAValue,
+    base: SSAValue,
+    indices: Sequence[Extent],
+    layout: Layout,
+    mask: SSAValue | None = None,
+) -> None:
+    """A vector to consecutive elements, all of them or those whose mask is set."""
+    _need_consecutive(op, layout)
+    value = to_memory(code, value)
+    pointer, alignment = code.address(base, indices, layout)
+    if mask is None:
+        code.store(value, pointer, alignment)
+        return
+    properties: dict[str, Attribute] = {"alignment": int_attr(alignment, 32)}
+    code.ops.append(llvm.MaskedStoreOp.create(operands=[value, pointer, mask], properties=properties))
+
+
+def _need_consecutive(op: Operation, layout: Layout) -> None:
+    if not layout.strides or layout.strides[-1] != 1:
+        raise StepwellError(
+            "unsupported",
+            op,
+            f"{op.name} needs lanes that lie one after the other in memory",
+            note="the memref's last dimension has another stride than 1",
+        )
+
+
+def _lane_dimension(op: Operation, layout: Layout, results: Sequence[AffineExpr]) -> int | None:
+    """The dimension that a transfer's lanes run along; None when every lane is the same element."""
+    match results:
+        case [AffineConstantExpr()]:
+            return None
+        case [AffineDimExpr(position=position)] if position == len(layout.sizes) - 1:
+            return position
+        case _:
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"{op.name}: lanes must run along the last dimension of the memref",
+                help="run unroll-vectors first: machine code has vectors of one dimension",
+            )
+
+
+def _bounds_mask(
+    op: Operation,
+    code: Code,
+    layout: Layout,
+    along: int,
+    in_bounds: ArrayAttr[IntegerAttr],
+    mask: SSAValue | None,
+    type: Attribute,
+    indices: Sequence[SSAValue],
+) -> SSAValue | None:
+    """The mask of a transfer: its own, and the lanes inside the memref unless it says that all are."""
+    if all(flag.value.data for flag in in_bounds):
+        return mask
+    if (size := layout.sizes[along]) is None:
+        raise StepwellError("unsupported", op, f"{op.name} needs the memref's size to stay inside it")
+    left = code.make(llvm.SubOp, [code.value(size), indices[along]])
+    inside = lanes_below(code, left, like(type, I1))
+    return inside if mask is None else code.make(llvm.AndOp, [inside, mask])
+
+
+def lanes_below(code: Code, count: SSAValue, type: Attribute) -> SSAValue:
+    """The mask of the first `count` lanes: none for a negative count, all for a large one."""
+    lanes = lane_count(type)
+    numbers = like(type, I32)
+    clamped = code.make(intrinsics.SMaxOp, [count, code.constant(0)])
+    clamped = code.make(intrinsics.SMinOp, [clamped, code.constant(lanes)])
+    limit = broadcast(code, code.make(llvm.TruncOp, [clamped], I32), numbers)
+    steps = BytesAttr(struct.pack(f"<{lanes}I", *range(lanes)))
+    constant = DenseIntOrFPElementsAttr(cast("VectorType[IntegerType]", numbers), steps)
+    step = code.make(llvm.ConstantOp, [], numbers, {"value": constant})
+    return code.make(llvm.ICmpOp, [step, limit], type, {"predicate": _SIGNED_LESS})
+
+
+class CreateMaskLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %m = vector.create_mask %n : vector<16xi1>
+    // ->
+    %m = llvm.icmp "slt" %steps, %ns : vector<16xi32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.CreateMaskOp, rewriter: PatternRewriter) -> None:
+        type = converted_type(op.mask_vector.type)
+        code = self.code_at(op)
+        result = lanes_below(code, op.mask_dim_sizes[0], type)
+        rewriter.replace(op, code.ops, [result])

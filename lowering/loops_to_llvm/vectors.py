@@ -1,0 +1,244 @@
+"""`vector` → `llvm` in registers: vectors of one dimension, each one register or a few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import cast
+
+from xdsl.dialects import llvm, vector
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, VectorType
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects.llvm import instructions, intrinsics
+from stepwell.dialects.vector import ShapeCastOp
+from stepwell.lowering.loops_to_llvm.code import Code, number_attr
+from stepwell.lowering.loops_to_llvm.half import element_of_lane, narrowed, widened
+from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.state import I32, Extent, converted_type
+from stepwell.runtime.errors import StepwellError
+
+_REASSOCIATE = llvm.FastMathAttr([FastMathFlag.REASSOC])
+_NO_FAST_MATH = llvm.FastMathAttr(None)
+
+
+def broadcast(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
+    """A scalar in every lane; a constant stays one."""
+    match value.owner:
+        case llvm.ConstantOp(value=FloatAttr(value=number) | IntegerAttr(value=number)):
+            return code.make(llvm.ConstantOp, [], type, {"value": number_attr(number.data, type)})
+        case _:
+            pass
+    poison = code.make(instructions.PoisonOp, [], type)
+    first = code.make(llvm.InsertElementOp, [poison, value, code.constant(0)], type)
+    return code.make(llvm.ShuffleVectorOp, [first, poison], type, {"mask": _zeros(lane_count(type))})
+
+
+@cache
+def _zeros(lanes: int) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(I32, [0] * lanes)
+
+
+def lane_count(type: Attribute) -> int:
+    """How many lanes a vector has."""
+    return cast("VectorType[Attribute]", type).get_shape()[0]
+
+
+class BroadcastLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %v = vector.broadcast %x : f32 to vector<16xf32>
+    // ->
+    %first = llvm.insertelement %x, %poison[%zero : i64] : vector<16xf32>
+    %v = llvm.shufflevector %first, %poison [0, 0, …] : vector<16xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.BroadcastOp, rewriter: PatternRewriter) -> None:
+        code, source, type = self.code_at(op), op.source, converted_type(op.vector.type)
+        if source.type == type:
+            result = source
+        else:
+            if source.type.__class__ is VectorType:
+                element = element_of_lane(source.type)
+                source = code.make(instructions.ExtractElementOp, [source, code.constant(0)], element)
+            result = broadcast(code, source, type)
+        rewriter.replace(op, code.ops, [result])
+
+
+class FMALowering(LoopsToLLVMPattern):
+    """
+    Fused where the target has the instruction; elsewhere LLVM would call the C library for it.
+
+    ```mlir
+    %r = vector.fma %a, %b, %c : vector<16xf32>
+    // ->
+    %r = llvm.intr.fma(%a, %b, %c) : (vector<16xf32>, vector<16xf32>, vector<16xf32>) -> vector<16xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.FMAOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        result = fused_multiply_add(code, list(op.operands))
+        rewriter.replace(op, code.ops, [result])
+
+
+def fused_multiply_add(code: Code, operands: Sequence[SSAValue]) -> SSAValue:
+    """a * b + c for scalars and vectors."""
+    op = llvm.FMAOp if code.state.target.has_fma else intrinsics.FMulAddOp
+    result = code.make(op, [widened(code, v) for v in operands], properties={"fastmathFlags": _NO_FAST_MATH})
+    return narrowed(code, result, operands[0].type)
+
+
+class ExtractLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %x = vector.extract %v[3] : f32 from vector<16xf32>
+    // ->
+    %x = llvm.extractelement %v[%three : i64] : vector<16xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.ExtractOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        position = _position(op, code, op.get_mixed_position())
+        code.make(instructions.ExtractElementOp, [op.vector, position], converted_type(op.result.type))
+        rewriter.replace(op, code.ops)
+
+
+class InsertLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %w = vector.insert %x, %v [3] : f32 into vector<16xf32>
+    // ->
+    %w = llvm.insertelement %x, %v[%three : i64] : vector<16xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.InsertOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        position = _position(op, code, op.get_mixed_position())
+        code.make(llvm.InsertElementOp, [op.dest, op.source, position], converted_type(op.result.type))
+        rewriter.replace(op, code.ops)
+
+
+def _position(op: Operation, code: Code, positions: Sequence[Extent]) -> SSAValue:
+    if len(positions) != 1:
+        raise StepwellError(
+            "unsupported",
+            op,
+            f"{op.name} in a vector of several dimensions",
+            help="run unroll-vectors first: machine code has vectors of one dimension",
+        )
+    return code.value(positions[0])
+
+
+class ShuffleLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = vector.shuffle %a, %b [0, 4, 1, 5] : vector<4xf32>, vector<4xf32>
+    // ->
+    %r = llvm.shufflevector %a, %b [0, 4, 1, 5] : vector<4xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.ShuffleOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        lanes = [int(lane) for lane in cast("DenseArrayBase[IntegerType]", op.mask).get_values()]
+        mask = DenseArrayBase.from_list(I32, lanes)
+        code.make(llvm.ShuffleVectorOp, [op.v1, op.v2], converted_type(op.result.type), {"mask": mask})
+        rewriter.replace(op, code.ops)
+
+
+class CastLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = vector.bitcast %v : vector<16xf32> to vector<16xi32>
+    // ->
+    %r = llvm.bitcast %v : vector<16xf32> to vector<16xi32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.BitcastOp | ShapeCastOp, rewriter: PatternRewriter) -> None:
+        source, type = op.operands[0], converted_type(op.results[0].type)
+        if source.type == type:
+            rewriter.replace(op, [], [source])
+            return
+        rewriter.replace(op, llvm.BitcastOp.create(operands=[source], result_types=[type]))
+
+
+_REDUCTIONS: dict[str, type[Operation]] = {
+    "mul": intrinsics.VectorReduceMulOp,
+    "and": intrinsics.VectorReduceAndOp,
+    "or": intrinsics.VectorReduceOrOp,
+    "xor": intrinsics.VectorReduceXorOp,
+    "minsi": intrinsics.VectorReduceSMinOp,
+    "maxsi": intrinsics.VectorReduceSMaxOp,
+    "minui": intrinsics.VectorReduceUMinOp,
+    "maxui": intrinsics.VectorReduceUMaxOp,
+    "minnumf": intrinsics.VectorReduceFMinOp,
+    "maxnumf": intrinsics.VectorReduceFMaxOp,
+    "minimumf": intrinsics.VectorReduceFMinimumOp,
+    "maximumf": intrinsics.VectorReduceFMaximumOp,
+}
+# How an accumulator joins the reduced lanes, where it is not an operand of the intrinsic.
+_COMBINE: dict[str, type[Operation]] = {
+    "add": llvm.AddOp,
+    "mul": llvm.MulOp,
+    "and": llvm.AndOp,
+    "or": llvm.OrOp,
+    "xor": llvm.XOrOp,
+    "minsi": intrinsics.SMinOp,
+    "maxsi": intrinsics.SMaxOp,
+    "minui": intrinsics.UMinOp,
+    "maxui": intrinsics.UMaxOp,
+    "minnumf": llvm.VectorFMinOp,
+    "maxnumf": llvm.VectorFMaxOp,
+    "minimumf": intrinsics.MinimumOp,
+    "maximumf": intrinsics.MaximumOp,
+}
+_FLOAT_SUMS: dict[str, tuple[type[Operation], float]] = {
+    "add": (llvm.VectorReduceFAddOp, -0.0),
+    "mul": (llvm.VectorReduceFMulOp, 1.0),
+}
+
+
+class ReductionLowering(LoopsToLLVMPattern):
+    """
+    All lanes combined to one value. Sums of floats go pairwise: in order, each would wait for the last.
+
+    ```mlir
+    %s = vector.reduction <add>, %v, %acc : vector<16xf32> into f32
+    // ->
+    %s = "llvm.intr.vector.reduce.fadd"(%acc, %v) <{fastmathFlags = #llvm.fastmath<reassoc>}>
+        : (f32, vector<16xf32>) -> f32
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: vector.ReductionOp, rewriter: PatternRewriter) -> None:
+        code, kind = self.code_at(op), op.kind.data.value
+        lanes = widened(code, op.vector)
+        acc = None if op.acc is None else widened(code, op.acc)
+        element = element_of_lane(lanes.type)
+        if element.__class__ is IntegerType:
+            result = code.make(_REDUCTIONS.get(kind, intrinsics.VectorReduceAddOp), [lanes], element)
+            result = result if acc is None else code.make(_COMBINE[kind], [acc, result])
+        elif kind in _FLOAT_SUMS:
+            reduce, neutral = _FLOAT_SUMS[kind]
+            if acc is None:
+                acc = code.make(llvm.ConstantOp, [], element, {"value": number_attr(neutral, element)})
+            result = code.make(reduce, [acc, lanes], element, {"fastmathFlags": _REASSOCIATE})
+        else:
+            result = code.make(_REDUCTIONS[kind], [lanes], element, {"fastmathFlags": _NO_FAST_MATH})
+            if acc is not None:
+                result = code.make(_COMBINE[kind], [acc, result], None, {"fastmathFlags": _NO_FAST_MATH})
+        rewriter.replace(op, code.ops, [narrowed(code, result, op.dest.type)])
