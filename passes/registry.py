@@ -48,6 +48,22 @@ PASSES: dict[str, Entry] = {
     "convert-onnx-to-graph": Entry(
         "stepwell.lowering.onnx_to_graph:ConvertOnnxToGraphPass", "lower each ONNX operator to graph ops"
     ),
+    "dead-code-elimination": Entry(
+        "stepwell.passes.graph.dead_code_elimination:DeadCodeEliminationPass",
+        "erase ops that nobody reads",
+        aliases=("DeadCodeElimination",),
+    ),
+    "dynamic-to-static": Entry(
+        "stepwell.passes.graph.dynamic_to_static:DynamicToStaticPass", "known shape operands become attributes"
+    ),
+    "expand-onnx-functions": Entry(
+        "stepwell.frontend.expand_functions:ExpandOnnxFunctionsPass", "inline functions of models and of ONNX"
+    ),
+    "fold-constant": Entry(
+        "stepwell.passes.graph.fold_constant:FoldConstantPass",
+        "compute what depends on constants only",
+        aliases=("FoldConstant",),
+    ),
     "fuse-ops": Entry(
         "stepwell.passes.graph.fuse_ops:FuseOpsPass", "decide the kernels", aliases=("FuseOps",)
     ),

@@ -34,18 +34,22 @@ Symbolic = npt.NDArray[np.object_]
 
 def symbolic_dims(value: SSAValue, weights: WeightStore) -> tuple[Dim, ...] | None:
     """The elements of an integer tensor, in order, as expressions over symbols; None when they are data."""
-    array = _Evaluation(weights).of(value)
-    if array is None or array.dtype.kind not in "iubO":
-        return None
-    return tuple(Dim.of(element if isinstance(element, Dim) else int(element)) for element in array.flat)
+    return SymbolicValues(weights).dims(value)
 
 
-class _Evaluation:
-    """One evaluation: each value once. Arrays are numbers where all elements are known, else symbolic."""
+class SymbolicValues:
+    """An evaluation, each value once. Arrays are numbers where all elements are known, else symbolic."""
 
     def __init__(self, weights: WeightStore):
         self._weights = weights
         self._known: dict[SSAValue, Array | None] = {}
+
+    def dims(self, value: SSAValue) -> tuple[Dim, ...] | None:
+        """The elements of an integer tensor, in order, as expressions; None when they are data."""
+        array = self.of(value)
+        if array is None or array.dtype.kind not in "iubO":
+            return None
+        return tuple(Dim.of(element if isinstance(element, Dim) else int(element)) for element in array.flat)
 
     def of(self, value: SSAValue) -> Array | None:
         """The value as an array, None when it is not known. Walks without recursion: chains may be long."""

@@ -1,0 +1,61 @@
+// RUN: stepwell-opt %s -p fold-constant,dead-code-elimination --split-input-file | filecheck %s
+
+// CHECK-LABEL: @chain
+// CHECK-NEXT: %[[C:.*]] = graph.constant dense<[-2.000000e+00, -3.000000e+00]> : tensor<2xf32>
+// CHECK-NEXT: %[[Y:.*]] = graph.add %x, %[[C]]
+// CHECK-NEXT: func.return %[[Y]]
+func.func @chain(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %a = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %b = graph.add %a, %one : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %c = graph.neg %b : tensor<2xf32> -> tensor<2xf32>
+  %y = graph.add %x, %c : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return %y : tensor<2xf32>
+}
+
+// -----
+
+// More than 16 elements become a weight.
+// CHECK-LABEL: @weight
+// CHECK: graph.constant #graph.weight<"y", "{{[0-9a-f]+}}", tensor<20xi64>>
+// CHECK-NEXT: func.return
+func.func @weight() -> tensor<20xi64> {
+  %y = graph.iota shape <[20]> axis 0 of i64 -> tensor<20xi64>
+  func.return %y : tensor<20xi64>
+}
+
+// -----
+
+// A small constant does not grow beyond the cap.
+// CHECK-LABEL: @cap
+// CHECK: graph.broadcast_to
+func.func @cap() -> tensor<1000x1000xf32> {
+  %a = graph.constant dense<1.0> : tensor<f32>
+  %y = graph.broadcast_to %a shape <[1000, 1000]> : tensor<f32> -> tensor<1000x1000xf32>
+  func.return %y : tensor<1000x1000xf32>
+}
+
+// -----
+
+// The static part of a symbolic shape is known without its tensor.
+// CHECK-LABEL: @shapes
+// CHECK-NEXT: graph.constant dense<256> : tensor<i64>
+// CHECK-NEXT: func.return
+func.func @shapes(%x: tensor<?x256xf32, #graph.dims<["N", 256]>>) -> tensor<i64> {
+  %s = graph.shape_of %x start 0 end 2 : tensor<?x256xf32, #graph.dims<["N", 256]>> -> tensor<2xi64>
+  %i = graph.constant dense<-1> : tensor<i64>
+  %n = graph.gather %s, %i axis 0 batch_dims 0 bounds "check" : (tensor<2xi64>, tensor<i64>) -> tensor<i64>
+  func.return %n : tensor<i64>
+}
+
+// -----
+
+// An evaluation that fails is left for run time.
+// CHECK-LABEL: @fails
+// CHECK: graph.gather
+func.func @fails() -> tensor<i64> {
+  %s = graph.constant dense<[1, 2]> : tensor<2xi64>
+  %i = graph.constant dense<7> : tensor<i64>
+  %n = graph.gather %s, %i axis 0 batch_dims 0 bounds "check" : (tensor<2xi64>, tensor<i64>) -> tensor<i64>
+  func.return %n : tensor<i64>
+}
