@@ -24,8 +24,9 @@ _SUB_BYTE_INTS = {np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.int2)}
 
 def is_inline(array: Array) -> bool:
     """
-    Whether an array stands in the text. NaN and Inf do not: xDSL prints them as bit patterns inside `dense<…>` and
-    reads those back as integers.
+    Whether an array stands in the text.
+
+    NaN and Inf do not: xDSL prints them as bit patterns inside `dense<…>` and reads those back as integers.
     """
     if array.size > MAX_INLINE_ELEMS:
         return False

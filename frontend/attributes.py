@@ -10,11 +10,13 @@ from typing import cast
 import numpy as np
 from onnx import AttributeProto
 from xdsl.dialects.builtin import (
+    AnyFloat,
     ArrayAttr,
     BytesAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     f32,
     i64,
@@ -134,7 +136,7 @@ def kind_of(value: Attribute) -> str:
         case DenseArrayBase():
             return "ints" if value.elt_type == i64 else "floats"
         case ArrayAttr():
-            first = next(iter(cast("ArrayAttr[Attribute]", value)), None)
+            first = next(iter(value), None)
             return "floats" if isinstance(first, FloatAttr) else "strings" if _is_string(first) else "tensors"
         case SparseAttr():
             return "sparse_tensor"
@@ -155,13 +157,13 @@ def export_attribute(
     proto = AttributeProto(name=name, type=cast(AttributeProto.AttributeType, KIND_NUMBERS[kind]))
     match kind:
         case "int":
-            proto.i = cast("IntegerAttr[Attribute]", value).value.data
+            proto.i = cast("IntegerAttr[IntegerType]", value).value.data
         case "float":
-            proto.f = cast("FloatAttr[Attribute]", value).value.data
+            proto.f = cast("FloatAttr[AnyFloat]", value).value.data
         case "string":
             proto.s = string_bytes(value)
         case "ints":
-            proto.ints.extend(cast("tuple[int, ...]", cast(DenseArrayBase, value).get_values()))
+            proto.ints.extend(cast("DenseArrayBase[IntegerType]", value).get_values())
         case "floats":
             proto.floats.extend(float_values(value))
         case "strings":
@@ -181,5 +183,5 @@ def export_attribute(
 def float_values(value: Attribute) -> tuple[float, ...]:
     """The numbers of an attribute that `floats_attr` made."""
     if isinstance(value, DenseArrayBase):
-        return tuple(cast("tuple[float, ...]", value.get_values()))
-    return tuple(v.value.data for v in cast("ArrayAttr[FloatAttr[Attribute]]", value))
+        return tuple(cast("DenseArrayBase[AnyFloat]", value).get_values())
+    return tuple(v.value.data for v in cast("ArrayAttr[FloatAttr[AnyFloat]]", value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import TypeVar, cast
 
 from onnx import AttributeProto, GraphProto, NodeProto
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerType, StringAttr
@@ -19,6 +19,8 @@ from stepwell.frontend.nodes import NODE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.weights import WeightStore
 
+T = TypeVar("T")
+U = TypeVar("U")
 ExportRegion = Callable[[Region, Names, Mapping[str, int]], GraphProto]
 
 
@@ -36,7 +38,8 @@ class NodeExporter:
         """
         The node of an op, whose results get their names.
 
-        Raises: StepwellError `unsupported` for an op that is not of level 0, or has another opset than the model.
+        Raises: StepwellError `unsupported` for an op that is not of level 0, or has another opset than the
+        model.
         """
         match op:
             case onnx.OnnxOp():
@@ -79,8 +82,8 @@ class NodeExporter:
         node = NodeProto(op_type=op.op_type.data, domain=op.domain.data)
         if op.overload is not None:
             node.overload = op.overload.data
-        node.input.extend(_with_absent([names.of(value) for value in op.inputs], op.absent))
-        node.output.extend(_with_absent(names.give_results(op), op.absent_outputs))
+        node.input.extend(with_absent([names.of(value) for value in op.inputs], op.absent, ""))
+        node.output.extend(with_absent(names.give_results(op), op.absent_outputs, ""))
         for name, value in op.arguments.data.items():
             node.attribute.append(self._attribute(name, kind_of(value), value))
         self._add_graphs(node, strings(op.graphs), op.regions, names, opsets)
@@ -134,9 +137,9 @@ def _add_refs(node: NodeProto, op: Operation) -> None:
         node.attribute.append(proto)
 
 
-def _with_absent(names: Sequence[str], absent: DenseArrayBase[IntegerType] | None) -> list[str]:
-    """The names of a call, with an empty one at each position that is not given."""
-    full = list(names)
+def with_absent(values: Sequence[T], absent: DenseArrayBase[IntegerType] | None, nothing: U) -> list[T | U]:
+    """What a call gives, by position, with `nothing` at each position that it does not give."""
+    full: list[T | U] = list(values)
     for position in sorted(absent.get_values()) if absent is not None else ():
-        full.insert(position, "")
+        full.insert(position, nothing)
     return full

@@ -1,8 +1,8 @@
-"""A module of level 0 as an ONNX model: the same graph, names, doc strings and metadata as it was imported from."""
+"""A module of level 0 as an ONNX model: the graph, names, doc strings and metadata that were imported."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from typing import cast
 
 from onnx import (
@@ -11,28 +11,36 @@ from onnx import (
     ModelProto,
     NodeProto,
     OperatorSetIdProto,
-    StringStringEntryProto,
     TensorAnnotation,
     TensorProto,
     ValueInfoProto,
 )
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.types import WeightAttr
 from stepwell.frontend.attributes import export_attribute, kind_of
 from stepwell.frontend.export_nodes import NodeExporter
+from stepwell.frontend.functions import opsets_of
 from stepwell.frontend.graphs import DECLARED, GRAPH_NAME, INITIALIZER, VALUE_INFO
 from stepwell.frontend.importer import DEFAULT, DIM_NAMES, INPUTS, NAME, QUANTIZATION
-from stepwell.frontend.info import metadata_of, restore_doc, restore_value
+from stepwell.frontend.info import (
+    entries_of,
+    integer_of,
+    metadata_of,
+    restore_doc,
+    restore_value,
+    string_entries,
+)
 from stepwell.frontend.names import Names, strings
 from stepwell.frontend.nodes import VALUES
 from stepwell.frontend.tensors import export_sparse, export_tensor
 from stepwell.frontend.value_types import export_type
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.weights import WeightStore
 
 MAX_MODEL_BYTES = 2**31 - 1
 """protobuf's bound on a message."""
@@ -44,32 +52,48 @@ def export_onnx(module: ModuleOp, ctx: StepwellContext) -> ModelProto:
 
     Raises: StepwellError `unsupported` for a module of another level, or one with more than 2 GB of weights.
     """
-    weights = {op.value.hash.data for op in module.walk() if isinstance(op, onnx.ConstantOp) and isinstance(op.value, WeightAttr)}
+    weights = {
+        op.value.hash.data
+        for op in module.walk()
+        if isinstance(op, onnx.ConstantOp) and isinstance(op.value, WeightAttr)
+    }
     total_bytes = sum(ctx.weights.get(key).nbytes for key in weights)
     if total_bytes > MAX_MODEL_BYTES:
         raise StepwellError(
-            "unsupported", module, f"a model file holds at most 2 GB, the weights take {total_bytes / 1e9:.1f} GB"
+            "unsupported",
+            module,
+            f"a model file holds at most 2 GB, the weights take {total_bytes / 1e9:.1f} GB",
         )
-    return _ModelExporter(module, ctx).model()
+    return _ModelExporter(module, ctx.weights).model()
+
+
+def export_types(module: ModuleOp, weights: WeightStore) -> tuple[ModelProto, Mapping[SSAValue, str]]:
+    """
+    The model with its large weights as inputs, and the names of the main graph's values: what inference of
+    types needs.
+    """
+    exporter = _ModelExporter(module, weights, with_weights=False)
+    return exporter.model(), exporter.main_names.all()
 
 
 class _ModelExporter:
-    def __init__(self, module: ModuleOp, ctx: StepwellContext):
-        self._module, self._weights = module, ctx.weights
-        names = dictionary(module.attributes.get(DIM_NAMES))
+    def __init__(self, module: ModuleOp, weights: WeightStore, *, with_weights: bool = True):
+        self._module, self._weights, self._with_weights = module, weights, with_weights
+        self.main_names = Names()
+        names = entries_of(module.attributes.get(DIM_NAMES))
         self._renamed = {symbol: cast(StringAttr, name).data for symbol, name in names.items()}
-        self._nodes = NodeExporter(ctx.weights, self._renamed, self._subgraph)
+        self._nodes = NodeExporter(weights, self._renamed, self._subgraph)
 
     def model(self) -> ModelProto:
         """The whole model."""
         attributes = self._module.attributes
         opsets = opsets_of(attributes)
-        model = ModelProto(ir_version=_integer(attributes.get("onnx.ir_version"), 10))
+        model = ModelProto(ir_version=integer_of(attributes.get("onnx.ir_version"), 10))
         model.opset_import.extend(_opset_imports(opsets))
         for name in ("producer_name", "producer_version", "domain"):
             if isinstance(text := attributes.get(f"onnx.{name}"), StringAttr):
                 setattr(model, name, text.data)
-        if (version := _integer(attributes.get("onnx.model_version"), 0)):
+        if version := integer_of(attributes.get("onnx.model_version"), 0):
             model.model_version = version
         restore_doc(model, attributes)
         model.metadata_props.extend(metadata_of(attributes))
@@ -79,13 +103,15 @@ class _ModelExporter:
             elif isinstance(op, FuncOp) and not model.HasField("graph"):
                 model.graph.CopyFrom(self._main(op, opsets))
             else:
-                raise StepwellError("unsupported", op, f"{op.name} cannot be exported: a model is one function")
+                raise StepwellError(
+                    "unsupported", op, f"{op.name} cannot be exported: a model is one function"
+                )
         return model
 
     def _main(self, function: FuncOp, opsets: Mapping[str, int]) -> GraphProto:
         graph = GraphProto()
         block = function.body.block
-        names = Names(_told(block))
+        names = self.main_names = Names(_told(block))
         infos = _Infos(graph, function.attributes, self._renamed)
         arguments = _entries(function.arg_attrs, len(block.args))
         for arg, about in zip(block.args, arguments, strict=True):
@@ -100,14 +126,11 @@ class _ModelExporter:
         told = [_text(about.get(NAME)) for about in results]
         self._outputs(graph, list(terminator.operands), told, names, infos)
         _restore_inputs(graph, strings(function.attributes.get(INPUTS)), infos)
-        for name, about in dictionary(function.attributes.get(QUANTIZATION)).items():
-            entries = [
-                StringStringEntryProto(key=key, value=cast(StringAttr, value).data)
-                for key, value in dictionary(about).items()
-            ]
-            graph.quantization_annotation.append(
-                TensorAnnotation(tensor_name=name, quant_parameter_tensor_names=entries)
+        for name, about in entries_of(function.attributes.get(QUANTIZATION)).items():
+            annotation = TensorAnnotation(
+                tensor_name=name, quant_parameter_tensor_names=string_entries(about)
             )
+            graph.quantization_annotation.append(annotation)
         return graph
 
     def _subgraph(self, region: Region, outer: Names, opsets: Mapping[str, int]) -> GraphProto:
@@ -129,6 +152,13 @@ class _ModelExporter:
     ) -> None:
         for op in block.ops:
             if isinstance(op, ReturnOp | onnx.YieldOp):
+                continue
+            if (
+                isinstance(op, onnx.ConstantOp)
+                and isinstance(op.value, WeightAttr)
+                and not self._with_weights
+            ):
+                infos.add(graph.input, names.give_results(op)[0], op.value.type)
                 continue
             if isinstance(op, onnx.ConstantOp) and INITIALIZER in op.attributes:
                 self._initializer(graph, op, names)
@@ -198,14 +228,16 @@ class _Infos:
 
     def __init__(self, graph: GraphProto, attributes: Mapping[str, Attribute], renamed: Mapping[str, str]):
         self._graph, self._renamed = graph, renamed
-        self._said = dictionary(attributes.get(VALUE_INFO))
+        self._said = entries_of(attributes.get(VALUE_INFO))
         self._seen: dict[str, Attribute] = {}
         self._added: set[str] = set()
         graph.name = _text(attributes.get(GRAPH_NAME)) or "main"
         restore_doc(graph, attributes)
         graph.metadata_props.extend(metadata_of(attributes))
 
-    def add(self, to: list[ValueInfoProto], name: str, type: Attribute, declared: bool = False) -> None:
+    def add(
+        self, to: MutableSequence[ValueInfoProto], name: str, type: Attribute, declared: bool = False
+    ) -> None:
         """Add a value to the inputs or outputs; an output under the type that the model declared."""
         to.append(self._info(name, type, declared))
         self._added.add(name)
@@ -222,7 +254,7 @@ class _Infos:
                 self._graph.value_info.append(self._info(name, type, False))
 
     def _info(self, name: str, type: Attribute, declared: bool) -> ValueInfoProto:
-        said = dictionary(self._said.get(name))
+        said = entries_of(self._said.get(name))
         if declared:
             type = said.get(DECLARED, type)
         info = ValueInfoProto(name=name)
@@ -268,23 +300,6 @@ def _entries(attributes: ArrayAttr[DictionaryAttr] | None, count: int) -> list[M
 
 def _opset_imports(opsets: Mapping[str, int]) -> list[OperatorSetIdProto]:
     return [OperatorSetIdProto(domain=domain, version=version) for domain, version in opsets.items()]
-
-
-def opsets_of(attributes: Mapping[str, Attribute]) -> dict[str, int]:
-    """Opset by domain, of a module or function; the latest ONNX when it does not say."""
-    opsets = dictionary(attributes.get(onnx.OPSETS))
-    return {domain: _integer(opset, 1) for domain, opset in opsets.items()} or {"": onnx.LATEST[""]}
-
-
-def dictionary(attribute: Attribute | None) -> Mapping[str, Attribute]:
-    """The entries of a dictionary attribute; none when it is absent."""
-    return attribute.data if isinstance(attribute, DictionaryAttr) else {}
-
-
-def _integer(attribute: Attribute | None, default: int) -> int:
-    if not isinstance(attribute, IntegerAttr):
-        return default
-    return cast("IntegerAttr[Attribute]", attribute).value.data
 
 
 def _text(attribute: Attribute | None) -> str | None:

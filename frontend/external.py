@@ -12,7 +12,9 @@ from stepwell.runtime.errors import StepwellError
 
 
 class ExternalFiles:
-    """The files beside a model, each mapped once. Nothing outside the folder is opened, through links neither."""
+    """
+    The files beside a model, each mapped once. Nothing outside the folder is opened, through links neither.
+    """
 
     def __init__(self, folder: str | Path | None):
         self._folder = None if folder is None else Path(folder)
@@ -23,8 +25,8 @@ class ExternalFiles:
         The bytes of one tensor.
 
         Args: `entries` are the tensor's `external_data` (location, offset, length).
-        Raises: StepwellError `external-data` for a path outside, a missing file, a range outside of the file or of
-        another size than the tensor's.
+        Raises: StepwellError `external-data` for a path outside, a missing file, a range outside of the file
+        or of another size than the tensor's.
         """
         location = entries.get("location", "")
         data = self._file(where, location)

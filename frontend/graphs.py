@@ -1,4 +1,4 @@
-"""Graphs and functions of a model as blocks of ops: one op a node, with the names of nodes and values kept."""
+"""Graphs of a model as blocks of ops: one op a node, with the names of nodes and values kept."""
 
 from __future__ import annotations
 
@@ -69,10 +69,6 @@ class GraphImporter:
         attributes = AttributeImporter(source, types, weights)
         self._nodes = NodeImporter(source, attributes, opsets, self._region)
         self._file = FileLineColLoc(StringAttr(source.name), IntAttr(0), IntAttr(0))
-
-    def with_opsets(self, opsets: Mapping[str, int]) -> GraphImporter:
-        """The importer of the same model for a function with opsets of its own."""
-        return GraphImporter(self._source, self._types, self._weights, opsets)
 
     # Values
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
-from onnx import FunctionProto, GraphProto, ModelProto, OperatorSetIdProto
+from onnx import GraphProto, ModelProto
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -19,14 +19,13 @@ from xdsl.ir import Attribute, Block, Region
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.onnx.versions import VERSIONS
-from stepwell.frontend.attributes import AttributeImporter, int_attr
+from stepwell.frontend.attributes import int_attr
+from stepwell.frontend.functions import FunctionImporter, is_shadowed, opset_map, opsets_attr
 from stepwell.frontend.graphs import GraphImporter
 from stepwell.frontend.info import describe
-from stepwell.frontend.nodes import ANY, Scope, standard_domain, string_array
+from stepwell.frontend.nodes import Scope, string_array
 from stepwell.frontend.source import ModelSource, Source, open_model
 from stepwell.frontend.value_types import TypeImporter
-from stepwell.runtime.errors import StepwellError
 
 DIM_NAMES = "onnx.dim_names"
 """Attribute of a module: symbol -> the model's name, of dimensions whose name is no legal symbol."""
@@ -51,10 +50,12 @@ def import_onnx(
     base_dir: str | Path | None = None,
 ) -> ModuleOp:
     """
-    Read an ONNX model: a path, its bytes, or a message. Nothing is computed, and large weights stay in the file.
+    Read an ONNX model: a path, its bytes, or a message. Nothing is computed, and large weights stay in the
+    file.
 
-    Args: `keep_overridable` keeps initializers that are also inputs as arguments with a default, which a caller may
-    override; else they are constants. `base_dir` is the folder of external data, by default that of the file.
+    Args: `keep_overridable` keeps initializers that are also inputs as arguments with a default, which a
+    caller may override; else they are constants. `base_dir` is the folder of external data, by default that
+    of the file.
     Raises: StepwellError with code `no-file`, `invalid-model`, `unknown-opset`, `undefined-value`, `cycle` or
     `external-data`, which names the file and the node.
     """
@@ -64,10 +65,9 @@ def import_onnx(
 
 class _ModelImporter:
     def __init__(self, source: Source, ctx: StepwellContext, keep_overridable: bool):
-        self._source, self._keep_overridable = source, keep_overridable
+        self._source, self._ctx, self._keep_overridable = source, ctx, keep_overridable
         self._types = TypeImporter(source)
-        self._attributes = AttributeImporter(source, self._types, ctx.weights)
-        self._opsets = self._opset_map(source.model.opset_import, source.name)
+        self._opsets = opset_map(source.model.opset_import, source.name)
         self._graphs = GraphImporter(source, self._types, ctx.weights, self._opsets)
 
     def module(self) -> ModuleOp:
@@ -76,7 +76,10 @@ class _ModelImporter:
         for name in _LEFT_OUT:
             if len(getattr(model, name)):
                 self._source.warn(f"`{name}` is left out")
-        ops = [self._main(model.graph), *map(self._function, model.functions)]
+        for function in filter(is_shadowed, model.functions):
+            self._source.warn(f"function {function.name} has the name of an operator of ONNX: it is ignored")
+        functions = FunctionImporter(self._source, self._types, self._ctx.weights)
+        ops = [self._main(model.graph), *map(functions.function, model.functions)]
         module = ModuleOp(ops, self._module_attributes(model))
         module.location = FileLineColLoc(StringAttr(self._source.name), IntAttr(0), IntAttr(0))
         return module
@@ -96,21 +99,6 @@ class _ModelImporter:
             names = {symbol: StringAttr(name) for symbol, name in renamed.items()}
             attributes[DIM_NAMES] = DictionaryAttr(names)
         return attributes
-
-    def _opset_map(self, imports: Iterable[OperatorSetIdProto], where: str) -> dict[str, int]:
-        """Opset by domain. Raises: StepwellError `unknown-opset` for one that is newer than our tables."""
-        opsets = {standard_domain(entry.domain): entry.version for entry in imports}
-        for domain, opset in opsets.items():
-            newest = onnx.LATEST.get(domain)
-            if opset < 1 or (newest is not None and opset > newest):
-                raise StepwellError(
-                    "unknown-opset",
-                    where,
-                    f"opset {opset} of domain {domain or 'ai.onnx'} is not known, only 1 to {newest}",
-                    help="export the model with an older opset",
-                )
-        # Before IR version 3 a model does not say; there was one opset.
-        return opsets or {"": 1}
 
     def _main(self, graph: GraphProto) -> FuncOp:
         scope, graphs = Scope(), self._graphs
@@ -144,8 +132,9 @@ class _ModelImporter:
         if both and self._source.model.ir_version >= 4:
             if self._keep_overridable:
                 return set()
+            names = ", ".join(sorted(both)[:3]) + (", …" if len(both) > 3 else "")
             self._source.warn(
-                f"{len(both)} initializers are also inputs ({', '.join(sorted(both)[:3])}, …): taken as constants; "
+                f"inputs that are initializers too ({names}) are taken as constants: "
                 "`keep_overridable` keeps them as inputs"
             )
         return both
@@ -174,42 +163,3 @@ class _ModelImporter:
                 }
             )
         return attributes
-
-    def _function(self, function: FunctionProto) -> onnx.FunctionOp:
-        name = ".".join(filter(None, (function.domain, function.name, function.overload)))
-        where = f'{self._source.name}: function "{name}"'
-        if onnx.PREFIXES.get(standard_domain(function.domain), "?") + function.name in VERSIONS:
-            self._source.warn(f"function {name} has the name of an ONNX operator: it is ignored")
-        opsets = self._opset_map(function.opset_import, where)
-        graphs, scope = self._graphs.with_opsets(opsets), Scope()
-        types = graphs.value_types(function.value_info)
-        block = Block(arg_types=[types.get(name, ANY) for name in function.input])
-        for argument, arg in zip(function.input, block.args, strict=True):
-            graphs.define(scope, argument, arg, where)
-        graphs.nodes(function.node, block, scope, types)
-        results = graphs.outputs(function.output, scope, f"function {name}")
-        block.add_op(
-            onnx.YieldOp.create(operands=results, properties={"outputs": string_array(function.output)})
-        )
-        defaults = {p.name: self._attributes.attribute(p, where) for p in function.attribute_proto}
-        properties: dict[str, Attribute] = {
-            "sym_name": StringAttr(name),
-            "domain": StringAttr(function.domain),
-            "op_type": StringAttr(function.name),
-            "inputs": string_array(function.input),
-            "attribute_names": string_array(function.attribute),
-            "defaults": DictionaryAttr(defaults),
-        }
-        if function.overload:
-            properties["overload"] = StringAttr(function.overload)
-        attributes = {
-            onnx.OPSETS: opsets_attr(opsets),
-            **describe(function, function.metadata_props),
-            **graphs.value_attributes(function.value_info, (), scope),
-        }
-        return onnx.FunctionOp.create(properties=properties, attributes=attributes, regions=[Region(block)])
-
-
-def opsets_attr(opsets: Mapping[str, int]) -> DictionaryAttr:
-    """Opset by domain as an attribute."""
-    return DictionaryAttr({domain: int_attr(opset) for domain, opset in opsets.items()})

@@ -1,4 +1,4 @@
-"""What a model says beside its computation: doc strings, metadata, denotations. Kept as attributes of the IR."""
+"""What a model says beside its computation: doc strings, metadata, denotations; as attributes of the IR."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeAlias, cast
 
 from onnx import StringStringEntryProto, TypeProto, ValueInfoProto
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute
 
 Attributes: TypeAlias = dict[str, Attribute]
@@ -52,12 +52,14 @@ def restore_doc(proto: Documented, attributes: Mapping[str, Attribute]) -> None:
 
 def metadata_of(attributes: Mapping[str, Attribute]) -> list[StringStringEntryProto]:
     """The metadata that `describe` found."""
-    entries = attributes.get(METADATA)
-    if not isinstance(entries, DictionaryAttr):
-        return []
+    return string_entries(attributes.get(METADATA))
+
+
+def string_entries(attribute: Attribute | None) -> list[StringStringEntryProto]:
+    """A dictionary of strings as ONNX's entries."""
     return [
         StringStringEntryProto(key=key, value=cast(StringAttr, value).data)
-        for key, value in entries.data.items()
+        for key, value in entries_of(attribute).items()
     ]
 
 
@@ -75,3 +77,15 @@ def _restore_denotations(type: TypeProto, attributes: Mapping[str, Attribute]) -
         names = cast("ArrayAttr[StringAttr]", denotations)
         for dim, name in zip(type.tensor_type.shape.dim, names, strict=True):
             dim.denotation = name.data
+
+
+def entries_of(attribute: Attribute | None) -> Mapping[str, Attribute]:
+    """The entries of a dictionary attribute; none when it is absent."""
+    return attribute.data if isinstance(attribute, DictionaryAttr) else {}
+
+
+def integer_of(attribute: Attribute | None, default: int) -> int:
+    """The number of an integer attribute, or the default when it is absent."""
+    if not isinstance(attribute, IntegerAttr):
+        return default
+    return cast("IntegerAttr[IntegerType]", attribute).value.data

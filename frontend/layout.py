@@ -21,7 +21,9 @@ OP_CLASSES: dict[str, type[OnnxOp]] = {op_class.name: op_class for op_class in O
 
 @dataclass(frozen=True)
 class Side:
-    """The inputs or the outputs: formal ones by position, and the group of the op class that each belongs to."""
+    """
+    The inputs or the outputs: formal ones by position, and the group of the op class that each belongs to.
+    """
 
     formal: tuple[Parameter, ...]
     groups: tuple[int, ...]
@@ -31,7 +33,8 @@ class Side:
 
     def bind(self, names: Sequence[str], find: Callable[[str], T]) -> tuple[list[T], Attribute | None]:
         """
-        The values for a node's names, in the order of the op class, and the sizes of the groups if it keeps them.
+        The values for a node's names, in the order of the op class, and the sizes of the groups if it keeps
+        them.
 
         Raises: ValueError, worded for the model's author, when the names do not fit.
         """
@@ -59,8 +62,8 @@ class Side:
 
     def positions(self, sizes: Sequence[int]) -> list[int | None]:
         """
-        The way back: for each position of the node, the index of its value among those of the op, or None when it is
-        absent. Absent ones at the end are left out.
+        The way back: for each position of the node, the index of its value among those of the op, or None
+        when it is absent. Absent ones at the end are left out.
 
         Args: `sizes` of the groups of the op class.
         """

@@ -1,8 +1,8 @@
-"""Names for the values of an exported graph: the model's own, and fresh ones where a pass has made new values."""
+"""Names for the values of an exported graph: the model's own, and fresh ones where a pass has made values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -15,7 +15,8 @@ class Names:
     """
     Names of the values of a graph. No two share one, nor does a value of a subgraph take a name from outside.
 
-    Args: `reserved` are the names that the graph's values have in the model: no value without name gets one of them.
+    Args: `reserved` are the names that the graph's values have in the model: no value without name gets one
+    of them.
     """
 
     def __init__(self, reserved: Iterable[str] = (), parent: Names | None = None):
@@ -58,6 +59,10 @@ class Names:
         if self._parent is None:
             raise KeyError(value)
         return self._parent.of(value)
+
+    def all(self) -> Mapping[SSAValue, str]:
+        """Every name given here."""
+        return self._of
 
 
 def strings(attribute: Attribute | None) -> Sequence[str]:

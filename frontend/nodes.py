@@ -140,7 +140,7 @@ class NodeImporter:
             operands=operands,
             result_types=[types.get(output, ANY) for output in outputs],
             properties=properties,
-            regions=self._regions(layout, graphs, scope, properties, where) if graphs else [],
+            regions=self._regions(layout, graphs, scope, properties),
             attributes={onnx.REFS: refs} if refs is not None else {},
         )
         return op, outputs
@@ -156,12 +156,13 @@ class NodeImporter:
         for proto in node.attribute:
             name = proto.name
             if (spec := specs.get(name)) is None:
-                known = ", ".join(specs) or "none"
                 raise self._source.invalid(
-                    f"{node.op_type} has no attribute {name!r} at version {layout.signature.since} (it has: {known})",
+                    f"{node.op_type} has no attribute {name!r} at version {layout.signature.since}",
                     where,
+                    help=f"its attributes are: {', '.join(specs) or 'none'}",
                 )
-            if (kind := KINDS.get(proto.type)) != spec.kind:
+            kind = KINDS.get(proto.type, f"number {proto.type}")
+            if kind != spec.kind:
                 raise self._source.invalid(
                     f"attribute `{name}` of {node.op_type} must be of kind {spec.kind}, found {kind}", where
                 )
@@ -184,11 +185,10 @@ class NodeImporter:
         graphs: Mapping[str, GraphProto],
         scope: Scope,
         properties: dict[str, Attribute],
-        where: str,
     ) -> list[Region]:
         definition = layout.op_class.get_irdl_definition()
         names = [name for name, _ in definition.regions]
-        if any(isinstance(option, AttrSizedRegionSegments) for option in definition.options):
+        if names and any(isinstance(option, AttrSizedRegionSegments) for option in definition.options):
             properties["regionSegmentSizes"] = segment_sizes(tuple(int(name in graphs) for name in names))
         return [self._region(graphs[name], scope) for name in names if name in graphs]
 

@@ -46,8 +46,8 @@ def sorted_nodes(
     nodes: Sequence[NodeProto], is_defined: Callable[[str], bool], source: Source
 ) -> list[tuple[int, NodeProto]]:
     """
-    The nodes with their index, each behind the nodes that define what it uses; says so when that is not the order
-    of the file.
+    The nodes with their index, each behind the nodes that define what it uses; says so when that is not the
+    order of the file.
 
     Args: `is_defined` knows the names from outside: inputs, initializers, values of outer graphs.
     Raises: StepwellError `undefined-value` or `cycle`.

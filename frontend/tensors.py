@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from onnx import SparseTensorProto, TensorProto
 from xdsl.ir import Attribute
 
-from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.constants import array_of as array_of_attr
+from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.onnx.types import SparseAttr, StringsAttr
-from stepwell.dialects.types import Tensor, dtype_of, element_of, tensor_type
+from stepwell.dialects.types import dtype_of, element_of, tensor_type
 from stepwell.frontend.source import Source
 from stepwell.frontend.value_types import DATA_TYPES, ELEMENTS, MAX_DIM
 from stepwell.runtime.weights import WeightStore
@@ -32,7 +32,8 @@ _BITS: Mapping[int, int] = {
 }
 """Bits of the elements that are packed in files; numpy has a byte for each."""
 
-# Field that holds the elements of a tensor without raw data, and numpy's type for its entries; int32_data for others.
+# Field that holds the elements of a tensor without raw data, and numpy's type for its entries; int32_data for
+# others.
 _FIELDS: Mapping[int, tuple[str, str]] = {
     TensorProto.FLOAT: ("float_data", "<f4"),
     TensorProto.COMPLEX64: ("float_data", "<f4"),
@@ -54,7 +55,8 @@ def shape_of(tensor: TensorProto, source: Source, where: str) -> tuple[int, ...]
 
 def array_of(tensor: TensorProto, source: Source, where: str) -> Array:
     """
-    A tensor's elements (not of strings) as an array; a view of the file where the file has them as numpy does.
+    A tensor's elements (not of strings) as an array; a view of the file where the file has them as numpy
+    does.
 
     Raises: StepwellError `invalid-model` or `external-data`.
     """
@@ -67,7 +69,7 @@ def array_of(tensor: TensorProto, source: Source, where: str) -> Array:
     stored = _stored(tensor, source, where, stored_bytes, elems)
     if len(stored) != stored_bytes:
         raise source.invalid(
-            f"a tensor of shape {list(shape)} and type {element} takes {stored_bytes} bytes, found {len(stored)}",
+            f"a tensor {list(shape)} of {element} takes {stored_bytes} bytes, found {len(stored)}",
             where,
         )
     raw = np.frombuffer(stored, np.uint8)
@@ -167,7 +169,7 @@ def export_tensor(value: Attribute, name: str, weights: WeightStore) -> TensorPr
     tensor = TensorProto(name=name)
     if isinstance(value, StringsAttr):
         tensor.data_type = TensorProto.STRING
-        tensor.dims.extend(cast(Tensor, value.type).get_shape())
+        tensor.dims.extend(value.type.get_shape())
         tensor.string_data.extend(value.values())
         return tensor
     array = array_of_attr(value, weights)
@@ -180,7 +182,7 @@ def export_tensor(value: Attribute, name: str, weights: WeightStore) -> TensorPr
 
 def export_sparse(value: SparseAttr, name: str, weights: WeightStore) -> SparseTensorProto:
     """A constant sparse tensor of the IR as ONNX's."""
-    tensor = SparseTensorProto(dims=cast(Tensor, value.type).get_shape())
+    tensor = SparseTensorProto(dims=value.type.get_shape())
     tensor.values.CopyFrom(export_tensor(value.values, name, weights))
     tensor.indices.CopyFrom(export_tensor(value.indices, "", weights))
     return tensor

@@ -136,7 +136,7 @@ def export_type(type: Attribute, renamed: Mapping[str, str]) -> TypeProto:
     proto = TypeProto()
     match type:
         case TensorType() | UnrankedTensorType():
-            _export_tensor(cast("Tensor | UnrankedTensorType[Attribute]", type), renamed, proto.tensor_type)
+            _export_tensor(type, renamed, proto.tensor_type)
         case SparseType():
             _export_tensor(cast(Tensor, type.dense), renamed, proto.sparse_tensor_type)
         case SequenceType():

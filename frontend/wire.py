@@ -1,8 +1,8 @@
 """
 Take the weights out of a serialized model before it is parsed, so that they stay in the mapped file.
 
-A protobuf parser copies every `raw_data`. Here the wire format is walked first (a few thousand fields, milliseconds);
-each large `raw_data` becomes a `segment`, the byte range of the file where it stands.
+A protobuf parser copies every `raw_data`. Here the wire format is walked first (a few thousand fields,
+milliseconds); each large `raw_data` becomes a `segment`, the byte range of the file where it stands.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """
 The weight store: the bytes of every constant, kept beside the IR and found by content hash.
 
-The IR holds `#graph.weight<"name", "hash", type>` only (100 MB as text cost 7 s and 2 GB), so modules stay small,
-equal weights are stored once, and weights of a model file stay memory-mapped until a kernel reads them.
+The IR holds `#graph.weight<"name", "hash", type>` only (100 MB as text cost 7 s and 2 GB), so modules stay
+small, equal weights are stored once, and weights of a model file stay memory-mapped until a kernel reads
+them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ def content_hash(array: npt.NDArray[np.generic]) -> str:
     """
     The hash under which an array's bytes are stored: of dtype, shape and contents.
 
-    SHA-256, because CPUs have instructions for it: 102 MB take 57 ms on one thread against 108 ms for BLAKE2b.
+    SHA-256, because CPUs have instructions for it: 102 MB take 57 ms on one thread against 108 ms for
+    BLAKE2b.
     """
     digest = hashlib.sha256(
         f"{array.dtype.str if array.dtype.kind != 'V' else array.dtype.name}{array.shape}".encode()

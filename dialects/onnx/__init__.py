@@ -1,7 +1,8 @@
-"""The `onnx` dialect: level 0, exactly the model file. Ops of one class a name, over all versions of the operator."""
+"""The `onnx` dialect: level 0, exactly the model file; one op class a name, over all versions of the op."""
 
 from xdsl.ir import Dialect
 
+from stepwell.dialects.onnx import ops
 from stepwell.dialects.onnx.base import (
     OPSET,
     OPSETS,
@@ -37,3 +38,36 @@ from stepwell.dialects.onnx.types import (
 from stepwell.dialects.onnx.versions import LATEST
 
 Onnx = Dialect("onnx", [*OPS, *STRUCTURE_OPS], [*ATTRIBUTES])
+
+__all__ = [
+    "AnyType",
+    "AttributeSpec",
+    "CallOp",
+    "FunctionOp",
+    "LATEST",
+    "MapType",
+    "OPSET",
+    "OPSETS",
+    "Onnx",
+    "OnnxOp",
+    "OptionalType",
+    "PREFIXES",
+    "Parameter",
+    "REFS",
+    "SEGMENTS",
+    "SequenceType",
+    "Signature",
+    "SparseAttr",
+    "SparseType",
+    "StringType",
+    "StringsAttr",
+    "YieldOp",
+    "domain_of",
+    "group_size",
+    "opset_of",
+    "parameter_names",
+    "signature",
+    "string_attr",
+    "string_bytes",
+]
+__all__ += ops.__all__

@@ -1,4 +1,4 @@
-"""What every op of level 0 shares: its opset, its row of the version table, and attributes with their defaults."""
+"""What every op of level 0 shares: its opset, its row of the version table, attributes with defaults."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from functools import cache
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     ArrayAttr,
     BytesAttr,
     DenseArrayBase,
     DictionaryAttr,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     f32,
     i64,
@@ -36,9 +38,9 @@ from stepwell.runtime.errors import StepwellError
 OPSETS = "onnx.opsets"
 """Attribute of a module or function: the opset of each domain."""
 OPSET = "onnx.opset"
-"""Attribute of an op whose opset is not that of its module: it came out of a function with opsets of its own."""
+"""Attribute of an op whose opset is not that of its module: it came out of a function with its own opsets."""
 REFS = "onnx.refs"
-"""Attribute of an op in a function: attributes that take the value of one of the function's, with their kind."""
+"""Attribute of an op in a function: attributes that take the value of the function's, with their kind."""
 
 PREFIXES: Mapping[str, str] = {
     "": "onnx.",
@@ -49,11 +51,12 @@ PREFIXES: Mapping[str, str] = {
 """Domain -> prefix of its ops' names in the IR."""
 _DOMAINS = {prefix: domain for domain, prefix in PREFIXES.items()}
 
-IntAttribute: TypeAlias = IntegerAttr[Attribute]
+IntAttribute: TypeAlias = IntegerAttr[IntegerType]
+FloatAttribute: TypeAlias = FloatAttr[AnyFloat]
 
 # What the fields of the generated classes share.
 INTS = DenseArrayBase.constr(i64)
-FLOATS = DenseArrayBase.constr(f32) | BaseAttr[ArrayAttr[FloatAttr[Attribute]]](ArrayAttr)
+FLOATS = DenseArrayBase.constr(f32) | BaseAttr[ArrayAttr[Attribute]](ArrayAttr)
 STRING = BaseAttr(StringAttr) | BaseAttr(BytesAttr)
 STRINGS = BaseAttr[ArrayAttr[Attribute]](ArrayAttr)
 OPERAND_SEGMENTS = AttrSizedOperandSegments(as_property=True)
@@ -73,7 +76,9 @@ class Parameter:
 
 @dataclass(frozen=True)
 class AttributeSpec:
-    """An attribute at one version: its kind (`int`, `ints`, …, `graph`), whether it must be given, its default."""
+    """
+    An attribute at one version: its kind (`int`, `ints`, …, `graph`), whether it must be given, its default.
+    """
 
     kind: str
     required: bool
@@ -138,7 +143,9 @@ def _signatures(op_name: str) -> tuple[Signature, ...]:
 
 @cache
 def signature(op_name: str, opset: int) -> Signature | None:
-    """The operator (`"onnx.Conv"`) as an opset of its domain has it; None when the opset does not have it yet."""
+    """
+    The operator (`"onnx.Conv"`) as an opset of its domain has it; None when the opset does not have it yet.
+    """
     versions = _signatures(op_name)
     index = bisect_right(versions, opset, key=lambda row: row.since)
     return versions[index - 1] if index else None
@@ -151,8 +158,8 @@ def domain_of(op_name: str) -> str:
 
 def opset_of(op: Operation, domain: str | None = None) -> int:
     """
-    The opset that gives an op its meaning: its own when it came out of a function, else that of the function or
-    module around it; the latest known one when nothing says it.
+    The opset that gives an op its meaning: its own when it came out of a function, else that of the function
+    or module around it; the latest known one when nothing says it.
 
     Args: `domain` is asked for instead of the op's own.
     """
@@ -173,10 +180,12 @@ def opset_of(op: Operation, domain: str | None = None) -> int:
 
 class OnnxOp(IRDLOperation):
     """
-    An operator of ONNX: the union of its versions. Its opset says which operands, results and attributes it may have.
+    An operator of ONNX: the union of its versions. Its opset says which operands, results and attributes it
+    may have.
 
-    Attributes of ONNX are properties under their own name; graphs are regions; an absent optional operand or result is
-    not there at all. Bookkeeping of the file (node and value names) stands in the attribute dictionary.
+    Attributes of ONNX are properties under their own name; graphs are regions; an absent optional operand or
+    result is not there at all. Bookkeeping of the file (node and value names) stands in the attribute
+    dictionary.
     """
 
     @property
@@ -224,7 +233,7 @@ class OnnxOp(IRDLOperation):
         """An attribute of kind `float`. Raises: StepwellError when it has no value or is of another kind."""
         match self.attribute(name):
             case FloatAttr() as value:
-                return cast("FloatAttr[Attribute]", value).value.data
+                return value.value.data
             case value:
                 raise self._wrong_attribute(name, "float", value)
 
@@ -240,7 +249,7 @@ class OnnxOp(IRDLOperation):
         """An attribute of kind `ints`. Raises: StepwellError when it has no value or is of another kind."""
         match self.attribute(name):
             case DenseArrayBase() as value:
-                return tuple(cast("tuple[int, ...]", value.get_values()))
+                return tuple(cast("DenseArrayBase[IntegerType]", value).get_values())
             case value:
                 raise self._wrong_attribute(name, "ints", value)
 
@@ -248,17 +257,19 @@ class OnnxOp(IRDLOperation):
         """An attribute of kind `floats`. Raises: StepwellError when it has no value or is of another kind."""
         match self.attribute(name):
             case DenseArrayBase() as value:
-                return tuple(cast("tuple[float, ...]", value.get_values()))
+                return tuple(cast("DenseArrayBase[AnyFloat]", value).get_values())
             case ArrayAttr() as value:
-                return tuple(v.value.data for v in cast("ArrayAttr[FloatAttr[Attribute]]", value))
+                return tuple(v.value.data for v in cast("ArrayAttr[FloatAttribute]", value))
             case value:
                 raise self._wrong_attribute(name, "floats", value)
 
     def strings(self, name: str) -> tuple[bytes, ...]:
-        """An attribute of kind `strings`. Raises: StepwellError when it has no value or is of another kind."""
+        """
+        An attribute of kind `strings`. Raises: StepwellError when it has no value or is of another kind.
+        """
         match self.attribute(name):
             case ArrayAttr() as value:
-                return tuple(string_bytes(v) for v in cast("ArrayAttr[Attribute]", value))
+                return tuple(string_bytes(v) for v in value)
             case value:
                 raise self._wrong_attribute(name, "strings", value)
 
@@ -289,9 +300,8 @@ class OnnxOp(IRDLOperation):
                 if count:
                     raise VerifyException(f"{self.op_type} has no {what} `{name}` at version {since}")
             elif count < parameter.min_arity:
-                raise VerifyException(
-                    f"{what} `{name}` needs at least {parameter.min_arity} values at version {since}, found {count}"
-                )
+                least = f"at least {parameter.min_arity} at version {since}"
+                raise VerifyException(f"{self.op_type} needs {least} of {what} `{name}`, found {count}")
 
     def _verify_attributes(self, row: Signature) -> None:
         refs = self.attributes.get(REFS)
@@ -333,5 +343,7 @@ ATTRIBUTE_CLASSES: Mapping[str, tuple[type[Attribute], ...]] = {
     "sparse_tensor": (Attribute,),
     "type": (Attribute,),
 }
-"""Kind of an ONNX attribute -> what it may be in the IR. `floats` with NaN or Inf, which `array<f32: …>` cannot
-print, are an array of attributes."""
+"""
+Kind of an ONNX attribute -> what it may be in the IR. `floats` with NaN or Inf, which xDSL prints in
+`array<f32: …>` but does not read, are an array of attributes.
+"""

@@ -1,9 +1,9 @@
-"""Structure of level 0: calls of operators that we do not know, model-local functions, and the end of a graph."""
+"""Structure of level 0: calls of operators that we do not know, functions of a model, the end of a graph."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, StringAttr, i64
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     BaseAttr,
     IRDLOperation,
@@ -18,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
 
-STRING_ARRAY = BaseAttr[ArrayAttr[StringAttr]](ArrayAttr)
+STRING_ARRAY = BaseAttr[ArrayAttr[Attribute]](ArrayAttr)
 
 
 @irdl_op_definition
@@ -26,11 +26,12 @@ class CallOp(IRDLOperation):
     """
     A node that is no operator of ONNX: a call of a model-local function, or an operator of another domain.
 
-    `arguments` names the attributes of the node, in order; graphs among them are the regions, named by `graphs`.
-    `absent` holds the positions of inputs that are not given.
+    `arguments` names the attributes of the node, in order; graphs among them are the regions, named by
+    `graphs`. `absent` holds the positions of inputs that are not given.
 
     ```mlir
-    %y = "onnx.Call"(%x) <{domain = "com.microsoft", op_type = "Gelu", arguments = {}}> : (tensor<4xf32>) -> tensor<4xf32>
+    %y = "onnx.Call"(%x) <{domain = "com.microsoft", op_type = "Gelu", arguments = {}}>
+        : (tensor<4xf32>) -> tensor<4xf32>
     ```
     """
 
@@ -51,12 +52,16 @@ class CallOp(IRDLOperation):
 @irdl_op_definition
 class FunctionOp(IRDLOperation):
     """
-    A model-local function: its body sees its inputs only, and is read with the opsets of its own (`onnx.opsets`).
+    A model-local function: its body sees its inputs only, and is read with the opsets of its own
+    (`onnx.opsets`).
 
     `attribute_names` are attributes without default, `defaults` those with one.
 
     ```mlir
-    "onnx.Function"() <{sym_name = "local.Twice", domain = "local", op_type = "Twice", inputs = ["x"], attribute_names = [], defaults = {}}> ({
+    "onnx.Function"() <{
+      sym_name = "local.Twice", domain = "local", op_type = "Twice",
+      inputs = ["x"], attribute_names = [], defaults = {}
+    }> ({
     ^bb0(%x: !onnx.any):
       %y = "onnx.Add"(%x, %x) : (!onnx.any, !onnx.any) -> !onnx.any
       "onnx.Yield"(%y) <{outputs = ["y"]}> : (!onnx.any) -> ()

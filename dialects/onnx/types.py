@@ -1,4 +1,4 @@
-"""Types and attributes that only level 0 has: strings, sequences, optionals, maps, and values of unknown type."""
+"""Types and attributes that only level 0 has: strings, sequences, optionals, maps, values of unknown type."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ class StringsAttr(ParametrizedAttribute):
 @irdl_attr_definition
 class SparseAttr(ParametrizedAttribute):
     """
-    A constant sparse tensor: its non-zero values, their positions (flat, or one row each), and its dense type.
+    A constant sparse tensor: its non-zero values, their positions (flat, or one row each), and its dense
+    type.
 
     ```mlir
     #onnx.sparse_value<dense<[3.0]> : tensor<1xf32>, dense<[7]> : tensor<1xi64>, tensor<10xf32>>

@@ -1,0 +1,117 @@
+"""`expand-onnx-functions`: bodies in the place of calls, and of operators that ONNX defines by a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from stepwell.dialects import onnx
+from stepwell.dialects._xdsl import weights_of
+from stepwell.frontend.export_nodes import with_absent
+from stepwell.frontend.functions import function_name
+from stepwell.frontend.inline import inline
+from stepwell.frontend.schema_functions import SchemaFunctions
+from stepwell.runtime.errors import StepwellError
+
+BY_BODY = (
+    "onnx.BlackmanWindow",
+    "onnx.HammingWindow",
+    "onnx.HannWindow",
+    "onnx.NegativeLogLikelihoodLoss",
+    "onnx.RotaryEmbedding",
+    "onnx.SoftmaxCrossEntropyLoss",
+)
+"""Operators that have no conversion of their own."""
+
+MAX_OPS = 1_000_000
+"""Of a model after expansion: functions that call each other twice double with each level."""
+
+
+@dataclass(frozen=True)
+class ExpandOnnxFunctionsPass(ModulePass):
+    """
+    Replace calls of model-local functions, and the operators named by `ops`, by the body of their function.
+
+    A body has opsets of its own; its ops keep them as `onnx.opset` where the model's differ. Functions that
+    only the schemas have, and that depend on the types of their inputs, are asked for with the types that the
+    model declares, or else with those that ONNX infers. Leaves no `onnx.Function`. Fails when functions call
+    themselves.
+    """
+
+    name = "expand-onnx-functions"
+
+    ops: tuple[str, ...] = BY_BODY
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        _inline_calls(op)
+        bodies = SchemaFunctions(op, weights_of(ctx))
+        wanted = set(self.ops)
+        while found := [o for o in op.walk() if isinstance(o, onnx.OnnxOp) and o.name in wanted]:
+            for each in found:
+                _expand(each, bodies)
+
+
+def _expand(op: onnx.OnnxOp, bodies: SchemaFunctions) -> None:
+    function = bodies.function(op)
+    given = {name: value for name in op.signature.attributes if (value := op.attribute(name)) is not None}
+    row = op.signature
+    inline(
+        op,
+        function,
+        [getattr(op, parameter.name) for parameter in row.inputs],
+        given,
+        [getattr(op, parameter.name) for parameter in row.outputs],
+    )
+
+
+def _inline_calls(module: ModuleOp) -> None:
+    functions = {o.sym_name.data: o for o in module.ops if isinstance(o, onnx.FunctionOp)}
+    done: set[str] = set()
+    for name in functions:
+        _inline_in(name, functions, done, ())
+    for op in list(module.ops):
+        if not isinstance(op, onnx.FunctionOp):
+            _inline_into(op, functions)
+    for function in functions.values():
+        function.detach()
+        function.erase()
+
+
+def _inline_in(
+    name: str, functions: Mapping[str, onnx.FunctionOp], done: set[str], callers: tuple[str, ...]
+) -> None:
+    """Inline what a function calls, the callees first."""
+    if name in callers:
+        cycle = " -> ".join([*callers[callers.index(name) :], name])
+        raise StepwellError("cycle", functions[name], f"functions call each other: {cycle}")
+    if name in done:
+        return
+    for op in functions[name].walk():
+        if isinstance(op, onnx.CallOp) and (callee := _callee(op)) in functions:
+            _inline_in(callee, functions, done, (*callers, name))
+    _inline_into(functions[name], functions)
+    done.add(name)
+
+
+def _inline_into(op: Operation, functions: Mapping[str, onnx.FunctionOp]) -> None:
+    calls = [o for o in op.walk() if isinstance(o, onnx.CallOp) and _callee(o) in functions]
+    ops = sum(sum(1 for _ in functions[_callee(call)].walk()) for call in calls)
+    if ops > MAX_OPS:
+        raise StepwellError(
+            "invalid-model", op, f"the functions called here expand to more than {MAX_OPS} ops"
+        )
+    for call in calls:
+        function = functions[_callee(call)]
+        arguments = {**function.defaults.data, **call.arguments.data}
+        operands = with_absent(call.inputs, call.absent, None)
+        inline(call, function, operands, arguments, with_absent(call.outputs, call.absent_outputs, None))
+
+
+def _callee(call: onnx.CallOp) -> str:
+    overload = call.overload.data if call.overload is not None else ""
+    return function_name(call.domain.data, call.op_type.data, overload)

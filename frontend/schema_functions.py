@@ -1,0 +1,126 @@
+"""The functions by which ONNX's schemas define operators, for the opset and the types of an op."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, cast
+
+from onnx import FunctionProto, GraphProto, ModelProto, TypeProto, shape_inference
+from onnx.defs import get_schema
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Region, SSAValue
+
+from stepwell.dialects import onnx
+from stepwell.frontend.export_nodes import NodeExporter
+from stepwell.frontend.exporter import export_types
+from stepwell.frontend.functions import FunctionImporter
+from stepwell.frontend.names import Names
+from stepwell.frontend.source import Source
+from stepwell.frontend.value_types import TypeImporter, export_type
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.weights import WeightStore
+
+
+class FunctionSchema(Protocol):
+    """What onnx does not tell type checkers of a schema."""
+
+    since_version: int
+    has_function: bool
+    has_context_dependent_function: bool
+    function_opset_versions: list[int]
+    context_dependent_function_opset_versions: list[int]
+
+    def get_function_with_opset_version(self, version: int) -> bytes:
+        """The function, serialized."""
+        ...
+
+    def get_context_dependent_function_with_opset_version(
+        self, version: int, node: bytes, types: Sequence[bytes]
+    ) -> bytes:
+        """The function for a node and the types of its inputs, serialized."""
+        ...
+
+
+class SchemaFunctions:
+    """Functions for the ops of one module; those that do not depend on types are read once."""
+
+    def __init__(self, module: ModuleOp, weights: WeightStore):
+        self._module, self._weights = module, weights
+        self._source = Source("<schema>", ModelProto())
+        self._known: dict[tuple[str, int], onnx.FunctionOp] = {}
+        self._inferred: dict[SSAValue, TypeProto] | None = None
+
+    def function(self, op: onnx.OnnxOp) -> onnx.FunctionOp:
+        """
+        The function of an op.
+
+        Raises: StepwellError `unsupported-op` when its schema has none, or needs types that the model does
+        not say.
+        """
+        opset = onnx.opset_of(op)
+        schema = cast(FunctionSchema, get_schema(op.op_type, opset, onnx.domain_of(op.name)))
+        key = (op.name, schema.since_version)
+        if key in self._known:
+            return self._known[key]
+        if schema.has_function:
+            version = _version(schema.function_opset_versions, opset)
+            body = FunctionProto.FromString(schema.get_function_with_opset_version(version))
+            return self._known.setdefault(key, self._read(body))
+        if schema.has_context_dependent_function:
+            return self._read(self._for_types(op, schema, opset))
+        raise StepwellError("unsupported-op", op, f"{op.op_type} is not defined by a function")
+
+    def _read(self, body: FunctionProto) -> onnx.FunctionOp:
+        # A body for a node without its last outputs names them, but does not compute them.
+        made = {name for node in body.node for name in node.output} | set(body.input)
+        while body.output and body.output[-1] not in made:
+            body.output.pop()
+        return FunctionImporter(self._source, TypeImporter(self._source), self._weights).function(body)
+
+    def _for_types(self, op: onnx.OnnxOp, schema: FunctionSchema, opset: int) -> FunctionProto:
+        if op.regions:
+            raise StepwellError("unsupported-op", op, f"{op.op_type} with a graph has no conversion yet")
+        names = Names()
+        for operand in op.operands:
+            names.give(operand, None)
+        exporter = NodeExporter(self._weights, {}, _no_region)
+        node = exporter.node(op, names, {onnx.domain_of(op.name): opset}).SerializeToString()
+        version = _version(schema.context_dependent_function_opset_versions, opset)
+        for types in (self._declared, self._infer):
+            protos = [
+                types(getattr(op, parameter.name)).SerializeToString() for parameter in op.signature.inputs
+            ]
+            body = FunctionProto.FromString(
+                schema.get_context_dependent_function_with_opset_version(version, node, protos)
+            )
+            if body.node:
+                return body
+        raise StepwellError(
+            "unsupported-op",
+            op,
+            f"{op.op_type} is defined by a function of its inputs' types, which the model does not say",
+            help="declare the shapes of the model's inputs",
+        )
+
+    def _declared(self, value: SSAValue | None) -> TypeProto:
+        return TypeProto() if value is None else export_type(value.type, {})
+
+    def _infer(self, value: SSAValue | None) -> TypeProto:
+        """The type of a value of the main graph as ONNX infers it; nothing for one of a subgraph."""
+        if self._inferred is None:
+            model, names = export_types(self._module, self._weights)
+            graph = shape_inference.infer_shapes(model, data_prop=True).graph
+            infos = {info.name: info.type for info in (*graph.input, *graph.value_info, *graph.output)}
+            self._inferred = {v: infos[name] for v, name in names.items() if name in infos}
+        return TypeProto() if value is None else self._inferred.get(value, TypeProto())
+
+
+def _version(versions: list[int], opset: int) -> int:
+    """
+    The version of a function for an opset: the last one up to it, else the first, which keeps its own opset.
+    """
+    return max((version for version in versions if version <= opset), default=min(versions))
+
+
+def _no_region(region: Region, names: Names, opsets: Mapping[str, int]) -> GraphProto:
+    raise AssertionError("ops with regions are refused before")
