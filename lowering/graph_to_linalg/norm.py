@@ -83,8 +83,8 @@ def statistics(rows: Rows, x: SSAValue, element: Attribute, eps: float) -> tuple
         centred = scalars.subtract(_converted(x, s[0], scalars), s[1])
         return scalars.multiply(centred, centred)
 
-    variance = rows.mean([rows.each(x), rows.row(mean)], square, element)
-    return mean, rows.per_row([variance], lambda s: inverse_root(scalars, s[0], eps), element)
+    reads = [rows.each(x), rows.row(mean)]
+    return mean, rows.mean(reads, square, element, lambda variance: inverse_root(scalars, variance, eps))
 
 
 def normalized(
@@ -152,8 +152,7 @@ class RmsNormLowering(RewritePattern):
             value = _converted(x, s[0], scalars)
             return scalars.multiply(value, value)
 
-        mean_square = rows.mean([rows.each(x)], square, element)
-        factor = rows.per_row([mean_square], lambda s: inverse_root(scalars, s[0], eps), element)
+        factor = rows.mean([rows.each(x)], square, element, lambda mean: inverse_root(scalars, mean, eps))
         rewriter.replace(op, [], [normalized(rows, [x, op.scale, op.bias], rows.each, [factor], element)])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -90,11 +90,20 @@ class Rows:
         index = None if product.is_static else extent(product, self.rewriter)
         return Count(element, product, index)
 
-    def mean(self, reads: Sequence[Read], body: Body, element: Attribute) -> SSAValue:
-        """The mean of each row; `body` takes the scalars of `reads` to a term of type `element`."""
+    def mean(
+        self,
+        reads: Sequence[Read],
+        body: Body,
+        element: Attribute,
+        finish: Callable[[SSAValue], SSAValue] = lambda mean: mean,
+    ) -> SSAValue:
+        """
+        The mean of each row; `body` takes the scalars of `reads` to a term of type `element`, `finish` the mean
+        to what becomes of it.
+        """
         scalars, count = Scalars(element), self.count(element)
         total = self.reduce(reads, lambda s: scalars.add(s[-1], body(s[:-1])), element, 0)
-        return self.per_row([total], lambda s: scalars.divide(s[0], count.scalar()), element)
+        return self.per_row([total], lambda s: finish(scalars.divide(s[0], count.scalar())), element)
 
 
 @dataclass(frozen=True)

@@ -96,8 +96,11 @@ class Scalars:
         """a / b; integers truncate, x / 0 is 0 and MIN / -1 is MIN: the machine would trap on both."""
         if self.is_float:
             return arith.DivfOp(a, b).result
+        divide = arith.DivUIOp if self.unsigned else arith.DivSIOp
+        if _is_safe_divisor(b):
+            return divide(a, b).result
         zero = self.constant(0)
-        quotient = (arith.DivUIOp if self.unsigned else arith.DivSIOp)(a, self._safe_divisor(b)).result
+        quotient = divide(a, self._safe_divisor(b)).result
         if not self.unsigned:
             is_minus_one = self.compare("eq", b, self.constant(-1))
             quotient = self.select(is_minus_one, self.negate(a), quotient)
@@ -115,6 +118,8 @@ class Scalars:
 
     def _safe_divisor(self, b: SSAValue) -> SSAValue:
         """b, or 1 where dividing by it would trap."""
+        if _is_safe_divisor(b):
+            return b
         traps = self.compare("eq", b, self.constant(0))
         if not self.unsigned:
             traps = arith.OrIOp(traps, self.compare("eq", b, self.constant(-1))).result
@@ -197,6 +202,13 @@ class Scalars:
         result = self.select(under, through.constant(bottom), result)
         result = self.select(self.is_nan(a), through.constant(0), result)
         return through.convert(result, to)
+
+
+def _is_safe_divisor(b: SSAValue) -> bool:
+    """Whether a divisor is a constant that no dividend makes the machine trap on."""
+    if not isinstance(b.owner, arith.ConstantOp) or not isinstance(b.owner.value, IntegerAttr):
+        return False
+    return b.owner.value.value.data not in (0, -1)
 
 
 def _float_to_float(a: SSAValue, to: Attribute) -> SSAValue:
