@@ -42,6 +42,11 @@ PASSES: dict[str, Entry] = {
     "convert-graph-to-linalg": Entry(
         "stepwell.lowering.graph_to_linalg:ConvertGraphToLinalgPass", "outline kernels, lower them to linalg"
     ),
+    "convert-layout": Entry(
+        "stepwell.passes.graph.convert_layout:ConvertLayoutPass",
+        "store images with blocked channels",
+        aliases=("ConvertLayout",),
+    ),
     "convert-loops-to-llvm": Entry(
         "stepwell.lowering.loops_to_llvm:ConvertLoopsToLLVMPass", "lower loops on buffers to the llvm dialect"
     ),
@@ -54,7 +59,8 @@ PASSES: dict[str, Entry] = {
         aliases=("DeadCodeElimination",),
     ),
     "dynamic-to-static": Entry(
-        "stepwell.passes.graph.dynamic_to_static:DynamicToStaticPass", "known shape operands become attributes"
+        "stepwell.passes.graph.dynamic_to_static:DynamicToStaticPass",
+        "known shape operands become attributes",
     ),
     "expand-onnx-functions": Entry(
         "stepwell.frontend.expand_functions:ExpandOnnxFunctionsPass", "inline functions of models and of ONNX"

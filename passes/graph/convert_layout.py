@@ -1,0 +1,75 @@
+"""`convert-layout`: images get blocked channels, so that convolutions read and write whole vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation
+
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.passes.base import FunctionPass
+from stepwell.passes.graph.blocked_values import BlockedValues
+from stepwell.passes.graph.layout_rules import RULES, elementwise
+from stepwell.runtime.weights import WeightStore
+
+Rule: TypeAlias = Callable[[GraphOp, BlockedValues], bool]
+
+
+@dataclass(frozen=True)
+class ConvertLayoutPass(FunctionPass):
+    """
+    Store images as [N, C/block, H, W, block] between convolutions.
+
+    Dense and depthwise 2-d convolutions with constant filters are blocked; a first layer of few channels
+    reads NCHW. Elementwise ops, pools, reductions over pixels and joins of channels keep the blocks.
+    Everything else, and the function's results, get NCHW back, once for all users. Constants are rearranged
+    now. Channels that do not fill their last block are padded when that wastes little.
+
+    ```mlir
+    %y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1]
+      : (tensor<1x64x7x7xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x7x7xf32>
+    // ->
+    %0 = graph.layout_transform %x from "NCHW" to "NCHW16c" : tensor<1x64x7x7xf32> -> tensor<1x4x7x7x16xf32>
+    %1 = graph.conv %0, %v strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1]
+      data_layout "NCHW16c" kernel_layout "OIHW16i16o"
+      : (tensor<1x4x7x7x16xf32>, tensor<4x4x3x3x16x16xf32>) -> tensor<1x4x7x7x16xf32>
+    %y = graph.layout_transform %1 from "NCHW16c" to "NCHW" : tensor<1x4x7x7x16xf32> -> tensor<1x64x7x7xf32>
+    ```
+    Class: rounding (sums are taken in another order). Runs before `fuse-ops`.
+    Source: ORT's NchwcTransformer; Liu et al. 2019, "Optimizing CNN Model Inference on CPUs" (NeoCPU).
+    """
+
+    name = "convert-layout"
+    opt_level = 2
+
+    block: int = 16
+    """Channels of a block: the lanes of a vector of f32."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        for block in func.body.blocks:
+            _convert_block(block, self.block, weights_of(ctx))
+
+
+def _convert_block(block: Block, channels: int, weights: WeightStore) -> None:
+    values = BlockedValues(channels, weights)
+    replaced: list[Operation] = []
+    for op in list(block.ops):
+        if isinstance(op, GraphOp) and _rule_of(op)(op, values):
+            replaced.append(op)
+            continue
+        for inner in op.walk():
+            for index, operand in enumerate(inner.operands):
+                if (plain := values.plain(operand, op)) is not operand:
+                    inner.operands[index] = plain
+    for op in reversed(replaced):
+        op.detach()
+        op.erase()
+
+
+def _rule_of(op: GraphOp) -> Rule:
+    return cast("Mapping[type[GraphOp], Rule]", RULES).get(type(op), elementwise)

@@ -1,0 +1,66 @@
+// RUN: stepwell-opt %s -p 'convert-layout{block=2}' | filecheck %s
+// RUN: stepwell-opt %s -p 'convert-layout{block=2},convert-layout{block=2}' | filecheck %s
+
+// Blocks stay from the first convolution to the result; biases and filters are rearranged at once.
+// CHECK-LABEL: @chain
+// CHECK-SAME: %[[X:[a-z]+]]: tensor<1x4x3x3xf32>
+func.func @chain(%x: tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32> {
+  %w = graph.constant dense<[[[[1.0]], [[2.0]], [[3.0]], [[4.0]]], [[[5.0]], [[6.0]], [[7.0]], [[8.0]]], [[[9.0]], [[10.0]], [[11.0]], [[12.0]]], [[[13.0]], [[14.0]], [[15.0]], [[16.0]]]]> : tensor<4x4x1x1xf32>
+  %b = graph.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  // CHECK: %[[IN:.*]] = graph.layout_transform %[[X]] from "NCHW" to "NCHW2c" : tensor<1x4x3x3xf32> -> tensor<1x2x3x3x2xf32>
+  // CHECK: %[[W:.*]] = graph.constant dense<{{\[\[\[\[\[\[}}1.000000e+00, 5.000000e+00], [2.000000e+00, 6.000000e+00]]]], {{.*}} : tensor<2x2x1x1x2x2xf32>
+  // CHECK: %[[CONV:.*]] = graph.conv %[[IN]], %[[W]] {{.*}} data_layout "NCHW2c" kernel_layout "OIHW2i2o"
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x4x3x3xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x3x3xf32>
+  // CHECK: %[[B:.*]] = graph.constant dense<{{\[\[}}1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>
+  // CHECK: %[[BIASED:.*]] = graph.bias_add %[[CONV]], %[[B]] axis 1
+  %1 = graph.bias_add %0, %b axis 1 : (tensor<1x4x3x3xf32>, tensor<4xf32>) -> tensor<1x4x3x3xf32>
+  // CHECK: %[[SUM:.*]] = graph.add %[[BIASED]], %[[IN]]
+  %2 = graph.add %1, %x : (tensor<1x4x3x3xf32>, tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32>
+  // CHECK: %[[POOL:.*]] = graph.pool %[[SUM]] kind "max" {{.*}} data_layout "NCHW2c"
+  %3 = graph.pool %2 kind "max" kernel [3, 3] strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] : tensor<1x4x3x3xf32> -> tensor<1x4x3x3xf32>
+  // CHECK: %[[OUT:.*]] = graph.layout_transform %[[POOL]] from "NCHW2c" to "NCHW"
+  // CHECK-NEXT: return %[[OUT]]
+  func.return %3 : tensor<1x4x3x3xf32>
+}
+
+// A first layer of one channel reads NCHW. Three channels are padded to four; pixels' mean is plain by a reshape.
+// CHECK-LABEL: @first
+// CHECK-SAME: %[[X:[a-z]+]]: tensor<?x1x3x3xf32, #graph.dims<["N", 1, 3, 3]>>
+func.func @first(%x: tensor<?x1x3x3xf32, #graph.dims<["N", 1, 3, 3]>>) -> tensor<?x3xf32, #graph.dims<["N", 3]>> {
+  %w = graph.constant dense<[[[[1.0]]], [[[2.0]]], [[[3.0]]]]> : tensor<3x1x1x1xf32>
+  // CHECK: %[[W:.*]] = graph.constant dense<{{.*}}0.000000e+00{{.*}}> : tensor<2x1x1x1x2xf32>
+  // CHECK: %[[CONV:.*]] = graph.conv %[[X]], %[[W]] {{.*}} kernel_layout "OIHW2o" out_layout "NCHW2c"
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<?x1x3x3xf32, #graph.dims<["N", 1, 3, 3]>>, tensor<3x1x1x1xf32>) -> tensor<?x3x3x3xf32, #graph.dims<["N", 3, 3, 3]>>
+  // CHECK: %[[MEAN:.*]] = graph.reduce %[[CONV]] kind "mean" axes [2, 3]
+  // CHECK: %[[ROW:.*]] = graph.reshape %[[MEAN]] {{.*}} -> tensor<?x4xf32, #graph.dims<["N", 4]>>
+  // CHECK: graph.slice %[[ROW]] {{.*}} -> tensor<?x3xf32, #graph.dims<["N", 3]>>
+  %1 = graph.reduce %0 kind "mean" axes [2, 3] keep_dims false : tensor<?x3x3x3xf32, #graph.dims<["N", 3, 3, 3]>> -> tensor<?x3xf32, #graph.dims<["N", 3]>>
+  func.return %1 : tensor<?x3xf32, #graph.dims<["N", 3]>>
+}
+
+// What has no blocked form gets NCHW back; a division could make NaN of the padding, so it is plain as well.
+// CHECK-LABEL: @outside
+func.func @outside(%x: tensor<1x3x2x2xf32>, %d: tensor<1x3x2x2xf32>) -> (tensor<1x3x2x2xf32>, tensor<3x1x2x2xf32>) {
+  %w = graph.constant dense<[[[[1.0]]], [[[2.0]]], [[[3.0]]]]> : tensor<3x1x1x1xf32>
+  // CHECK: graph.conv {{.*}} groups 4 data_layout "NCHW2c" kernel_layout "OIHW2o"
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 3 : (tensor<1x3x2x2xf32>, tensor<3x1x1x1xf32>) -> tensor<1x3x2x2xf32>
+  // CHECK: %[[BACK:.*]] = graph.layout_transform {{.*}} from "NCHW2c" to "NCHW"
+  // CHECK: %[[CUT:.*]] = graph.slice %[[BACK]]
+  // CHECK: graph.divide %[[CUT]], %d
+  %1 = graph.divide %0, %d : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32>
+  // CHECK: graph.transpose %[[CUT]]
+  %2 = graph.transpose %0 perm [1, 0, 2, 3] : tensor<1x3x2x2xf32> -> tensor<3x1x2x2xf32>
+  func.return %1, %2 : tensor<1x3x2x2xf32>, tensor<3x1x2x2xf32>
+}
+
+// Nothing to gain: two of four groups, filters from outside.
+// CHECK-LABEL: @untouched
+// CHECK-NOT: layout_transform
+func.func @untouched(%x: tensor<1x4x2x2xf32>, %f: tensor<4x4x1x1xf32>) -> tensor<1x4x2x2xf32> {
+  %w = graph.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]], [[[7.0]], [[8.0]]]]> : tensor<4x2x1x1xf32>
+  // CHECK: graph.conv {{.*}} groups 2 :
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 2 : (tensor<1x4x2x2xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x2x2xf32>
+  // CHECK: graph.conv {{.*}} pads [0, 0, 0, 0] :
+  %1 = graph.conv %0, %f strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x4x2x2xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x2x2xf32>
+  func.return %1 : tensor<1x4x2x2xf32>
+}
