@@ -9,6 +9,7 @@ them.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -61,6 +62,24 @@ class WeightStore:
             kept.flags.writeable = False
             self._arrays[key] = kept
         return key
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all arrays to a file beside dumped IR. Raises: StepwellError `cannot-write`."""
+        from stepwell.runtime.weight_file import write_weights
+
+        write_weights(path, self._arrays)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """
+        Add the arrays of a file that `save` wrote; they stay in the file.
+
+        Their hashes are taken as they are written.
+        Raises: StepwellError `no-file` or `invalid-weights`.
+        """
+        from stepwell.runtime.weight_file import read_weights
+
+        for key, array in read_weights(path).items():
+            self._keep(key, array)
 
     def get(self, key: str) -> npt.NDArray[np.generic]:
         """The read-only array stored under a hash. Raises: KeyError when the store does not hold it."""
