@@ -66,6 +66,20 @@ def _indices(index: int) -> DenseArrayBase:
     return DenseArrayBase.from_list(i32, [index])
 
 
+def call_pointer(callee: SSAValue, arguments: Sequence[SSAValue]) -> llvm.CallOp:
+    """A call of a function by its address, for its effect."""
+    return llvm.CallOp.create(
+        operands=[callee, *arguments],
+        properties={
+            "fastmathFlags": llvm.FastMathAttr(None),
+            "CConv": llvm.CallingConventionAttr("ccc"),
+            "TailCallKind": llvm.TailCallKindAttr(llvm.TailCallKind.NONE),
+            "op_bundle_sizes": DenseArrayBase.from_list(i32, []),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [1 + len(arguments), 0]),
+        },
+    )
+
+
 class Code:
     """Ops in the making, which a pattern then puts in place of its op: `rewriter.replace(op, code.ops)`."""
 
@@ -110,6 +124,13 @@ class Code:
 
     def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """a + b."""
+        left, right = self.state.linear(a), self.state.linear(b)
+        if not left.terms and not right.terms:
+            return self.constant(left.constant + right.constant)
+        if not left.terms and left.constant == 0:
+            return b
+        if not right.terms and right.constant == 0:
+            return a
         return self.make(llvm.AddOp, [a, b])
 
     def product(self, a: Extent, b: Extent) -> Extent:
@@ -123,6 +144,8 @@ class Code:
         key = (self._block, "*", a, b)
         if (found := self.state.known.get(key)) is None:
             found = self.state.known[key] = self.make(llvm.MulOp, [a, self.value(b)])
+            if not isinstance(b, int) and (factor := self.state.multiple(a) * self.state.multiple(b)) != 1:
+                self.state.multiples[found] = factor
         return found
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -131,6 +154,8 @@ class Code:
 
     def floordiv(self, a: SSAValue, b: Extent) -> SSAValue:
         """⌊a / b⌋ for any signs."""
+        if isinstance(b, int) and b == 1:
+            return a
         if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
             return self.make(llvm.AShrOp, [a, self.constant(b.bit_length() - 1)])
         divisor = self.value(b)
@@ -148,6 +173,17 @@ class Code:
         zero = self.constant(0)
         negated = self.floordiv(self.make(llvm.SubOp, [zero, a]), b)
         return self.make(llvm.SubOp, [zero, negated])
+
+    def count_of(self, a: SSAValue, b: Extent) -> SSAValue:
+        """⌈a / b⌉ where neither is negative, nor b zero."""
+        if isinstance(b, int):
+            if b == 1:
+                return a
+            above = self.sum(a, self.constant(b - 1))
+            if b & (b - 1) == 0:
+                return self.make(llvm.LShrOp, [above, self.constant(b.bit_length() - 1)])
+            return self.make(llvm.UDivOp, [above, self.constant(b)])
+        return self.make(llvm.UDivOp, [self.sum(self.sum(a, b), self.constant(-1)), b])
 
     def modulo(self, a: SSAValue, b: Extent) -> SSAValue:
         """a - b * ⌊a / b⌋: between 0 and b."""

@@ -1,0 +1,323 @@
+"""
+`scf.parallel` → a function for its body, and a call of the runtime's `parallel_for`.
+
+The iterations, counted in row-major order, are split into chunks whose number comes from shapes alone, never
+from the number of threads. Nested parallel loops run serially.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from xdsl.dialects import llvm, scf
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, VectorType
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects.llvm.instructions import PoisonOp, ZeroOp
+from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
+from stepwell.lowering.loops_to_llvm.code import Code, call_pointer
+from stepwell.lowering.loops_to_llvm.functions import stack_slot
+from stepwell.lowering.loops_to_llvm.half import lane_bits
+from stepwell.lowering.loops_to_llvm.loops import make_loop
+from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.state import (
+    I8,
+    I64,
+    PTR,
+    Extent,
+    FunctionInfo,
+    Layout,
+)
+from stepwell.lowering.loops_to_llvm.vectors import lane_count
+from stepwell.runtime.abi import WORD_BYTES, CtxField
+from stepwell.runtime.errors import StepwellError
+
+CHUNKS_ATTRIBUTE = "sched.chunks"
+"""On `scf.parallel`: into how many chunks its iterations are split."""
+DEFAULT_CHUNKS = 16
+"""2 to 16 chunks cost the same, and more threads than that find work in every one."""
+
+_BODY_TYPE = llvm.LLVMFunctionType([PTR, I64, I64])
+_CONSTANTS = (llvm.ConstantOp, ZeroOp, PoisonOp)
+
+
+@dataclass(frozen=True)
+class Range:
+    """One dimension of the iteration space."""
+
+    lower: SSAValue
+    step: SSAValue
+    count: Extent
+
+
+class ParallelLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    scf.parallel (%i) = (%lb) to (%ub) step (%s) { … %x … }
+    // ->
+    llvm.store %x, %captures {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
+    %body = llvm.mlir.addressof @k.body0 : !llvm.ptr
+    llvm.call %parallel_for(%ctx, %body, %captures, %chunks)
+        : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+    ```
+    and the function, which runs the chunks from `%begin` to `%end`:
+    ```mlir
+    llvm.func internal @k.body0(%captures: !llvm.ptr, %begin: i64, %end: i64) { … }
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
+        if op.initVals:
+            raise StepwellError(
+                "unsupported",
+                op,
+                "scf.parallel that reduces to a value",
+                help="reduce in an inner loop, or into memory",
+            )
+        code = self.code_at(op)
+        ranges = [
+            self._range(code, *bounds) for bounds in zip(op.lowerBound, op.upperBound, op.step, strict=True)
+        ]
+        _, info = self.state.function(op)
+        if info.is_body:
+            self._run_here(op, code, ranges, rewriter)
+        else:
+            self._outline(op, code, ranges, rewriter)
+
+    def _range(self, code: Code, lower: SSAValue, upper: SSAValue, step: SSAValue) -> Range:
+        length = self.state.linear(upper) + self.state.linear(lower).scaled(-1)
+        by = self.state.linear(step)
+        if not length.terms and not by.terms and by.constant > 0:
+            return Range(lower, step, max(0, -(-length.constant // by.constant)))
+        zero = code.constant(0)
+        distance = code.make(SMaxOp, [code.make(llvm.SubOp, [upper, lower]), zero])
+        divisor = step if by.terms else by.constant
+        return Range(lower, step, code.count_of(distance, divisor))
+
+    def _run_here(
+        self, op: scf.ParallelOp, code: Code, ranges: Sequence[Range], rewriter: PatternRewriter
+    ) -> None:
+        """The same iterations one after the other, as loops in loops."""
+        body = op.body.block
+        _drop_terminator(body)
+        op.body.detach_block(body)
+        bounds = [
+            (r.lower, code.sum(r.lower, code.value(code.product(r.step, r.count))), r.step) for r in ranges
+        ]
+        # From the innermost loop outwards; each takes the last argument of the block for its index.
+        for bound in reversed(bounds):
+            loop_body = Block(arg_types=[I64])
+            index = body.args[-1]
+            index.replace_all_uses_with(loop_body.args[0])
+            body.erase_arg(index)
+            ops = list(body.ops)
+            for moved in ops:
+                moved.detach()
+            loop_body.add_ops(ops)
+            body.add_op(make_loop(*bound, loop_body))
+        loop = cast(Operation, body.first_op)
+        loop.detach()
+        rewriter.replace(op, [*code.ops, loop], [])
+
+    def _outline(
+        self, op: scf.ParallelOp, code: Code, ranges: Sequence[Range], rewriter: PatternRewriter
+    ) -> None:
+        function, info = self.state.function(op)
+        total = cast(Extent, 1)
+        for r in ranges:
+            total = code.product(total, r.count)
+        chunks, per_chunk = _split(op, code, total)
+        body = Outlined(self, function, rewriter)
+        begin, end = body.entry.args[1:]
+        first, last = (
+            body.code.product(begin, body.bring(per_chunk)),
+            body.code.product(end, body.bring(per_chunk)),
+        )
+        bound = body.code.make(SMinOp, [body.code.value(last), body.code.value(body.bring(total))])
+        block = op.body.block
+        _drop_terminator(block)
+        op.body.detach_block(block)
+        body.bring_all(block)
+        body.run(block, [_brought(body, r) for r in ranges], body.code.value(first), bound)
+        captures = body.finish(code, op)
+        address = code.make(llvm.AddressOfOp, [], PTR, {"global_name": body.symbol})
+        self._call(op, code, info, [address, captures, code.value(chunks)], body, rewriter)
+
+    def _call(
+        self,
+        op: scf.ParallelOp,
+        code: Code,
+        info: FunctionInfo,
+        arguments: Sequence[SSAValue],
+        body: Outlined,
+        rewriter: PatternRewriter,
+    ) -> None:
+        """Call `parallel_for` where the context has one, else the body itself for all chunks."""
+        address, captures, chunks = arguments
+        direct = llvm.CallOp(body.symbol, captures, code.constant(0), chunks)
+        if info.context is None:
+            rewriter.replace(op, [*code.ops, direct], [])
+            return
+        field = code.element_pointer(info.context, CtxField.PARALLEL_FOR, I64)
+        runner = code.load(field, PTR, WORD_BYTES)
+        absent = code.compare("eq", code.make(llvm.PtrToIntOp, [runner], I64), code.constant(0))
+        before = cast(Block, op.parent)
+        after = before.split_before(op)
+        serial, parallel = Block([direct, llvm.BrOp(after)]), Block()
+        call = call_pointer(runner, [info.context, address, captures, chunks])
+        parallel.add_ops([call, llvm.BrOp(after)])
+        function = cast(Region, before.parent)
+        function.insert_block_before([serial, parallel], after)
+        rewriter.insert(
+            [*code.ops, llvm.CondBrOp(absent, serial, [], parallel, [])], InsertPoint.at_end(before)
+        )
+        rewriter.erase(op)
+
+
+def _split(op: Operation, code: Code, total: Extent) -> tuple[Extent, Extent]:
+    """How many chunks, and how many iterations each has; no chunk is empty."""
+    wanted = op.attributes.get(CHUNKS_ATTRIBUTE)
+    limit = wanted.value.data if isinstance(wanted, IntegerAttr) else DEFAULT_CHUNKS
+    if isinstance(total, int):
+        per_chunk = max(1, -(-total // max(1, limit)))
+        return -(-total // per_chunk), per_chunk
+    size = code.make(SMaxOp, [code.count_of(total, max(1, limit)), code.constant(1)])
+    return code.count_of(total, size), size
+
+
+def _drop_terminator(block: Block) -> None:
+    if (last := block.last_op) is not None:
+        last.detach()
+        last.erase()
+
+
+def _brought(body: Outlined, r: Range) -> Range:
+    lower, step = body.bring(r.lower), body.bring(r.step)
+    assert isinstance(lower, SSAValue) and isinstance(step, SSAValue)
+    return Range(lower, step, body.bring(r.count))
+
+
+class Outlined:
+    """A function in the making for the body of a parallel loop, and what it captures."""
+
+    def __init__(self, pattern: LoopsToLLVMPattern, function: llvm.FuncOp, rewriter: PatternRewriter):
+        self._state = pattern.state
+        self._function = function
+        self._rewriter = rewriter
+        number = sum(1 for info in self._state.functions.values() if info.is_body)
+        self.symbol = SymbolRefAttr(f"{function.sym_name.data}.body{number}")
+        self.entry = Block(arg_types=[PTR, I64, I64])
+        for arg, name in zip(self.entry.args, ("captures", "begin", "end"), strict=True):
+            arg.name_hint = name
+        self.code = Code(self._state, self.entry)
+        self._inside: dict[SSAValue, SSAValue] = {}
+        self._slots: list[tuple[SSAValue, int]] = []
+        self._used_bytes = 0
+        self._region = Region(self.entry)
+
+    def bring(self, value: Extent) -> Extent:
+        """A value of the function around, inside the body."""
+        if isinstance(value, int):
+            return value
+        if (inside := self._inside.get(value)) is None:
+            inside = self._inside[value] = self._copy(value) or self._capture(value)
+        return inside
+
+    def _copy(self, value: SSAValue) -> SSAValue | None:
+        """A constant is made anew."""
+        if not isinstance(value, OpResult) or not isinstance(value.op, _CONSTANTS):
+            return None
+        return self.code.add(value.op.clone())
+
+    def _capture(self, value: SSAValue) -> SSAValue:
+        size = _slot_bytes(value.type)
+        slot = self.code.element_pointer(self.entry.args[0], self._used_bytes, I8)
+        inside = self.code.load(slot, value.type, WORD_BYTES)
+        inside.name_hint = value.name_hint
+        self._slots.append((value, self._used_bytes))
+        self._used_bytes += size
+        if (layout := self._state.layouts.get(value)) is not None:
+            self._state.layouts[inside] = self._bring_layout(layout)
+        if (factor := self._state.multiple(value) if value.type == I64 else 1) != 1:
+            self._state.multiples[inside] = factor
+        return inside
+
+    def _bring_layout(self, layout: Layout) -> Layout:
+        return replace(
+            layout,
+            sizes=tuple(None if size is None else self.bring(size) for size in layout.sizes),
+            strides=tuple(self.bring(stride) for stride in layout.strides),
+        )
+
+    def bring_all(self, block: Block) -> None:
+        """Replace what a block uses of the function around it."""
+        own: set[SSAValue] = set(block.args)
+        for op in block.walk():
+            own.update(op.results)
+            own.update(arg for region in op.regions for inner in region.blocks for arg in inner.args)
+        for op in block.walk():
+            for index, operand in enumerate(op.operands):
+                if operand not in own:
+                    op.operands[index] = cast(SSAValue, self.bring(operand))
+
+    def run(self, body: Block, ranges: Sequence[Range], first: SSAValue, last: SSAValue) -> None:
+        """Loop over the iterations numbered from `first` to `last`."""
+        code = self.code
+        if len(ranges) == 1:
+            (r,) = ranges
+            lower = code.sum(r.lower, code.value(code.product(first, r.step)))
+            upper = code.sum(r.lower, code.value(code.product(last, r.step)))
+            body.args[0]._type = I64  # pyright: ignore[reportPrivateUsage]
+            self._loop(lower, upper, r.step, body)
+            return
+        number = body.insert_arg(I64, 0)
+        inner = Code(self._state, body)
+        indices = _indices(inner, number, [r.count for r in ranges])
+        for index, r, arg in zip(indices, ranges, list(body.args)[1:], strict=True):
+            value = inner.sum(r.lower, inner.value(inner.product(index, r.step)))
+            value.name_hint = arg.name_hint
+            arg.replace_all_uses_with(value)
+            body.erase_arg(arg)
+        if (start := body.first_op) is not None:
+            body.insert_ops_before(inner.ops, start)
+        self._loop(first, last, code.constant(1), body)
+
+    def _loop(self, lower: SSAValue, upper: SSAValue, step: SSAValue, body: Block) -> None:
+        self.code.ops.append(make_loop(lower, upper, step, body))
+
+    def finish(self, code: Code, op: Operation) -> SSAValue:
+        """Add the function to the module, and store in the function around it what it captures."""
+        self.entry.add_ops([*self.code.ops, llvm.ReturnOp()])
+        function = llvm.FuncOp(
+            self.symbol.root_reference, _BODY_TYPE, llvm.LinkageAttr("internal"), body=self._region
+        )
+        self._state.functions[function] = FunctionInfo(None, is_kernel=False, is_body=True)
+        type = llvm.LLVMArrayType(max(1, self._used_bytes), I8)
+        captures = stack_slot(self._function, type, 64, self._rewriter)
+        for value, offset in self._slots:
+            code.store(value, code.element_pointer(captures, offset, I8), WORD_BYTES)
+        self._rewriter.insert(function, InsertPoint.after(self._function))
+        return captures
+
+
+def _slot_bytes(type: Attribute) -> int:
+    """Bytes that a captured value takes, in whole words."""
+    if isinstance(type, llvm.LLVMPointerType):
+        return WORD_BYTES
+    bits = lane_bits(type) * (lane_count(type) if type.__class__ is VectorType else 1)
+    return -(-bits // (8 * WORD_BYTES)) * WORD_BYTES
+
+
+def _indices(code: Code, number: SSAValue, counts: Sequence[Extent]) -> list[SSAValue]:
+    """The index in each dimension of an iteration counted in row-major order."""
+    indices: list[SSAValue] = []
+    for count in reversed(counts[1:]):
+        divisor = code.value(count)
+        indices.append(code.make(llvm.URemOp, [number, divisor]))
+        number = code.make(llvm.UDivOp, [number, divisor])
+    return [number, *reversed(indices)]
