@@ -1,0 +1,79 @@
+"""Tensors made from dimensions and scalars → `linalg.generic` on loop indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.lowering.graph_to_linalg.slices import Indices
+from stepwell.lowering.graph_to_linalg.support import (
+    PARALLEL,
+    elementwise,
+    empty,
+    extent,
+    generic,
+    identity,
+    loop_index,
+)
+from stepwell.runtime.dims import Dim
+
+
+class FullLowering(RewritePattern):
+    """`graph.full` → one scalar everywhere."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.FullOp, rewriter: PatternRewriter) -> None:
+        result = elementwise(tensor_of(op.result), [op.input], lambda s: s[0], op, rewriter)
+        rewriter.replace(op, [], [result])
+
+
+class IotaLowering(RewritePattern):
+    """`graph.iota` → the index of a loop as a number."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.IotaOp, rewriter: PatternRewriter) -> None:
+        type, axis = tensor_of(op.result), op.axis.value.data
+        scalars = Scalars(type.element_type)
+
+        def body(_: Sequence[SSAValue]) -> SSAValue:
+            return scalars.from_index(loop_index(axis))
+
+        rank = len(dims_of(type))
+        write = (empty(type, rewriter), identity(rank))
+        rewriter.replace(op, [], [generic([], write, [PARALLEL] * rank, body, rewriter)])
+
+
+class ExtentsLowering(RewritePattern):
+    """`graph.extents`, and `graph.shape_of` of known dimensions → the one that the loop's index selects."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ExtentsOp | graph.ShapeOfOp, rewriter: PatternRewriter) -> None:
+        if isinstance(op, graph.ExtentsOp):
+            dims = op.dims.get()
+        else:
+            dims = dims_of(op.input.type)[op.start.value.data : op.end.value.data]
+        rewriter.replace(op, [], [_numbers(dims, rewriter)])
+
+
+def _numbers(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
+    sizes = [extent(dim, rewriter) for dim in dims]
+
+    def body(_: Sequence[SSAValue]) -> SSAValue:
+        chosen = Indices.constant(0)
+        for i, size in enumerate(sizes):
+            here = arith.CmpiOp(loop_index(0), Indices.constant(i), "eq").result
+            chosen = arith.SelectOp(here, size, chosen).result
+        return Scalars(i64).from_index(chosen)
+
+    write = (empty(tensor_type(i64, [len(dims)]), rewriter), identity(1))
+    return generic([], write, [PARALLEL], body, rewriter)
+
+
+PATTERNS: list[RewritePattern] = [FullLowering(), IotaLowering(), ExtentsLowering()]

@@ -1,0 +1,218 @@
+"""
+Reads and writes at positions that are data → `linalg.generic` with `tensor.extract`, or loops.
+
+An index outside its dimension goes to the nearest one inside, so that nothing is read or written elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.builder import ImplicitBuilder
+from xdsl.dialects import scf, tensor
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.graph.scatter import ScatterOp
+from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
+from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied
+from stepwell.lowering.graph_to_linalg.support import (
+    PARALLEL,
+    Read,
+    empty,
+    extent,
+    generic,
+    identity,
+    loop_index,
+    projection,
+)
+
+
+class GatherLowering(RewritePattern):
+    """`graph.gather` → elements read at an index in place of one loop."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.GatherOp, rewriter: PatternRewriter) -> None:
+        axis, batch = op.axis.value.data, op.batch_dims.value.data
+        index_rank, rank = len(dims_of(op.indices.type)), len(dims_of(op.result.type))
+        behind = axis + index_rank - batch
+        size = extent(dims_of(op.input.type)[axis], rewriter)
+        scalars = Scalars(element_of_value(op.indices))
+        index_loops = [*range(batch), *range(axis, behind)]
+
+        def places(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
+            index = Indices.from_end(Indices.from_scalar(read[0], scalars), size)
+            return [*loops[:axis], index, *loops[behind:]]
+
+        reads = [(op.indices, projection(rank, index_loops))]
+        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, places, rewriter)])
+
+
+class GatherElementsLowering(RewritePattern):
+    """`graph.gather_elements` → elements read at their own place, but for one dimension."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.GatherElementsOp, rewriter: PatternRewriter) -> None:
+        axis, rank = op.axis.value.data, len(dims_of(op.result.type))
+        size = extent(dims_of(op.input.type)[axis], rewriter)
+        scalars = Scalars(element_of_value(op.indices))
+
+        def places(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
+            index = Indices.from_end(Indices.from_scalar(read[0], scalars), size)
+            return [*loops[:axis], index, *loops[axis + 1 :]]
+
+        reads = [(op.indices, projection(rank, range(rank)))]
+        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, places, rewriter)])
+
+
+class GatherNdLowering(RewritePattern):
+    """`graph.gather_nd` → elements read at a position of several numbers."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.GatherNdOp, rewriter: PatternRewriter) -> None:
+        batch, rank = op.batch_dims.value.data, len(dims_of(op.result.type))
+        index_dims, dims = dims_of(op.indices.type), dims_of(op.input.type)
+        taken, leading = index_dims[-1].value, len(index_dims) - 1
+        sizes = [extent(dim, rewriter) for dim in dims[batch : batch + taken]]
+        scalars = Scalars(element_of_value(op.indices))
+
+        def places(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
+            at = [
+                Indices.from_end(Indices.from_scalar(number, scalars), size)
+                for number, size in zip(read, sizes, strict=True)
+            ]
+            return [*loops[:batch], *at, *loops[leading:]]
+
+        reads = [_column(op.indices, rank, i) for i in range(taken)]
+        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, places, rewriter)])
+
+
+def _column(indices: SSAValue, rank: int, column: int) -> Read:
+    """One number of each position."""
+    leading = [AffineExpr.dimension(loop) for loop in range(len(dims_of(indices.type)) - 1)]
+    return indices, AffineMap(rank, 0, (*leading, AffineExpr.constant(column)))
+
+
+class OneHotLowering(RewritePattern):
+    """`graph.one_hot` → the index compared with that of a new loop."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.OneHotOp, rewriter: PatternRewriter) -> None:
+        axis = op.axis.value.data
+        rank = len(dims_of(op.result.type))
+        scalars = Scalars(element_of_value(op.indices))
+
+        def body(operands: Sequence[SSAValue]) -> SSAValue:
+            return scalars.compare("eq", operands[0], scalars.from_index(loop_index(axis)))
+
+        read = (op.indices, projection(rank, [loop for loop in range(rank) if loop != axis]))
+        write = (empty(tensor_of(op.result), rewriter), identity(rank))
+        rewriter.replace(op, [], [generic([read], write, [PARALLEL] * rank, body, rewriter)])
+
+
+Combine: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
+
+COMBINE: dict[str, Combine] = {
+    "none": lambda scalars, old, new: new,
+    "add": Scalars.add,
+    "mul": Scalars.multiply,
+    "max": Scalars.maximum,
+    "min": Scalars.minimum,
+}
+
+
+class ScatterElementsLowering(RewritePattern):
+    """`graph.scatter_elements` → loops over the updates, in order, into a copy."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ScatterElementsOp, rewriter: PatternRewriter) -> None:
+        axis = op.axis.value.data
+        size = extent(dims_of(op.input.type)[axis], rewriter)
+        scalars = Scalars(element_of_value(op.indices))
+
+        def places(loops: Sequence[SSAValue]) -> list[SSAValue]:
+            index = tensor.ExtractOp.create(operands=[op.indices, *loops], result_types=[scalars.type])
+            at = Indices.from_end(Indices.from_scalar(index.results[0], scalars), size)
+            return [*loops[:axis], at, *loops[axis + 1 :]]
+
+        rewriter.replace(op, [], [_scattered(op, places, rewriter)])
+
+
+class ScatterNdLowering(RewritePattern):
+    """`graph.scatter_nd` → loops over the updates, in order, into a copy."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ScatterNdOp, rewriter: PatternRewriter) -> None:
+        index_dims, dims = dims_of(op.indices.type), dims_of(op.input.type)
+        taken, leading = index_dims[-1].value, len(index_dims) - 1
+        sizes = [extent(dim, rewriter) for dim in dims[:taken]]
+        scalars = Scalars(element_of_value(op.indices))
+
+        def places(loops: Sequence[SSAValue]) -> list[SSAValue]:
+            at: list[SSAValue] = []
+            for column, size in enumerate(sizes):
+                operands = [op.indices, *loops[:leading], Indices.constant(column)]
+                number = tensor.ExtractOp.create(operands=operands, result_types=[scalars.type])
+                at.append(Indices.from_end(Indices.from_scalar(number.results[0], scalars), size))
+            return [*at, *loops[leading:]]
+
+        rewriter.replace(op, [], [_scattered(op, places, rewriter)])
+
+
+def _scattered(
+    op: ScatterOp, places: Callable[[Sequence[SSAValue]], Sequence[SSAValue]], rewriter: PatternRewriter
+) -> SSAValue:
+    """A copy of the operand after all updates, one by one; `places` gives where one goes."""
+    element = element_of_value(op.updates)
+    scalars, stored = Scalars(element), signless(element)
+    sizes = [extent(dim, rewriter) for dim in dims_of(op.updates.type)]
+
+    def write(into: SSAValue, loops: Sequence[SSAValue]) -> SSAValue:
+        at = places(loops)
+        new = tensor.ExtractOp.create(operands=[op.updates, *loops], result_types=[stored]).results[0]
+        if op.combine.data != "none":
+            old = tensor.ExtractOp.create(operands=[into, *at], result_types=[stored]).results[0]
+            combine = COMBINE[op.combine.data]
+            new = scalars.narrow(combine(scalars, scalars.widen(old), scalars.widen(new)))
+        return tensor.InsertOp.create(operands=[new, into, *at], result_types=[into.type]).results[0]
+
+    copy = copied(op.input, rewriter)
+    outer = Block()
+    with ImplicitBuilder(outer):
+        result = _loops(sizes, copy, [], write)
+    for inner in list(outer.ops):
+        inner.detach()
+        rewriter.insert(inner)
+    return result
+
+
+def _loops(
+    sizes: Sequence[SSAValue],
+    carried: SSAValue,
+    outer: list[SSAValue],
+    body: Callable[[SSAValue, Sequence[SSAValue]], SSAValue],
+) -> SSAValue:
+    """Loops around a body, one in another, that hand a tensor on from iteration to iteration."""
+    if not sizes:
+        return body(carried, outer)
+    block = Block(arg_types=[IndexType(), carried.type])
+    with ImplicitBuilder(block) as (index, inner):
+        scf.YieldOp(_loops(sizes[1:], inner, [*outer, index], body))
+    zero, one = Indices.constant(0), Indices.constant(1)
+    return scf.ForOp(zero, sizes[0], one, [carried], Region(block)).results[0]
+
+
+PATTERNS: list[RewritePattern] = [
+    GatherLowering(),
+    GatherElementsLowering(),
+    GatherNdLowering(),
+    OneHotLowering(),
+    ScatterElementsLowering(),
+    ScatterNdLowering(),
+]

@@ -1,0 +1,242 @@
+"""Operators that move elements → `linalg.generic` with permuted maps, slices, and computed places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.graph.mixed import mixed_dims
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied, cut, paste
+from stepwell.lowering.graph_to_linalg.support import (
+    PARALLEL,
+    constant_number,
+    elementwise,
+    empty,
+    extent,
+    filled,
+    generic,
+    identity,
+    projection,
+)
+from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+
+class TransposeLowering(RewritePattern):
+    """`graph.transpose` → a copy that reads through a permuted map."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.TransposeOp, rewriter: PatternRewriter) -> None:
+        perm = op.perm.get_values()
+        rank = len(perm)
+        read = (op.input, projection(rank, [perm.index(i) for i in range(rank)]))
+        write = (empty(tensor_of(op.result), rewriter), identity(rank))
+        result = generic([read], write, [PARALLEL] * rank, lambda s: s[0], rewriter)
+        rewriter.replace(op, [], [result])
+
+
+class BroadcastLowering(RewritePattern):
+    """`graph.broadcast_to` → a copy that reads through a map without the repeated loops."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.BroadcastToOp, rewriter: PatternRewriter) -> None:
+        result = elementwise(tensor_of(op.result), [op.input], lambda s: s[0], op, rewriter)
+        rewriter.replace(op, [], [result])
+
+
+class ConcatLowering(RewritePattern):
+    """`graph.concat` → each piece inserted behind the one before it."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConcatOp, rewriter: PatternRewriter) -> None:
+        axis = op.axis.value.data
+        result, offset = empty(tensor_of(op.result), rewriter), Dim.of(0)
+        rank = len(dims_of(op.result.type))
+        for value in op.inputs:
+            offsets = [offset if i == axis else Dim.of(0) for i in range(rank)]
+            result = paste(value, result, offsets, rewriter)
+            offset = offset + dims_of(value.type)[axis]
+        rewriter.replace(op, [], [result])
+
+
+class SplitLowering(RewritePattern):
+    """`graph.split` → a copy of a slice for each piece."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.SplitOp, rewriter: PatternRewriter) -> None:
+        axis = op.axis.value.data
+        rank = len(dims_of(op.input.type))
+        sizes = _known(op, mixed_dims(op.sizes, op.sizes_value), "sizes")
+        starts = accumulate(sizes[:-1], initial=Dim.of(0))
+        pieces: list[SSAValue] = []
+        for piece, start in zip(op.pieces, starts, strict=True):
+            offsets = [start if i == axis else Dim.of(0) for i in range(rank)]
+            block = cut(op.input, offsets, dims_of(piece.type), [1] * rank, rewriter)
+            pieces.append(copied(block, rewriter))
+        rewriter.replace(op, [], pieces)
+
+
+class SliceLowering(RewritePattern):
+    """`graph.slice` → a copy of a slice; with a step down, of elements at computed places."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.SliceOp, rewriter: PatternRewriter) -> None:
+        starts = _known(op, mixed_dims(op.starts, op.starts_value), "starts")
+        _known(op, mixed_dims(op.limits, op.limits_value), "limits")
+        steps = op.steps.get_values()
+        type = tensor_of(op.result)
+        if all(step > 0 for step in steps):
+            result = copied(cut(op.input, starts, dims_of(type), steps, rewriter), rewriter)
+            rewriter.replace(op, [], [result])
+            return
+        begins = [extent(start, rewriter) for start in starts]
+
+        def places(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
+            moves = [Indices.multiply(i, Indices.constant(k)) for i, k in zip(loops, steps, strict=True)]
+            return [Indices.add(begin, move) for begin, move in zip(begins, moves, strict=True)]
+
+        rewriter.replace(op, [], [collected(type, op.input, [], places, rewriter)])
+
+
+def _known(op: GraphOp, dims: Sequence[Dim], what: str) -> Sequence[Dim]:
+    """Require a shape parameter to be known. Raises: StepwellError `unsupported`."""
+    if any(dim.is_unknown for dim in dims):
+        raise StepwellError("unsupported", op, f"{op.name}: `{what}` depends on data")
+    return dims
+
+
+class InsertSliceLowering(RewritePattern):
+    """`graph.insert_slice` → a copy with the block inserted."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.InsertSliceOp, rewriter: PatternRewriter) -> None:
+        offsets = _known(op, mixed_dims(op.offsets, op.offsets_value), "offsets")
+        rewriter.replace(op, [], [paste(op.update, copied(op.input, rewriter), offsets, rewriter)])
+
+
+class ReverseLowering(RewritePattern):
+    """`graph.reverse` → elements at places counted from the end."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ReverseOp, rewriter: PatternRewriter) -> None:
+        axes = op.axes.get_values()
+        last = {axis: extent(dims_of(op.input.type)[axis] - 1, rewriter) for axis in axes}
+
+        def places(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
+            return [Indices.subtract(last[i], loop) if i in last else loop for i, loop in enumerate(loops)]
+
+        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, [], places, rewriter)])
+
+
+class TileLowering(RewritePattern):
+    """`graph.tile` → a broadcast along a new dimension before each one, the pairs joined."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.TileOp, rewriter: PatternRewriter) -> None:
+        repeats = _known(op, mixed_dims(op.repeats, op.repeats_value), "repeats")
+        dims = dims_of(op.input.type)
+        groups = [[n] if r == 1 else [r, n] for r, n in zip(repeats, dims, strict=True)]
+        ends = list(accumulate(len(group) for group in groups))
+        rank = ends[-1] if ends else 0
+        type = tensor_type(tensor_of(op.input).element_type, [dim for group in groups for dim in group])
+        read = (op.input, projection(rank, [end - 1 for end in ends]))
+        write = (empty(type, rewriter), identity(rank))
+        result = generic([read], write, [PARALLEL] * rank, lambda s: s[0], rewriter)
+        rewriter.replace(op, [], [join_dims(result, groups, rewriter)])
+
+
+class ReshapeLowering(RewritePattern):
+    """A view inside a kernel → all dimensions joined into one, and that one split."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: graph.ReshapeOp | graph.ExpandDimsOp | graph.SqueezeOp, rewriter: PatternRewriter
+    ) -> None:
+        before, after = dims_of(op.input.type), dims_of(op.result.type)
+        flat = join_dims(op.input, [before], rewriter)
+        rewriter.replace(op, [], [split_dims(flat, [after], rewriter)])
+
+
+PadPlace: TypeAlias = Callable[[SSAValue, SSAValue], SSAValue]
+
+
+def _reflected(place: SSAValue, size: SSAValue) -> SSAValue:
+    """The place in a tensor mirrored at its borders, over and over; of one element, that one."""
+    last = Indices.maximum(Indices.subtract(size, Indices.constant(1)), Indices.constant(1))
+    period = Indices.multiply(last, Indices.constant(2))
+    inside = Indices.modulo(place, period)
+    return Indices.clamped(Indices.minimum(inside, Indices.subtract(period, inside)), size)
+
+
+PAD_PLACES: dict[str, PadPlace] = {
+    "reflect": _reflected,
+    "edge": Indices.clamped,
+    "wrap": Indices.modulo,
+}
+
+
+class PadLowering(RewritePattern):
+    """`graph.pad` → the tensor inside a filled one, or elements at places folded back into the tensor."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PadOp, rewriter: PatternRewriter) -> None:
+        dims = dims_of(op.input.type)
+        pads = _known(op, mixed_dims(op.pads, op.pads_value), "pads")
+        before, after = pads[: len(dims)], pads[len(dims) :]
+        cropped = self._cropped(op, before, after, rewriter)
+        low = [pad.maximum(0) for pad in before]
+        if op.mode.data == "constant":
+            rewriter.replace(op, [], [paste(cropped, self._border(op, rewriter), low, rewriter)])
+            return
+        sizes = [extent(dim, rewriter) for dim in dims_of(cropped.type)]
+        fronts = [extent(pad, rewriter) for pad in low]
+        place = PAD_PLACES[op.mode.data]
+
+        def places(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
+            moved = [Indices.subtract(loop, front) for loop, front in zip(loops, fronts, strict=True)]
+            return [place(index, size) for index, size in zip(moved, sizes, strict=True)]
+
+        rewriter.replace(op, [], [collected(tensor_of(op.result), cropped, [], places, rewriter)])
+
+    def _cropped(
+        self, op: graph.PadOp, before: Sequence[Dim], after: Sequence[Dim], rewriter: PatternRewriter
+    ) -> SSAValue:
+        """The operand without what negative pads take away."""
+        starts = [(-pad).maximum(0) for pad in before]
+        ends = [(-pad).maximum(0) for pad in after]
+        if all(pad == 0 for pad in (*starts, *ends)):
+            return op.input
+        dims = dims_of(op.input.type)
+        sizes = [dim - low - high for dim, low, high in zip(dims, starts, ends, strict=True)]
+        return cut(op.input, starts, sizes, [1] * len(dims), rewriter)
+
+    def _border(self, op: graph.PadOp, rewriter: PatternRewriter) -> SSAValue:
+        """A tensor of the result's type, full of the padding value."""
+        type = tensor_of(op.result)
+        number = 0.0 if op.value is None else constant_number(op.value)
+        if number is not None:
+            return filled(type, number, rewriter)
+        assert op.value is not None
+        return elementwise(type, [op.value], lambda s: s[0], op, rewriter)
+
+
+PATTERNS: list[RewritePattern] = [
+    TransposeLowering(),
+    BroadcastLowering(),
+    ConcatLowering(),
+    SplitLowering(),
+    SliceLowering(),
+    InsertSliceLowering(),
+    ReverseLowering(),
+    TileLowering(),
+    ReshapeLowering(),
+    PadLowering(),
+]

@@ -1,0 +1,155 @@
+"""Blocks of tensors: cut out, written back, and elements read at computed places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, IntegerAttr, i64
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
+from stepwell.lowering.graph_to_linalg.support import (
+    PARALLEL,
+    Read,
+    empty,
+    extent,
+    generic,
+    identity,
+    loop_index,
+)
+from stepwell.runtime.dims import Dim
+
+Places: TypeAlias = "Callable[[Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]"
+"""Emits where an element is read: from the indices of the loops, and a scalar an operand."""
+
+
+def _operands(dims: Sequence[Dim], rewriter: PatternRewriter) -> tuple[list[SSAValue], DenseArrayBase]:
+    """Dimensions as the dynamic operands and the static numbers of a slice."""
+    dynamic = [extent(dim, rewriter) for dim in dims if not dim.is_static]
+    static = [dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]
+    return dynamic, DenseArrayBase.from_list(i64, static)
+
+
+def cut(
+    value: SSAValue,
+    offsets: Sequence[Dim],
+    sizes: Sequence[Dim],
+    steps: Sequence[int],
+    rewriter: PatternRewriter,
+) -> SSAValue:
+    """A block of a tensor, every `step`-th element: `tensor.extract_slice`."""
+    offset_values, static_offsets = _operands(offsets, rewriter)
+    size_values, static_sizes = _operands(sizes, rewriter)
+    op = tensor.ExtractSliceOp.build(
+        operands=[value, offset_values, size_values, []],
+        result_types=[tensor_type(element_of_value(value), sizes)],
+        properties={
+            "static_offsets": static_offsets,
+            "static_sizes": static_sizes,
+            "static_strides": DenseArrayBase.from_list(i64, steps),
+        },
+    )
+    return rewriter.insert(op).result
+
+
+def paste(piece: SSAValue, into: SSAValue, offsets: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
+    """A tensor with a block of it replaced: `tensor.insert_slice`."""
+    sizes = dims_of(piece.type)
+    offset_values, static_offsets = _operands(offsets, rewriter)
+    size_values, static_sizes = _operands(sizes, rewriter)
+    op = tensor.InsertSliceOp.build(
+        operands=[piece, into, offset_values, size_values, []],
+        result_types=[into.type],
+        properties={
+            "static_offsets": static_offsets,
+            "static_sizes": static_sizes,
+            "static_strides": DenseArrayBase.from_list(i64, [1] * len(sizes)),
+        },
+    )
+    return rewriter.insert(op).result
+
+
+def copied(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """A tensor of its own with the elements of a view."""
+    rank, init = len(dims_of(value.type)), empty(tensor_of(value), rewriter)
+    read = (value, identity(rank))
+    return generic([read], (init, identity(rank)), [PARALLEL] * rank, lambda s: s[0], rewriter)
+
+
+def collected(
+    type: Tensor, source: SSAValue, reads: Sequence[Read], places: Places, rewriter: PatternRewriter
+) -> SSAValue:
+    """
+    A tensor of a type whose elements are read from a source at computed places.
+
+    `places` gives an index for each dimension of the source, which must lie inside.
+    """
+    rank = len(dims_of(type))
+    element = element_of_value(source)
+
+    def body(scalars: Sequence[SSAValue]) -> SSAValue:
+        at = places([loop_index(loop) for loop in range(rank)], scalars[:-1])
+        read = tensor.ExtractOp.create(operands=[source, *at], result_types=[signless(element)])
+        return Scalars(element).widen(read.results[0])
+
+    init = empty(type, rewriter)
+    return generic(reads, (init, identity(rank)), [PARALLEL] * rank, body, rewriter)
+
+
+class Indices:
+    """Emitters of index arithmetic, into the implicit builder that is open around them."""
+
+    @staticmethod
+    def constant(value: int) -> SSAValue:
+        return arith.ConstantOp(IntegerAttr.from_index_int_value(value)).result
+
+    @staticmethod
+    def add(a: SSAValue, b: SSAValue) -> SSAValue:
+        return arith.AddiOp(a, b).result
+
+    @staticmethod
+    def subtract(a: SSAValue, b: SSAValue) -> SSAValue:
+        return arith.SubiOp(a, b).result
+
+    @staticmethod
+    def multiply(a: SSAValue, b: SSAValue) -> SSAValue:
+        return arith.MuliOp(a, b).result
+
+    @staticmethod
+    def minimum(a: SSAValue, b: SSAValue) -> SSAValue:
+        return arith.MinSIOp(a, b).result
+
+    @staticmethod
+    def maximum(a: SSAValue, b: SSAValue) -> SSAValue:
+        return arith.MaxSIOp(a, b).result
+
+    @staticmethod
+    def modulo(a: SSAValue, b: SSAValue) -> SSAValue:
+        """The rest of dividing by a positive number, not negative."""
+        rest = arith.RemSIOp(a, b).result
+        negative = arith.CmpiOp(rest, Indices.constant(0), "slt").result
+        return arith.SelectOp(negative, arith.AddiOp(rest, b).result, rest).result
+
+    @staticmethod
+    def clamped(a: SSAValue, size: SSAValue) -> SSAValue:
+        """The nearest index inside a dimension."""
+        last = Indices.subtract(size, Indices.constant(1))
+        return Indices.maximum(Indices.minimum(a, last), Indices.constant(0))
+
+    @staticmethod
+    def from_scalar(scalar: SSAValue, scalars: Scalars) -> SSAValue:
+        """An integer element as an index."""
+        wide = scalars.convert(scalar, Scalars(i64))
+        return arith.IndexCastOp(wide, IndexType()).result
+
+    @staticmethod
+    def from_end(a: SSAValue, size: SSAValue) -> SSAValue:
+        """An index that may count from the end, from the front; one outside goes to the nearest inside."""
+        negative = arith.CmpiOp(a, Indices.constant(0), "slt").result
+        moved = arith.SelectOp(negative, Indices.add(a, size), a).result
+        return Indices.clamped(moved, size)
