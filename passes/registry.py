@@ -79,11 +79,17 @@ PASSES: dict[str, Entry] = {
     "linalg-to-loops": Entry(
         "stepwell.lowering.linalg_to_loops:LinalgToLoopsPass", "loops for linalg ops on buffers"
     ),
+    "pack-weights": Entry(
+        "stepwell.passes.graph.pack_weights:PackWeightsPass", "store constant matrices as kernels read them"
+    ),
     "plan-memory": Entry(
         "stepwell.passes.loop.plan_memory:PlanMemoryPass", "put every intermediate of @main in one arena"
     ),
     "set-input-shapes": Entry(
         "stepwell.passes.onnx.set_input_shapes:SetInputShapesPass", "fix dimensions that a model leaves open"
+    ),
+    "sink-reshapes": Entry(
+        "stepwell.passes.tensor.sink_reshapes:SinkReshapesPass", "let elementwise ops share split loops"
     ),
     "tile-and-fuse": Entry(
         "stepwell.passes.tensor.tile_and_fuse:TileAndFusePass", "build the loops that schedules ask for"
