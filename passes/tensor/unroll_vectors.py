@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FixedBitwidthType, V
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.vector import MultiReductionOp, ShapeCastOp
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor import memory
@@ -36,12 +37,13 @@ class UnrollVectorsPass(FunctionPass):
 
     name = "unroll-vectors"
 
-    mcpu: str = "host"
-    """The target whose registers to fill, as `stepwell compile --mcpu` takes it."""
+    mcpu: str = ""
+    """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if any(isinstance(r.type, VectorType) for op in func.walk() for r in op.results):
-            lanes = target_from(self.mcpu).lanes(_widest(func))
+            target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
+            lanes = target.lanes(_widest(func))
             _Unroller(Constants(func), lanes).run(func.body.block)
             erase_dead(func)
 

@@ -105,7 +105,7 @@ class _TileVectorizer:
             if at is None or None in at.dim_of or any(s != 1 for s in at.stride):
                 return f"it writes its result by {map}"
         for op in self.view.body.ops:
-            if not isinstance(op, linalg.IndexOp | linalg.YieldOp) and not _has_vector_form(op):
+            if not isinstance(op, linalg.IndexOp | linalg.YieldOp) and not has_vector_form(op):
                 return f"{op.name} has no form on vectors"
         return None
 
@@ -241,7 +241,8 @@ def _is_number(type: Attribute) -> bool:
     return isinstance(type, AnyFloat | IntegerType | IndexType)
 
 
-def _has_vector_form(op: Operation) -> bool:
+def has_vector_form(op: Operation) -> bool:
+    """Whether an op of a body can compute on vectors instead of scalars."""
     return (
         op.name.startswith(("arith.", "math."))
         and not op.regions

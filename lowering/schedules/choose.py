@@ -1,0 +1,85 @@
+"""The pass that gives the ops of a kernel their schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from stepwell.dialects._xdsl import target_of
+from stepwell.dialects.sched import KERNEL, SCHEDULE, Schedule, schedule_of
+from stepwell.lowering.schedules.contraction import Product, schedule_product
+from stepwell.lowering.schedules.elementwise import schedule_elementwise
+from stepwell.lowering.schedules.row import schedule_along, schedule_reduction
+from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.groups import fused_group
+from stepwell.passes.tensor.structured import Structured
+from stepwell.runtime.target import TargetDescription, target_from
+
+
+@dataclass(frozen=True)
+class ChooseSchedulesPass(FunctionPass):
+    """
+    Give each structured op of a kernel a schedule, or a group whose anchor has one.
+
+    Anchors are chosen by the work they do: sums of products first, then other reductions, then what is left.
+    The choice depends on shapes and the target alone. Ops that have schedules keep them.
+    """
+
+    name = "choose-schedules"
+
+    mcpu: str = ""
+    """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if KERNEL in func.attributes:
+            target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
+            _Chooser(func, target).run()
+
+
+class _Chooser:
+    def __init__(self, func: FuncOp, target: TargetDescription):
+        self._target = target
+        self._views = [view for op in func.body.block.ops if (view := Structured.of(op)) is not None]
+        self._taken: set[Operation] = set()
+
+    def run(self) -> None:
+        """Choose for all ops, the heaviest families first."""
+        for view in self._views:
+            if (schedule := schedule_of(view.op)) is not None:
+                self._take(view, schedule)
+        self._choose(self._views, self._product)
+        self._choose(self._views, self._reduction)
+        # From the end, so that a chain is computed tile by tile from its last op.
+        self._choose(self._views[::-1], lambda view: schedule_elementwise(view, self._target))
+
+    def _choose(self, views: Sequence[Structured], family: Callable[[Structured], Schedule | None]) -> None:
+        for view in views:
+            if view.op not in self._taken and (schedule := family(view)) is not None:
+                view.op.attributes[SCHEDULE] = schedule.attr()
+                self._take(view, schedule)
+
+    def _take(self, anchor: Structured, schedule: Schedule) -> None:
+        """Leave the ops that share an anchor's loops to it; what they do inside may need loops of its own."""
+        self._taken.add(anchor.op)
+        if not schedule.parallel:
+            return
+        for member in fused_group(anchor, schedule.parallel):
+            self._taken.add(member.op)
+            if SCHEDULE in member.op.attributes or schedule.vectorize is None:
+                continue
+            # What follows the lanes of the anchor is vectorized with it.
+            if schedule.vectorize in member.loop_of and anchor.parallel[schedule.vectorize]:
+                continue
+            if (own := schedule_along(member, schedule.parallel, self._target)) is not None:
+                member.op.attributes[SCHEDULE] = own.attr()
+
+    def _product(self, view: Structured) -> Schedule | None:
+        product = Product.of(view)
+        return schedule_product(product, self._target) if product is not None else None
+
+    def _reduction(self, view: Structured) -> Schedule | None:
+        return None if all(view.parallel) else schedule_reduction(view, self._target)

@@ -1,0 +1,215 @@
+"""Schedules of sums of products: matrix products and convolutions, in any layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.vector import CombiningKindFlag
+from xdsl.ir import OpResult, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from stepwell.dialects.sched import Schedule
+from stepwell.lowering.schedules.register_tile import (
+    RegisterFile,
+    choose_register_tile,
+    element_bytes,
+    register_file,
+)
+from stepwell.passes.tensor.combiners import combiner_of
+from stepwell.passes.tensor.structured import Structured, linear, projected_permutation, single_dim
+from stepwell.runtime.target import TargetDescription
+
+# A loop over rows shorter than this gives too few independent sums.
+_ENOUGH_ROWS = 4
+
+
+@dataclass(frozen=True)
+class Product:
+    """A structured op that sums products of two operands, by the part each loop has in it."""
+
+    view: Structured
+    operands: tuple[int, int]
+    """Positions of the factors among the inputs."""
+
+    @staticmethod
+    def of(view: Structured) -> Product | None:
+        """The view of an op as a sum of products; None when it is none."""
+        combiner = combiner_of(view.body) if len(view.inits) == 1 else None
+        if combiner is None or combiner.kind is not CombiningKindFlag.ADD:
+            return None
+        value = combiner.value
+        if not isinstance(value, OpResult) or not isinstance(value.op, arith.MulfOp | arith.MuliOp):
+            return None
+        arguments = [_source(v) for v in value.op.operands]
+        args: list[SSAValue] = list(view.body.args[: len(view.inputs)])
+        positions = [args.index(a) for a in arguments if a in args]
+        if len(positions) != 2 or positions[0] == positions[1]:
+            return None
+        if not all(isinstance(view.inputs[i].type, TensorType) for i in positions):
+            return None
+        return Product(view, (positions[0], positions[1]))
+
+
+def _source(value: SSAValue) -> SSAValue:
+    """The value that a chain of casts starts from."""
+    while isinstance(value, OpResult) and isinstance(
+        value.op, arith.ExtFOp | arith.ExtSIOp | arith.ExtUIOp | arith.SIToFPOp | arith.UIToFPOp
+    ):
+        value = value.op.operands[0]
+    return value
+
+
+def schedule_product(product: Product, target: TargetDescription) -> Schedule | None:
+    """
+    The schedule of a sum of products.
+
+    Lanes run along the results when one operand lies that way too (elements of the other are broadcast), or
+    along the sum when both operands lie that way, as in a product with a transposed matrix.
+    """
+    view = product.view
+    out = projected_permutation(view.init_maps[0])
+    if not out:
+        return None
+    maps = [view.maps[i] for i in product.operands]
+    registers = register_file(view, target)
+    along = [map for map in maps if _neighbours(map) == out[-1]]
+    if not along and (steps := _common_sum(view, maps, registers)) is not None:
+        return _along_the_sum(view, maps, out, steps, registers)
+    reaching = along or [map for map in maps if out[-1] in _dims(map)]
+    if not reaching:
+        return None
+    # Where both have the lanes (one filter a channel), the one with fewer loops is read again and again.
+    vector = min(reaching, key=lambda map: len(_dims(map)))
+    other = maps[1] if vector is maps[0] else maps[0]
+    return _along_results(view, _Roles.of(view, vector, other, out), registers, target)
+
+
+def _neighbours(map: AffineMap) -> int | None:
+    """The loop whose steps are neighbours in memory, alone or with loops that shift them (a window)."""
+    index = linear(map.results[-1]) if map.results else None
+    terms = index.terms if index is not None else ()
+    return next((d for d, factor in terms if factor == 1), None)
+
+
+def _dims(map: AffineMap) -> set[int]:
+    return set[int]().union(*(expr.used_dims() for expr in map.results))
+
+
+def _common_sum(view: Structured, maps: Sequence[AffineMap], registers: RegisterFile) -> int | None:
+    """The summed loop that both operands have as their last dimension, when it fills a register."""
+    last = {single_dim(map.results[-1]) if map.results else None for map in maps}
+    dim = last.pop()
+    if last or dim is None or view.parallel[dim]:
+        return None
+    extent = view.extents[dim]
+    return dim if extent is None or extent >= registers.lanes else None
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """The parallel loops of a product, each list from the outermost to the innermost of the result."""
+
+    lanes: int
+    panels: Sequence[int]
+    """Loops that move the vector operand only."""
+    rows: Sequence[int]
+    """Loops that move the other operand only."""
+    both: Sequence[int]
+
+    @staticmethod
+    def of(view: Structured, vector: AffineMap, other: AffineMap, out: Sequence[int]) -> _Roles:
+        mine, theirs = _dims(vector), _dims(other)
+        long = [d for d in out[:-1] if view.extents[d] != 1]
+        return _Roles(
+            out[-1],
+            [d for d in long if d in mine and d not in theirs],
+            [d for d in long if d in theirs and d not in mine],
+            [d for d in long if (d in mine) == (d in theirs)],
+        )
+
+
+def _along_results(
+    view: Structured, roles: _Roles, registers: RegisterFile, target: TargetDescription
+) -> Schedule:
+    extents = view.extents
+    row = _longest_inner(roles.rows, extents)
+    panel = roles.panels[-1] if roles.panels else None
+    sums = [d for d in range(view.rank) if not view.parallel[d] and extents[d] != 1]
+    lengths = [extents[d] for d in sums]
+    tile = choose_register_tile(
+        1 if row is None else extents[row],
+        1 if panel is None else extents[panel],
+        extents[roles.lanes],
+        None if None in lengths else prod(n or 1 for n in lengths),
+        registers,
+    )
+    steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows, *sums), 1)
+    steps |= {
+        d: n for d, n in ((row, tile.rows), (panel, tile.panels), (roles.lanes, tile.lanes)) if d is not None
+    }
+    # A loop of one tile is left to the tile.
+    steps = {d: n for d, n in steps.items() if n != extents[d]}
+    outer_rows = [d for d in roles.rows if d != row]
+    panels = [*roles.panels, roles.lanes]
+    inner_rows = [] if row is None else [row]
+    if _fits_cache(view, roles, target):
+        order = [*roles.both, *outer_rows, *panels, *inner_rows]
+    else:
+        # Else each row of tiles would read all panels from memory again.
+        order = [*roles.both, *panels, *outer_rows, *inner_rows]
+    parallel = tuple(d for d in order if d in steps)
+    return Schedule(
+        tile=tuple(steps.get(d, 0) for d in range(view.rank)),
+        order=(*parallel, *(d for d in sums if d in steps)),
+        parallel=parallel,
+        vectorize=roles.lanes,
+    )
+
+
+def _longest_inner(rows: Sequence[int], extents: Sequence[int | None]) -> int | None:
+    """The innermost loop over rows that is long enough for a tile, or the longest one."""
+    long = [d for d in rows if (extents[d] or _ENOUGH_ROWS) >= _ENOUGH_ROWS]
+    return long[-1] if long else max(rows, key=lambda d: extents[d] or 0, default=None)
+
+
+def _fits_cache(view: Structured, roles: _Roles, target: TargetDescription) -> bool:
+    """Whether the vector operand stays in half of L2."""
+    moving = [*roles.both, *roles.panels, roles.lanes]
+    extents = [view.extents[d] for d in (*moving, *(d for d in range(view.rank) if not view.parallel[d]))]
+    if None in extents:
+        return False
+    return prod(n or 1 for n in extents) * element_bytes(view) <= target.l2_bytes // 2
+
+
+def _along_the_sum(
+    view: Structured, maps: Sequence[AffineMap], out: Sequence[int], lanes: int, registers: RegisterFile
+) -> Schedule:
+    """Dot products, a block of rows by columns at a time: each vector read is used for several of them."""
+    dims = [
+        [d for d in out if d in _dims(map) and d not in _dims(other)] for map, other in (maps, maps[::-1])
+    ]
+    long = [[d for d in own if view.extents[d] != 1] for own in dims]
+    inner = [own[-1] if own else None for own in long]
+    sizes = _dot_block([1 if d is None else view.extents[d] for d in inner], registers)
+    steps = {d: 1 for d in range(view.rank) if view.extents[d] != 1}
+    steps |= {d: n for d, n in zip(inner, sizes, strict=True) if d is not None}
+    steps[lanes] = registers.lanes
+    steps = {d: n for d, n in steps.items() if n != view.extents[d]}
+    parallel = tuple(d for d in out if d in steps)
+    return Schedule(tile=tuple(steps.get(d, 0) for d in range(view.rank)), parallel=parallel, vectorize=lanes)
+
+
+def _dot_block(extents: Sequence[int | None], registers: RegisterFile) -> tuple[int, int]:
+    """Rows and columns of a block of dot products: as square as registers and extents allow."""
+
+    def cost(block: tuple[int, int]) -> tuple[float, int]:
+        waste = [ceil(n / b) * b / n if n is not None else 1 for n, b in zip(extents, block, strict=True)]
+        return waste[0] * waste[1] * max(1, (block[0] + block[1]) / (block[0] * block[1]) * 2), -prod(block)
+
+    limit = 4 if registers.count >= 32 else 2
+    sides = [range(1, min(n or limit, limit) + 1) for n in extents]
+    return min(((a, b) for a in sides[0] for b in sides[1]), key=cost)

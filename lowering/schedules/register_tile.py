@@ -1,0 +1,143 @@
+"""Register tiles of contractions: how many rows and lanes of results to keep in registers at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import ceil
+
+from xdsl.dialects.builtin import FixedBitwidthType
+
+from stepwell.passes.tensor.structured import Structured
+from stepwell.passes.tensor.transfers import element_type
+from stepwell.runtime.target import TargetDescription
+
+# What an extent that is not known counts as: long, and no multiple of anything.
+_TYPICAL_EXTENT = 127
+_MAX_ROWS = 28
+_MAX_PANELS = 6
+_MAX_REGISTERS_ALONG_LANES = 6
+# An FMA takes 4 cycles: with fewer sums than that in flight, they wait for each other.
+_FMA_LATENCY = 4
+# Bytes of a panel that L2 delivers to the registers in a cycle.
+_L2_BYTES_A_CYCLE = 32
+# A copy of the tile's code for a remainder costs compile time and instruction cache; it must win this much.
+_COPY_PENALTY = 0.02
+
+
+@dataclass(frozen=True)
+class RegisterFile:
+    """The vector registers of the target, and how many elements one holds."""
+
+    count: int
+    lanes: int
+    bytes: int
+
+
+def register_file(view: Structured, target: TargetDescription) -> RegisterFile:
+    """The registers as an op sees them: lanes are counted in its widest elements."""
+    bytes = target.vector_bytes
+    return RegisterFile(target.vector_registers, max(1, bytes // element_bytes(view)), bytes)
+
+
+def element_bytes(view: Structured) -> int:
+    """Size of the widest element that an op reads or writes."""
+    elements = [element_type(value.type) for value in view.op.operands]
+    return max(e.size if isinstance(e, FixedBitwidthType) else 8 for e in elements)
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """The steps of the three loops that are tiled for registers."""
+
+    rows: int
+    panels: int
+    lanes: int
+
+
+def choose_register_tile(
+    rows: int | None, panels: int | None, lanes: int | None, steps: int | None, registers: RegisterFile
+) -> RegisterTile:
+    """
+    The tile with the least estimated cycles.
+
+    Args: the extents of the loops (None: known at run time only). `lanes` is the one along vectors, `panels`
+    one that moves the vector operand as well, `rows` moves the other operand, whose elements are broadcast;
+    `steps` is the length of the sum. A tile of m rows and v vectors takes, in each step, m * v multiply-adds,
+    v vector loads and m broadcasts, and keeps m * v + v + 1 registers busy; one that needs more would spill.
+    """
+    length = steps or _TYPICAL_EXTENT
+    best: tuple[float, int] | None = None
+    chosen = RegisterTile(1, 1, min(lanes or registers.lanes, registers.lanes))
+    for tile in _candidates(rows, panels, lanes, registers):
+        parts = [
+            list(_parts(extent, step))
+            for extent, step in ((rows, tile.rows), (panels, tile.panels), (lanes, tile.lanes))
+        ]
+        cycles = sum(
+            prod_of_counts * _cycles(m, p * ceil(n / registers.lanes), length, registers)
+            for (cm, m), (cp, p), (cn, n) in product(*parts)
+            if (prod_of_counts := cm * cp * cn)
+        )
+        copies = len(parts[0]) * len(parts[1]) * len(parts[2])
+        vectors = tile.panels * ceil(tile.lanes / registers.lanes)
+        score = (cycles * (1 + _COPY_PENALTY * (copies - 1)), -tile.rows * vectors)
+        if best is None or score < best:
+            best, chosen = score, tile
+    return chosen
+
+
+def _candidates(
+    rows: int | None, panels: int | None, lanes: int | None, registers: RegisterFile
+) -> Iterable[RegisterTile]:
+    for n in lane_tiles(lanes, registers.lanes):
+        width = ceil(n / registers.lanes)
+        for p in range(1, min(panels or _MAX_PANELS, _MAX_PANELS) + 1):
+            vectors = p * width
+            if p > 1 and n != lanes:
+                break  # panels lie side by side only when each is taken whole
+            for m in range(1, min(rows or _MAX_ROWS, _MAX_ROWS) + 1):
+                if _fits(m, vectors, registers):
+                    yield RegisterTile(m, p, n)
+
+
+def _fits(rows: int, vectors: int, registers: RegisterFile) -> bool:
+    # One vector only: each broadcast is used once, and is an operand in memory.
+    needed = rows + 2 if vectors == 1 else rows * vectors + vectors + 1
+    return needed <= registers.count
+
+
+def lane_tiles(extent: int | None, lanes: int) -> Sequence[int]:
+    """Steps to try along the lanes: whole registers, or all of a short loop."""
+    steps = [lanes * k for k in range(1, _MAX_REGISTERS_ALONG_LANES + 1)]
+    if extent is None:
+        return steps
+    steps = [step for step in steps if step <= extent]
+    if extent <= lanes * _MAX_REGISTERS_ALONG_LANES and extent not in steps:
+        steps.append(extent)
+    return steps
+
+
+def _parts(extent: int | None, step: int) -> Iterable[tuple[int, int]]:
+    """The tiles of a loop: (how many, of what size)."""
+    if extent is None:
+        yield _TYPICAL_EXTENT // step, step
+        if step > 1:
+            yield _TYPICAL_EXTENT % step, 1
+        return
+    if extent >= step:
+        yield extent // step, step
+    if extent % step:
+        yield 1, extent % step
+
+
+def _cycles(rows: int, vectors: int, steps: int, registers: RegisterFile) -> float:
+    """
+    Estimated cycles of one tile: the sum's steps, then reading and writing the results.
+
+    For two multiply-adds and two loads a cycle: a core with fewer is served by the same tiles.
+    """
+    sums = rows * vectors
+    stream = vectors * registers.bytes / _L2_BYTES_A_CYCLE
+    return steps * max(sums / 2, (rows + vectors) / 2, stream, _FMA_LATENCY) + 2 * sums + 16

@@ -1,0 +1,107 @@
+"""Schedules of reductions: rows that several ops share, as in softmax, and windows, as in pools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.linalg import ops as linalg
+
+from stepwell.dialects.sched import Schedule
+from stepwell.lowering.schedules.register_tile import register_file
+from stepwell.passes.tensor.combiners import combiner_of
+from stepwell.passes.tensor.groups import Member
+from stepwell.passes.tensor.structured import Structured, projected_permutation, single_dim
+from stepwell.passes.tensor.vectorize import has_vector_form
+from stepwell.runtime.target import TargetDescription
+
+# Rows of up to so many registers are computed whole, in registers.
+_WHOLE_ROW_REGISTERS = 8
+_REGISTERS_A_STEP = 4
+
+
+def schedule_reduction(view: Structured, target: TargetDescription) -> Schedule | None:
+    """
+    The schedule of a reduction: the anchor of a group that shares its parallel loops.
+
+    Lanes run along the reduction when the elements it combines are neighbours in memory, else along results.
+    """
+    if (lanes := _reduced_lanes(view)) is not None:
+        return _along_the_row(view, lanes, target)
+    return _along_results(view, target)
+
+
+def _reduced_lanes(view: Structured) -> int | None:
+    """The reduction that runs along the last dimension of what is read, when lanes can be combined."""
+    if len(view.inits) != 1 or combiner_of(view.body) is None:
+        return None
+    for value, map in zip(view.inputs, view.maps, strict=False):
+        if isinstance(value.type, TensorType) and map.results:
+            dim = single_dim(map.results[-1])
+            if dim is not None and not view.parallel[dim]:
+                return dim
+    return None
+
+
+def _along_the_row(view: Structured, lanes: int, target: TargetDescription) -> Schedule | None:
+    rows = [d for d, p in enumerate(view.parallel) if p]
+    steps = dict.fromkeys((d for d in range(view.rank) if view.extents[d] != 1), 1)
+    steps[lanes] = _lane_step(view, lanes, target)
+    return _schedule(view, steps, [d for d in rows if d in steps], lanes)
+
+
+def _lane_step(view: Structured, lanes: int, target: TargetDescription) -> int:
+    """The step along a row; 0 for a row that registers hold."""
+    registers, extent = register_file(view, target), view.extents[lanes]
+    if extent is not None and extent <= _WHOLE_ROW_REGISTERS * registers.lanes:
+        return 0
+    return _REGISTERS_A_STEP * registers.lanes
+
+
+def _along_results(view: Structured, target: TargetDescription) -> Schedule | None:
+    """Windows, or reductions of leading dimensions: the reduced loops inside a tile of results."""
+    out = projected_permutation(view.init_maps[0])
+    if not out or not _is_elementwise(view):
+        return None
+    registers = register_file(view, target)
+    left = registers.lanes * _REGISTERS_A_STEP
+    steps = dict.fromkeys((d for d in range(view.rank) if view.extents[d] != 1), 1)
+    for dim in reversed(out):
+        extent = view.extents[dim]
+        if dim == out[-1]:
+            steps[dim] = left if extent is None or extent > left else 0
+        elif extent is not None and left > registers.lanes // 2:
+            steps[dim] = max(n for n in range(1, max(1, min(extent, left)) + 1) if extent % n == 0)
+        left //= max(1, steps.get(dim) or extent or 1)
+    return _schedule(view, steps, [d for d in out if steps.get(d)], out[-1])
+
+
+def _schedule(view: Structured, steps: dict[int, int], shared: Sequence[int], lanes: int) -> Schedule | None:
+    tile = tuple(0 if steps.get(d, 0) == view.extents[d] else steps.get(d, 0) for d in range(view.rank))
+    parallel = tuple(d for d in shared if tile[d])
+    if not view.can_slice({d for d, t in enumerate(tile) if t}):
+        return None
+    return Schedule(tile, parallel=parallel, vectorize=lanes)
+
+
+def schedule_along(member: Member, shared: Sequence[int], target: TargetDescription) -> Schedule | None:
+    """The schedule of another op of a group of rows: its own way along the row."""
+    view = member.view
+    own = [d for d in range(view.rank) if member.loop_of[d] not in shared]
+    lanes = _reduced_lanes(view)
+    if lanes is None:
+        out = projected_permutation(view.init_maps[0])
+        lanes = out[-1] if out else None
+    if lanes is None or not own or not _is_elementwise(view):
+        return None
+    steps = dict.fromkeys((d for d in own if view.extents[d] != 1), 1)
+    if lanes in own:
+        steps[lanes] = _lane_step(view, lanes, target)
+    tile = tuple(0 if steps.get(d, 0) == view.extents[d] else steps.get(d, 0) for d in range(view.rank))
+    if not view.can_slice({d for d, t in enumerate(tile) if t}):
+        return None
+    return Schedule(tile, vectorize=lanes)
+
+
+def _is_elementwise(view: Structured) -> bool:
+    return all(isinstance(op, linalg.IndexOp | linalg.YieldOp) or has_vector_form(op) for op in view.body.ops)
