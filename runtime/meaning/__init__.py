@@ -1,13 +1,14 @@
 """
 The numpy meaning of each graph op: the reference that every pass and lowering is checked against.
 
-`evaluate(name, operands, properties)` runs one op. An absent optional operand is None; results come as a tuple.
+`evaluate(name, operands, properties)` runs one op: None for an absent optional operand, results as a tuple.
 Families register their functions with `@meaning("graph.relu")`, one file a family, loaded on first use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TypeAlias
@@ -37,14 +38,16 @@ def has_meaning(name: str) -> bool:
     return name in _MEANINGS
 
 
-def evaluate(name: str, operands: Sequence[Array | None], properties: Mapping[str, object]) -> tuple[Array, ...]:
+def evaluate(
+    name: str, operands: Sequence[Array | None], properties: Mapping[str, object]
+) -> tuple[Array, ...]:
     """Run one op on arrays. Raises: KeyError for an op without a meaning."""
     _load()
     results = _MEANINGS[name](*operands, **properties)
     return results if isinstance(results, tuple) else (results,)
 
 
+@cache
 def _load() -> None:
-    if not _MEANINGS:
-        for module in iter_modules(__path__):
-            import_module(f"{__name__}.{module.name}")
+    for module in iter_modules(__path__):
+        import_module(f"{__name__}.{module.name}")
