@@ -1,0 +1,296 @@
+"""
+The thread pool's native side, as LLVM IR: `parallel_for`, the workers' loop, and how both sleep.
+
+    state = epoch << 32 | open << 31 | active
+    run:    write the job; next = 0; state = (epoch + 1, open, 0); wake sleepers
+            take chunks until none is left; clear `open`; wait until active == 0
+    worker: sees a new epoch -> where it is open, active + 1 (checks in); takes chunks; active - 1
+            no news for a while -> sleepers + 1, looks again, sleeps until the epoch changes
+
+The caller waits only for workers that checked in, so one that is descheduled, parked or lost in a fork costs
+time and never hangs. Each word that several threads write has a cache line of its own.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from string import Template
+
+from stepwell.runtime.abi import WORD_BYTES, CtxField
+
+
+class StateField(IntEnum):
+    """Offsets into the pool's shared state, in bytes."""
+
+    STATE = 0
+    EPOCH = 4
+    """The upper half of the state: what workers sleep on (little endian)."""
+    NEXT = 64
+    """i64: the next chunk to take."""
+    BODY = 128
+    ARG = 136
+    CHUNKS = 144
+    LIMIT = 152
+    """i64: how many workers may check in."""
+    SLEEPERS = 192
+    """i32: how many workers sleep."""
+    STOP = 256
+    """i32: not 0 when workers should end."""
+    WORKER_SPINS = 264
+    """i64: how often a worker looks before it sleeps."""
+    BUSY = 320
+    """i32: 1 while a call owns the pool; any other runs on its own thread."""
+    WAITING = 384
+    """i32: 1 while the caller sleeps until its workers are done."""
+
+
+STATE_BYTES = 448
+WORKER_SPINS = 8000
+"""A few hundred microseconds: a model's next kernel comes sooner, and waking a sleeper takes 20 us."""
+_CALLER_SPINS = 20000
+
+_LINUX_FUTEX = {"x86_64": 202, "aarch64": 98}
+
+_SLEEP_LINUX = """
+declare i64 @syscall(i64, ...)
+define internal void @sleep_while(ptr %word, i32 %value) {
+  %r = call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i32 128, i32 %value, ptr null)
+  ret void
+}
+define internal void @wake(ptr %word, i32 %count) {
+  %r = call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i32 129, i32 %count)
+  ret void
+}
+"""
+# Where there is no futex that we know, sleepers look again every 50 us.
+_SLEEP_PORTABLE = """
+declare i32 @usleep(i32)
+define internal void @sleep_while(ptr %word, i32 %value) {
+  %r = call i32 @usleep(i32 50)
+  ret void
+}
+define internal void @wake(ptr %word, i32 %count) {
+  ret void
+}
+"""
+_PAUSE = {
+    "x86_64": "call void @llvm.x86.sse2.pause()",
+    "aarch64": "call void @llvm.aarch64.hint(i32 1)",
+}
+_PAUSE_DECLARATION = {
+    "x86_64": "declare void @llvm.x86.sse2.pause()",
+    "aarch64": "declare void @llvm.aarch64.hint(i32)",
+}
+
+_CODE = Template("""
+define internal void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks) {
+entry:
+  %next = getelementptr i8, ptr %state, i64 $NEXT
+  br label %take
+take:
+  %chunk = atomicrmw add ptr %next, i64 1 acq_rel
+  %left = icmp slt i64 %chunk, %chunks
+  br i1 %left, label %run, label %done
+run:
+  %end = add i64 %chunk, 1
+  call void %body(ptr %arg, i64 %chunk, i64 %end)
+  br label %take
+done:
+  ret void
+}
+
+define void @stepwell_parallel_for(ptr %ctx, ptr %body, ptr %arg, i64 %chunks) {
+entry:
+  %slot = getelementptr i8, ptr %ctx, i64 $POOL
+  %handle = load ptr, ptr %slot, align 8
+  %none = icmp eq ptr %handle, null
+  %few = icmp slt i64 %chunks, 2
+  %alone = or i1 %none, %few
+  br i1 %alone, label %serial, label %claim
+claim:
+  %state = load ptr, ptr %handle, align 8
+  %limit.slot = getelementptr i8, ptr %handle, i64 8
+  %limit = load i64, ptr %limit.slot, align 8
+  %busy = getelementptr i8, ptr %state, i64 $BUSY
+  %try = cmpxchg ptr %busy, i32 0, i32 1 acquire monotonic
+  %owned = extractvalue { i32, i1 } %try, 1
+  br i1 %owned, label %publish, label %serial
+serial:
+  call void %body(ptr %arg, i64 0, i64 %chunks)
+  ret void
+publish:
+  %body.slot = getelementptr i8, ptr %state, i64 $BODY
+  store ptr %body, ptr %body.slot, align 8
+  %arg.slot = getelementptr i8, ptr %state, i64 $ARG
+  store ptr %arg, ptr %arg.slot, align 8
+  %chunks.slot = getelementptr i8, ptr %state, i64 $CHUNKS
+  store i64 %chunks, ptr %chunks.slot, align 8
+  %job.limit = getelementptr i8, ptr %state, i64 $LIMIT
+  store i64 %limit, ptr %job.limit, align 8
+  %next = getelementptr i8, ptr %state, i64 $NEXT
+  store i64 0, ptr %next, align 8
+  %old = load atomic i64, ptr %state monotonic, align 8
+  %old.epoch = lshr i64 %old, 32
+  %new.epoch = add i64 %old.epoch, 1
+  %shifted = shl i64 %new.epoch, 32
+  %opened = or i64 %shifted, $OPEN
+  %ignored = atomicrmw xchg ptr %state, i64 %opened seq_cst
+  %sleepers = getelementptr i8, ptr %state, i64 $SLEEPERS
+  %asleep = load atomic i32, ptr %sleepers seq_cst, align 4
+  %any = icmp sgt i32 %asleep, 0
+  br i1 %any, label %rouse, label %work
+rouse:
+  %epoch.word = getelementptr i8, ptr %state, i64 $EPOCH
+  %count = trunc i64 %limit to i32
+  call void @wake(ptr %epoch.word, i32 %count)
+  br label %work
+work:
+  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks)
+  %closed = atomicrmw and ptr %state, i64 $NOT_OPEN seq_cst
+  br label %wait
+wait:
+  %spins = phi i64 [ 0, %work ], [ %spins.next, %spin ], [ 0, %slept ]
+  %now = load atomic i64, ptr %state acquire, align 8
+  %active = and i64 %now, $ACTIVE
+  %idle = icmp eq i64 %active, 0
+  br i1 %idle, label %done, label %spin
+spin:
+  $pause
+  %spins.next = add i64 %spins, 1
+  %patient = icmp ult i64 %spins.next, $caller_spins
+  br i1 %patient, label %wait, label %doze
+doze:
+  %waiting = getelementptr i8, ptr %state, i64 $WAITING
+  store atomic i32 1, ptr %waiting seq_cst, align 4
+  %then = load atomic i64, ptr %state seq_cst, align 8
+  %low = trunc i64 %then to i32
+  %still = icmp ne i32 %low, 0
+  br i1 %still, label %sleep, label %slept
+sleep:
+  call void @sleep_while(ptr %state, i32 %low)
+  br label %slept
+slept:
+  store atomic i32 0, ptr %waiting seq_cst, align 4
+  br label %wait
+done:
+  store atomic i32 0, ptr %busy release, align 4
+  ret void
+}
+
+define void @stepwell_worker(ptr %state) {
+entry:
+  %stop.slot = getelementptr i8, ptr %state, i64 $STOP
+  %epoch.word = getelementptr i8, ptr %state, i64 $EPOCH
+  %sleepers = getelementptr i8, ptr %state, i64 $SLEEPERS
+  %spins.slot = getelementptr i8, ptr %state, i64 $WORKER_SPINS_SLOT
+  %body.slot = getelementptr i8, ptr %state, i64 $BODY
+  %arg.slot = getelementptr i8, ptr %state, i64 $ARG
+  %chunks.slot = getelementptr i8, ptr %state, i64 $CHUNKS
+  %limit.slot = getelementptr i8, ptr %state, i64 $LIMIT
+  %waiting = getelementptr i8, ptr %state, i64 $WAITING
+  br label %look
+look:
+  %seen = phi i32 [ 0, %entry ], [ %seen, %spin ], [ %seen, %woken ], [ %epoch, %missed ], [ %epoch, %left ]
+  %spins = phi i64 [ 0, %entry ], [ %spins.next, %spin ], [ 0, %woken ], [ 0, %missed ], [ 0, %left ]
+  %stop = load atomic i32, ptr %stop.slot acquire, align 4
+  %stopped = icmp ne i32 %stop, 0
+  br i1 %stopped, label %end, label %check
+check:
+  %word = load atomic i64, ptr %state acquire, align 8
+  %high = lshr i64 %word, 32
+  %epoch = trunc i64 %high to i32
+  %news = icmp ne i32 %epoch, %seen
+  br i1 %news, label %arrive, label %spin_or_sleep
+spin_or_sleep:
+  %spins.next = add i64 %spins, 1
+  %patience = load i64, ptr %spins.slot, align 8
+  %patient = icmp ult i64 %spins.next, %patience
+  br i1 %patient, label %spin, label %doze
+spin:
+  $pause
+  br label %look
+doze:
+  %more = atomicrmw add ptr %sleepers, i32 1 seq_cst
+  %again = load atomic i32, ptr %epoch.word seq_cst, align 4
+  %quiet = icmp eq i32 %again, %seen
+  br i1 %quiet, label %sleep, label %woken
+sleep:
+  call void @sleep_while(ptr %epoch.word, i32 %seen)
+  br label %woken
+woken:
+  %fewer = atomicrmw sub ptr %sleepers, i32 1 seq_cst
+  br label %look
+arrive:
+  %current = phi i64 [ %word, %check ], [ %observed, %retry ]
+  %open = and i64 %current, $OPEN
+  %is.open = icmp ne i64 %open, 0
+  br i1 %is.open, label %room, label %missed
+room:
+  %limit = load atomic i64, ptr %limit.slot monotonic, align 8
+  %inside = and i64 %current, $ACTIVE
+  %free = icmp slt i64 %inside, %limit
+  br i1 %free, label %enter, label %missed
+enter:
+  %wanted = add i64 %current, 1
+  %try = cmpxchg ptr %state, i64 %current, i64 %wanted acq_rel acquire
+  %observed = extractvalue { i64, i1 } %try, 0
+  %entered = extractvalue { i64, i1 } %try, 1
+  br i1 %entered, label %work, label %retry
+retry:
+  %observed.high = lshr i64 %observed, 32
+  %observed.epoch = trunc i64 %observed.high to i32
+  %same = icmp eq i32 %observed.epoch, %epoch
+  br i1 %same, label %arrive, label %missed
+missed:
+  br label %look
+work:
+  %body = load ptr, ptr %body.slot, align 8
+  %arg = load ptr, ptr %arg.slot, align 8
+  %chunks = load i64, ptr %chunks.slot, align 8
+  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks)
+  %before = atomicrmw sub ptr %state, i64 1 seq_cst
+  %others = and i64 %before, $ACTIVE
+  %last = icmp eq i64 %others, 1
+  br i1 %last, label %notify, label %left
+notify:
+  %caller = load atomic i32, ptr %waiting seq_cst, align 4
+  %sleeping = icmp ne i32 %caller, 0
+  br i1 %sleeping, label %call, label %left
+call:
+  call void @wake(ptr %state, i32 1)
+  br label %left
+left:
+  br label %look
+end:
+  ret void
+}
+
+define void @stepwell_stop(ptr %state) {
+  %stop.slot = getelementptr i8, ptr %state, i64 $STOP
+  store atomic i32 1, ptr %stop.slot seq_cst, align 4
+  %bumped = atomicrmw add ptr %state, i64 4294967296 seq_cst
+  %epoch.word = getelementptr i8, ptr %state, i64 $EPOCH
+  call void @wake(ptr %epoch.word, i32 2147483647)
+  ret void
+}
+$pause_declaration
+""")
+
+
+def pool_code(arch: str, is_linux: bool) -> str:
+    """The IR for an architecture; raises KeyError for one that no pool has been written for."""
+    futex = _LINUX_FUTEX.get(arch) if is_linux else None
+    sleep = _SLEEP_PORTABLE if futex is None else Template(_SLEEP_LINUX).substitute(futex=futex)
+    fields = {field.name: field.value for field in StateField if field is not StateField.WORKER_SPINS}
+    code = _CODE.substitute(
+        fields,
+        WORKER_SPINS_SLOT=int(StateField.WORKER_SPINS),
+        POOL=CtxField.POOL * WORD_BYTES,
+        OPEN=1 << 31,
+        NOT_OPEN=~(1 << 31),
+        ACTIVE=(1 << 31) - 1,
+        caller_spins=_CALLER_SPINS,
+        pause=_PAUSE[arch],
+        pause_declaration=_PAUSE_DECLARATION[arch],
+    )
+    return sleep + code
