@@ -98,8 +98,8 @@ class Rows:
         finish: Callable[[SSAValue], SSAValue] = lambda mean: mean,
     ) -> SSAValue:
         """
-        The mean of each row; `body` takes the scalars of `reads` to a term of type `element`, `finish` the mean
-        to what becomes of it.
+        The mean of each row; `body` takes the scalars of `reads` to a term of type `element`, `finish` the
+        mean to what becomes of it.
         """
         scalars, count = Scalars(element), self.count(element)
         total = self.reduce(reads, lambda s: scalars.add(s[-1], body(s[:-1])), element, 0)

@@ -10,11 +10,15 @@ from xdsl.passes import ModulePass
 from stepwell.dialects._xdsl import weights_of
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.onnx_to_graph import (
+    activation,
+    cast,
     contraction,
     convolution,
     elementwise,
     indexing,
     movement,
+    norm,
+    reduction,
     shape,
     window,
 )
@@ -22,11 +26,15 @@ from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
 # One list a family; a pattern is found by the class of its op.
 ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
+    *activation.PATTERNS,
+    *cast.PATTERNS,
     *contraction.PATTERNS,
     *convolution.PATTERNS,
     *elementwise.PATTERNS,
     *indexing.PATTERNS,
     *movement.PATTERNS,
+    *norm.PATTERNS,
+    *reduction.PATTERNS,
     *shape.PATTERNS,
     *window.PATTERNS,
 ]

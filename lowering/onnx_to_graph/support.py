@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import (
+    IntegerType,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from stepwell.dialects import graph, onnx
@@ -42,6 +53,65 @@ class OnnxLowering(RewritePattern):
     def scalar(self, number: float, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
         """A number as a constant of rank 0."""
         return self.constant(np.array(number).astype(dtype_of(element)), rewriter)
+
+    def as_scalar(
+        self, value: SSAValue | None, op: onnx.OnnxOp, rewriter: PatternRewriter
+    ) -> SSAValue | None:
+        """An operand of one element, whatever its rank, as one of rank 0; None for an absent one."""
+        if value is None or rank_of(value, op) == 0:
+            return value
+        if (array := self.array(value)) is not None and array.size == 1:
+            return self.constant(array.reshape(()), rewriter)
+        return emit(graph.ReshapeOp(value, []), rewriter)
+
+
+def emit(op: Operation, rewriter: PatternRewriter) -> SSAValue:
+    """Insert an op; its result."""
+    return rewriter.insert(op).results[0]
+
+
+# ONNX's numbers for element types (TensorProto.DataType), and the names that Cast had below opset 6.
+_ELEMENTS: Mapping[int, Attribute] = {
+    1: f32,
+    2: IntegerType(8, Signedness.UNSIGNED),
+    3: IntegerType(8),
+    4: IntegerType(16, Signedness.UNSIGNED),
+    5: IntegerType(16),
+    6: i32,
+    7: i64,
+    9: i1,
+    10: f16,
+    11: f64,
+    12: IntegerType(32, Signedness.UNSIGNED),
+    13: IntegerType(64, Signedness.UNSIGNED),
+    16: bf16,
+}
+_ELEMENT_NAMES = {
+    "FLOAT": 1,
+    "UINT8": 2,
+    "INT8": 3,
+    "UINT16": 4,
+    "INT16": 5,
+    "INT32": 6,
+    "INT64": 7,
+    "BOOL": 9,
+    "FLOAT16": 10,
+    "DOUBLE": 11,
+    "UINT32": 12,
+    "UINT64": 13,
+}
+
+
+def element_type(code: int | str, op: onnx.OnnxOp) -> Attribute:
+    """
+    The element type that an attribute of ONNX names.
+
+    Raises: StepwellError `unsupported` for one that we do not compute with.
+    """
+    number = _ELEMENT_NAMES.get(code, 0) if isinstance(code, str) else code
+    if number not in _ELEMENTS:
+        raise StepwellError("unsupported", op, f"{op.op_type}: element type {code} is not supported yet")
+    return _ELEMENTS[number]
 
 
 def element_of(value: SSAValue) -> Attribute:

@@ -1,0 +1,197 @@
+"""ONNX activations → the `graph` op of that meaning, or a composition of such."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit, rank_of, shape_of
+
+
+def hard_sigmoid(
+    lowering: OnnxLowering, x: SSAValue, alpha: float, beta: float, rewriter: PatternRewriter
+) -> SSAValue:
+    """clip(alpha * x + beta, 0, 1)"""
+    numbers = [lowering.scalar(number, element_of(x), rewriter) for number in (alpha, beta, 0, 1)]
+    line = emit(graph.AddOp(emit(graph.MultiplyOp(x, numbers[0]), rewriter), numbers[1]), rewriter)
+    return emit(graph.ClipOp(line, numbers[2], numbers[3]), rewriter)
+
+
+class LeakyReluLowering(OnnxLowering):
+    """`LeakyRelu` → `graph.leaky_relu`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.LeakyReluOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, graph.LeakyReluOp(op.X, op.floating("alpha")))
+
+
+class EluLowering(OnnxLowering):
+    """`Elu` → `graph.elu`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.EluOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, graph.EluOp(op.X, op.floating("alpha")))
+
+
+class SeluLowering(OnnxLowering):
+    """`Selu` → gamma * elu(x, alpha), with the defaults of the model's opset."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.SeluOp, rewriter: PatternRewriter) -> None:
+        gamma = self.scalar(op.floating("gamma"), element_of(op.X), rewriter)
+        rewriter.replace(op, graph.MultiplyOp(emit(graph.EluOp(op.X, op.floating("alpha")), rewriter), gamma))
+
+
+class CeluLowering(OnnxLowering):
+    """`Celu` → max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.CeluOp, rewriter: PatternRewriter) -> None:
+        element = element_of(op.X)
+        alpha = self.scalar(op.floating("alpha"), element, rewriter)
+        power = emit(graph.Expm1Op(emit(graph.DivideOp(op.X, alpha), rewriter)), rewriter)
+        bent = emit(graph.MultiplyOp(power, alpha), rewriter)
+        below = emit(graph.MinimumOp(bent, self.scalar(0, element, rewriter)), rewriter)
+        rewriter.replace(op, graph.AddOp(emit(graph.ReluOp(op.X), rewriter), below))
+
+
+class GeluLowering(OnnxLowering):
+    """`Gelu` → `graph.gelu`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.GeluOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, graph.GeluOp(op.X, op.string("approximate")))
+
+
+class SwishLowering(OnnxLowering):
+    """`Swish` → `graph.silu`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.SwishOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, graph.SiluOp(op.X, op.floating("alpha")))
+
+
+class SwiGluLowering(OnnxLowering):
+    """`SwiGLU` → silu(A) * B."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.SwiGLUOp, rewriter: PatternRewriter) -> None:
+        gate = emit(graph.SiluOp(op.A, op.floating("alpha")), rewriter)
+        rewriter.replace(op, graph.MultiplyOp(gate, op.B))
+
+
+class HardSigmoidLowering(OnnxLowering):
+    """`HardSigmoid` → clip(alpha * x + beta, 0, 1)."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.HardSigmoidOp, rewriter: PatternRewriter) -> None:
+        result = hard_sigmoid(self, op.X, op.floating("alpha"), op.floating("beta"), rewriter)
+        rewriter.replace(op, [], [result])
+
+
+class HardSwishLowering(OnnxLowering):
+    """`HardSwish` → x * clip(x / 6 + 1 / 2, 0, 1)."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.HardSwishOp, rewriter: PatternRewriter) -> None:
+        gate = hard_sigmoid(self, op.X, 1 / 6, 1 / 2, rewriter)
+        rewriter.replace(op, graph.MultiplyOp(op.X, gate))
+
+
+class MishLowering(OnnxLowering):
+    """`Mish` → x * tanh(softplus(x))."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.MishOp, rewriter: PatternRewriter) -> None:
+        gate = emit(graph.TanhOp(emit(graph.SoftplusOp(op.X), rewriter)), rewriter)
+        rewriter.replace(op, graph.MultiplyOp(op.X, gate))
+
+
+class SoftsignLowering(OnnxLowering):
+    """`Softsign` → x / (1 + |x|)."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.SoftsignOp, rewriter: PatternRewriter) -> None:
+        one = self.scalar(1, element_of(op.input), rewriter)
+        size = emit(graph.AddOp(one, emit(graph.AbsOp(op.input), rewriter)), rewriter)
+        rewriter.replace(op, graph.DivideOp(op.input, size))
+
+
+class ThresholdedReluLowering(OnnxLowering):
+    """`ThresholdedRelu` → x where x > alpha, else 0."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ThresholdedReluOp, rewriter: PatternRewriter) -> None:
+        element = element_of(op.X)
+        above = emit(graph.LessOp(self.scalar(op.floating("alpha"), element, rewriter), op.X), rewriter)
+        rewriter.replace(op, graph.WhereOp(above, op.X, self.scalar(0, element, rewriter)))
+
+
+class ShrinkLowering(OnnxLowering):
+    """`Shrink` → x + bias where x < -lambd, x - bias where x > lambd, else 0, for NaN too."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ShrinkOp, rewriter: PatternRewriter) -> None:
+        x, element = op.input, element_of(op.input)
+
+        def number(value: float) -> SSAValue:
+            return self.scalar(value, element, rewriter)
+
+        lambd, bias = op.floating("lambd"), number(op.floating("bias"))
+        below = emit(graph.LessOp(x, number(-lambd)), rewriter)
+        above = emit(graph.LessOp(number(lambd), x), rewriter)
+        lowered = emit(graph.SubtractOp(x, bias), rewriter)
+        raised = emit(graph.AddOp(x, bias), rewriter)
+        inner = emit(graph.WhereOp(above, lowered, number(0)), rewriter)
+        rewriter.replace(op, graph.WhereOp(below, raised, inner))
+
+
+class PReluLowering(OnnxLowering):
+    """`PRelu` → x where x >= 0, else x * slope; below opset 7 the slope is a scalar or one a channel."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.PReluOp, rewriter: PatternRewriter) -> None:
+        slope, rank = op.slope, rank_of(op.X, op)
+        if onnx.opset_of(op) < 7 and rank_of(slope, op) == 1 and shape_of(slope, op)[0] != 1 and rank > 2:
+            slope = emit(graph.ExpandDimsOp(slope, range(1, rank - 1)), rewriter)
+        zero = self.scalar(0, element_of(op.X), rewriter)
+        negative = emit(graph.LessOp(op.X, zero), rewriter)
+        rewriter.replace(op, graph.WhereOp(negative, emit(graph.MultiplyOp(op.X, slope), rewriter), op.X))
+
+
+class ClipLowering(OnnxLowering):
+    """`Clip` → `graph.clip`; a bound that is absent, by attribute or input, is no bound."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ClipOp, rewriter: PatternRewriter) -> None:
+        if onnx.opset_of(op) < 11:
+            # Defaults, as ±3.4e38 at opset 6, are left out: only attributes that the model has count.
+            given = [op.floating(name) if name in op.properties else None for name in ("min", "max")]
+            element = element_of(op.input)
+            lo, hi = (None if bound is None else self.scalar(bound, element, rewriter) for bound in given)
+        else:
+            lo, hi = (self.as_scalar(bound, op, rewriter) for bound in (op.min, op.max))
+        if lo is None and hi is None:
+            rewriter.replace(op, [], [op.input])
+        else:
+            rewriter.replace(op, graph.ClipOp(op.input, lo, hi))
+
+
+PATTERNS: list[type[OnnxLowering]] = [
+    LeakyReluLowering,
+    EluLowering,
+    SeluLowering,
+    CeluLowering,
+    GeluLowering,
+    SwishLowering,
+    SwiGluLowering,
+    HardSigmoidLowering,
+    HardSwishLowering,
+    MishLowering,
+    SoftsignLowering,
+    ThresholdedReluLowering,
+    ShrinkLowering,
+    PReluLowering,
+    ClipLowering,
+]

@@ -1,0 +1,91 @@
+"""ONNX conversions between element types, running sums, and dropout → `graph`."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import StringAttr, i1
+from xdsl.ir import Attribute
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.support import (
+    OnnxLowering,
+    element_of,
+    element_type,
+    emit,
+    normalized_axis,
+    rank_of,
+    shape_of,
+)
+from stepwell.runtime.errors import StepwellError
+
+
+def target_type(op: onnx.CastOp) -> Attribute:
+    """The element type that a `Cast` names: by number, below opset 6 by name."""
+    return element_type(op.string("to") if isinstance(op.to, StringAttr) else op.integer("to"), op)
+
+
+class CastLowering(OnnxLowering):
+    """`Cast`, `CastLike` → `graph.cast`; nothing when the type stays."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.CastOp | onnx.CastLikeOp, rewriter: PatternRewriter) -> None:
+        to = target_type(op) if isinstance(op, onnx.CastOp) else element_of(op.target_type)
+        if to == element_of(op.input):
+            rewriter.replace(op, [], [op.input])
+        else:
+            rewriter.replace(op, graph.CastOp(op.input, to))
+
+
+class BitCastLowering(OnnxLowering):
+    """`BitCast` → `graph.bitcast`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.BitCastOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, graph.BitcastOp(op.input, element_type(op.integer("to"), op)))
+
+
+class RunningLowering(OnnxLowering):
+    """`CumSum`, `CumProd` → `graph.scan`; the axis must be a constant."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.CumSumOp | onnx.CumProdOp, rewriter: PatternRewriter) -> None:
+        if (axis := self.integers(op.axis)) is None:
+            raise StepwellError("unsupported", op, f"{op.op_type}: the axis must be a constant")
+        rewriter.replace(
+            op,
+            graph.ScanOp(
+                op.x,
+                "sum" if isinstance(op, onnx.CumSumOp) else "prod",
+                normalized_axis(axis[0], rank_of(op.x, op), op),
+                exclusive=bool(op.integer("exclusive")),
+                reverse=bool(op.integer("reverse")),
+            ),
+        )
+
+
+class DropoutLowering(OnnxLowering):
+    """
+    `Dropout` in inference → its input; the mask is all true from opset 12 on, and all zeros below.
+
+    Training is refused.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.DropoutOp, rewriter: PatternRewriter) -> None:
+        opset = onnx.opset_of(op)
+        if opset >= 12 and op.training_mode is not None:
+            mode = self.array(op.training_mode)
+            if mode is None or bool(np.any(mode)):
+                raise StepwellError(
+                    "unsupported", op, "Dropout in training mode", help="export the model for inference"
+                )
+        results = [op.data]
+        if op.mask is not None:
+            element = i1 if opset >= 10 else element_of(op.data)
+            number = self.scalar(1 if opset >= 12 else 0, element, rewriter)
+            results.append(emit(graph.FullOp(number, shape_of(op.data, op)), rewriter))
+        rewriter.replace(op, [], results)
+
+
+PATTERNS: list[type[OnnxLowering]] = [CastLowering, BitCastLowering, RunningLowering, DropoutLowering]

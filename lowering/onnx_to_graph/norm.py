@@ -1,0 +1,161 @@
+"""ONNX normalizations → `graph`."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.support import (
+    OnnxLowering,
+    element_of,
+    element_type,
+    emit,
+    normalized_axis,
+    rank_of,
+    shape_of,
+)
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+
+class BatchNormalizationLowering(OnnxLowering):
+    """
+    `BatchNormalization` in inference → `graph.batch_norm`; training is refused.
+
+    Below opset 9, `spatial = 0` has statistics for each element of a sample: the samples are seen as vectors.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.BatchNormalizationOp, rewriter: PatternRewriter) -> None:
+        if is_training(op):
+            raise StepwellError(
+                "unsupported",
+                op,
+                "BatchNormalization in training mode",
+                help="export the model for inference",
+            )
+        element = element_of(op.input_mean)
+        x, vectors = op.X, [op.input_mean, op.input_var, op.scale, op.B]
+        vectors = [
+            vector if element_of(vector) == element else emit(graph.CastOp(vector, element), rewriter)
+            for vector in vectors
+        ]
+        dims = shape_of(x, op)
+        if op.has("spatial") and not op.integer("spatial"):
+            size = prod(dims[1:], start=Dim.of(1))
+            x = emit(graph.ReshapeOp(x, [dims[0], size]), rewriter)
+            vectors = [emit(graph.ReshapeOp(vector, [size]), rewriter) for vector in vectors]
+        axis = 1 if len(dims) > 1 else 0
+        result = emit(graph.BatchNormOp(x, *vectors, eps=op.floating("epsilon"), axis=axis), rewriter)
+        result = result if x is op.X else emit(graph.ReshapeOp(result, dims), rewriter)
+        rewriter.replace(op, [], [result])
+
+
+def is_training(op: onnx.BatchNormalizationOp) -> bool:
+    """Whether it computes statistics: by attribute from opset 14 on, by the number of outputs below."""
+    if onnx.opset_of(op) >= 14:
+        return bool(op.integer("training_mode"))
+    if op.has("is_test") and op.integer("is_test"):
+        return False
+    return len(op.results) > 1
+
+
+class LayerNormalizationLowering(OnnxLowering):
+    """`LayerNormalization` → `graph.layer_norm`; the statistics are results only when the model has them."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.LayerNormalizationOp, rewriter: PatternRewriter) -> None:
+        norm = rewriter.insert(
+            graph.LayerNormOp(
+                op.X,
+                op.Scale,
+                op.B,
+                axis=normalized_axis(op.integer("axis"), rank_of(op.X, op), op),
+                eps=op.floating("epsilon"),
+                compute_type=element_type(op.integer("stash_type"), op),
+                statistics=op.Mean is not None or op.InvStdDev is not None,
+            )
+        )
+        given = ((op.Y, norm.result), (op.Mean, norm.mean), (op.InvStdDev, norm.inv_std))
+        rewriter.replace(op, [], [value for wanted, value in given if wanted is not None])
+
+
+class RmsNormalizationLowering(OnnxLowering):
+    """`RMSNormalization` → `graph.rms_norm`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.RMSNormalizationOp, rewriter: PatternRewriter) -> None:
+        axis = normalized_axis(op.integer("axis"), rank_of(op.X, op), op)
+        compute_type = element_type(op.integer("stash_type"), op)
+        eps = op.floating("epsilon")
+        rewriter.replace(op, graph.RmsNormOp(op.X, op.scale, axis=axis, eps=eps, compute_type=compute_type))
+
+
+class InstanceNormalizationLowering(OnnxLowering):
+    """`InstanceNormalization` → `graph.instance_norm`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.InstanceNormalizationOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, graph.InstanceNormOp(op.input, op.scale, op.B, eps=op.floating("epsilon")))
+
+
+class GroupNormalizationLowering(OnnxLowering):
+    """`GroupNormalization` → `graph.group_norm`; below opset 21 scale and bias are one a group: repeated."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.GroupNormalizationOp, rewriter: PatternRewriter) -> None:
+        groups, scale, bias = op.integer("num_groups"), op.scale, op.bias
+        channels = shape_of(op.X, op)[1]
+        if onnx.opset_of(op) < 21 and channels != groups:
+            scale, bias = (repeated(v, channels // groups, op, rewriter) for v in (scale, bias))
+        eps = op.floating("epsilon")
+        rewriter.replace(op, graph.GroupNormOp(op.X, scale, bias, groups=groups, eps=eps))
+
+
+def repeated(vector: SSAValue, times: Dim, op: onnx.OnnxOp, rewriter: PatternRewriter) -> SSAValue:
+    """Each element of a vector several times in a row."""
+    (size,) = shape_of(vector, op)
+    column = emit(graph.ExpandDimsOp(vector, [1]), rewriter)
+    return emit(
+        graph.ReshapeOp(emit(graph.BroadcastToOp(column, [size, times]), rewriter), [size * times]), rewriter
+    )
+
+
+class LpNormalizationLowering(OnnxLowering):
+    """`LpNormalization` → `graph.lp_norm`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.LpNormalizationOp, rewriter: PatternRewriter) -> None:
+        axis = normalized_axis(op.integer("axis"), rank_of(op.input, op), op)
+        rewriter.replace(op, graph.LpNormOp(op.input, axis, op.integer("p")))
+
+
+class LrnLowering(OnnxLowering):
+    """`LRN` → `graph.lrn`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.LRNOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(
+            op,
+            graph.LrnOp(
+                op.X,
+                op.integer("size"),
+                alpha=op.floating("alpha"),
+                beta=op.floating("beta"),
+                bias=op.floating("bias"),
+            ),
+        )
+
+
+PATTERNS: list[type[OnnxLowering]] = [
+    BatchNormalizationLowering,
+    LayerNormalizationLowering,
+    RmsNormalizationLowering,
+    InstanceNormalizationLowering,
+    GroupNormalizationLowering,
+    LpNormalizationLowering,
+    LrnLowering,
+]
