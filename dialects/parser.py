@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from math import prod
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    RankedStructure,
+    StringAttr,
+    UnknownLoc,
+)
 from xdsl.ir import Operation, TypeAttribute
-from xdsl.parser import Parser
+from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer
 
 from stepwell.runtime.errors import StepwellError
 
 # A shaped type with at most one level of brackets inside, such as an encoding: what is memoised by its text.
 _SHAPED_TYPE = re.compile(r"(?:tensor|memref|vector)<[^<>]*(?:<[^<>]*>[^<>]*)*>")
+
+MAX_SPLAT_ELEMS = 1 << 20
+
+
+class _LinearLexer(MLIRLexer):
+    # Upstream's expression has a `+` below the `*`: a string that is never closed takes time exponential in
+    # its length.
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
 
 
 class LocatingParser(Parser):
@@ -28,7 +46,8 @@ class LocatingParser(Parser):
     """
 
     def __init__(self, ctx: Context, text: str, name: str = "<unknown>"):
-        super().__init__(ctx, text, name)
+        super().__init__(ctx, "", name)
+        self._parser_state = ParserState(_LinearLexer(Input(text, name)))
         self._text = text
         self._file = StringAttr(name)
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
@@ -42,6 +61,11 @@ class LocatingParser(Parser):
             raise syntax_error(error.msg, cast("Span[str]", error.span)) from error
         except RecursionError:
             raise StepwellError("syntax", self._file.data, "regions or attributes nest too deeply") from None
+        except StepwellError:
+            raise
+        except Exception as error:  # whatever a type or an op makes of a text that it did not expect
+            here = Span(self.pos, self.pos + 1, self.lexer.input)
+            raise syntax_error(f"{type(error).__name__}: {error}", here) from error
         if isinstance(module.location, UnknownLoc):
             module.location = FileLineColLoc(self._file, IntAttr(1), IntAttr(1))
         return module
@@ -57,6 +81,13 @@ class LocatingParser(Parser):
             column = start - self._line_starts[line - 1] + 1
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
+
+    def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
+        shaped = super()._parse_dense_literal_type()
+        # A few bytes such as `dense<0> : tensor<1000000000xi8>` would be expanded, as a Python list at that.
+        if (elems := prod(shaped.get_shape())) > max(MAX_SPLAT_ELEMS, len(self._text)):
+            self.raise_error(f"a constant of {elems} elements is too large to be written as dense<…>")
+        return shaped
 
     def parse_optional_type(self) -> TypeAttribute | None:
         match = _SHAPED_TYPE.match(self._text, self.pos)
