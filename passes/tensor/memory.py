@@ -74,18 +74,23 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     dims, home = dim_of(op), op.parent
     seen: dict[tuple[object, ...], SSAValue] = {}
 
-    def make(at: Emitter, position: Position) -> SSAValue:
-        lead, start, size = position
+    def indices_of(position: Position) -> list[int]:
+        lead, start, _ = position
         indices = [0] * len(place.offsets)
         for d, i in zip(dims, (*lead, start), strict=True):
             if d is not None:
                 indices[d] = i
+        return indices
+
+    def make(at: Emitter, position: Position) -> SSAValue:
+        indices, size = indices_of(position), position[2]
         key = (at.block, size, *indices)
         if key not in seen:
             seen[key] = _read(at, place, indices, vector_lanes=dims[-1], size=size)
         return seen[key]
 
-    pieces = Pieces(layout, make=make)
+    same = [tuple(indices_of(p)) for p in layout.positions] if dims[-1] is None else None
+    pieces = Pieces(layout, make=make, same=same)
     is_local = all(use.operation.parent is home for use in op.result.uses)
     is_argument = isinstance(place.root, BlockArgument) and isinstance(place.root.block.parent_op(), FuncOp)
     return pieces if is_local and is_argument else pieces.settle(emit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import product
 
 from xdsl.dialects import vector
@@ -44,15 +44,22 @@ class Layout:
 
 
 class Pieces:
-    """The pieces of one vector. `make` builds a piece when it is first asked for, where it is asked for."""
+    """
+    The pieces of one vector.
+
+    Args: `make` builds a piece when it is first asked for, where it is asked for; `same` tells by number
+    which pieces are equal, when some are.
+    """
 
     def __init__(
         self,
         layout: Layout,
         values: Sequence[SSAValue] | None = None,
         make: Callable[[Emitter, Position], SSAValue] | None = None,
+        same: Sequence[Hashable] | None = None,
     ):
         self.layout = layout
+        self.same = same
         self._values = list(values) if values is not None else None
         self._make = make
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -197,20 +197,20 @@ class _Unroller:
             return
         layouts = [self._layout(result) for result in op.results]
         types = [layout.types() for layout in layouts]
-        made: list[Operation] = []
-        for i in range(len(layouts[0].positions)):
-            operands = [
-                self._of(v).get(emit, i) if isinstance(v.type, VectorType) else v for v in op.operands
-            ]
+        pieces = {v: self._of(v) for v in op.operands if isinstance(v.type, VectorType)}
+        made: dict[int, Operation] = {}
+        for i in _by_scalar(list(pieces.values()), len(layouts[0].positions)):
+            operands = [pieces[v].get(emit, i) if v in pieces else v for v in op.operands]
             piece = type(op).create(
                 operands=operands,
                 result_types=[t[i] for t in types],
                 properties=op.properties.copy(),
                 attributes=op.attributes.copy(),
             )
-            made.append(emit.add(piece))
+            made[i] = emit.add(piece)
         for position, (result, layout) in enumerate(zip(op.results, layouts, strict=True)):
-            self._pieces[result] = Pieces(layout, [piece.results[position] for piece in made])
+            values = [made[i].results[position] for i in range(len(made))]
+            self._pieces[result] = Pieces(layout, values)
         self._replaced.append(op)
 
     def _for(self, emit: Emitter, op: Operation) -> None:
@@ -261,6 +261,21 @@ class _Unroller:
             layout = self._layout(value)
             self._pieces[value] = Pieces(layout, new[: len(layout.positions)])
             del new[: len(layout.positions)]
+
+
+def _by_scalar(operands: Sequence[Pieces], count: int) -> list[int]:
+    """
+    The order to compute pieces in: those that share a scalar one after the other.
+
+    A scalar in all lanes takes a register only while it is used; in another order all of them would.
+    """
+    for pieces in operands:
+        if pieces.same is not None:
+            first: dict[Hashable, int] = {}
+            for number, key in enumerate(pieces.same):
+                first.setdefault(key, number)
+            return sorted(range(count), key=lambda i, same=pieces.same: first[same[i]])
+    return list(range(count))
 
 
 def repeat(emit: Emitter, source: Pieces, layout: Layout) -> Pieces:
