@@ -1,0 +1,5 @@
+"""The interpreter: levels 1, 2 and 3 on numpy, the reference for every pass and conversion."""
+
+from stepwell.lowering.interpret.machine import interpret
+
+__all__ = ["interpret"]

@@ -1,0 +1,162 @@
+"""`memref`: arrays that are written in place; views share their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import memref
+
+from stepwell.lowering.bufferize.layouts import groups_of, memref_of
+from stepwell.lowering.interpret.engine import (
+    Compiler,
+    Frame,
+    Step,
+    Unary,
+    Value,
+    implement_all,
+    implements,
+    implements_in_frame,
+)
+from stepwell.lowering.interpret.grids import Array
+from stepwell.lowering.interpret.scalars import numpy_dtype
+from stepwell.lowering.interpret.tensors import (
+    checked,
+    collapsed_shape,
+    drop_dims,
+    extent_of,
+    fill_in,
+    parts,
+    same,
+    take,
+    undefined,
+)
+
+
+@implements("memref.alloca", "memref.alloc")
+def prepare_alloc(op: memref.AllocaOp | memref.AllocOp) -> Step:
+    """A new buffer, its contents undefined."""
+    type = memref_of(op.memref)
+
+    def alloc(*sizes: int) -> Array:
+        return undefined(fill_in(type.get_shape(), sizes), type.element_type)
+
+    return alloc
+
+
+@implements("memref.store")
+def prepare_store(op: memref.StoreOp) -> Step:
+    """Write one element."""
+
+    def store(value: Value, array: Array, *indices: int) -> None:
+        array[checked(indices, array.shape)] = value
+
+    return store
+
+
+def _copy(source: Array, target: Array) -> None:
+    target[...] = source
+
+
+def _view_shape(array: Array, shape: Sequence[int]) -> Array:
+    """The same elements in another shape. Raises: ValueError when that needs a copy."""
+    return np.reshape(array, shape, copy=False)
+
+
+@implements("memref.view")
+def prepare_view(op: memref.ViewOp) -> Step:
+    """Bytes as elements."""
+    type = memref_of(op.result)
+    dtype = numpy_dtype(type)
+
+    def view(bytes: Array, shift: int, *sizes: int) -> Array:
+        shape = fill_in(type.get_shape(), sizes)
+        end = shift + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        return bytes[checked_range(shift, end, bytes.size)].view(dtype).reshape(shape)
+
+    return view
+
+
+def checked_range(begin: int, end: int, size: int) -> slice:
+    """A range of bytes. Raises: IndexError when it leaves the buffer."""
+    if begin < 0 or end > size:
+        raise IndexError(f"bytes {begin}..{end} leave a buffer of {size} bytes")
+    return slice(begin, end)
+
+
+@implements("memref.subview")
+def prepare_subview(op: memref.SubviewOp) -> Step:
+    """A part of a buffer."""
+    rank = len(memref_of(op.result).get_shape())
+
+    def subview(array: Array, *sizes: int) -> Array:
+        return drop_dims(take(array, parts(op, sizes)), rank)
+
+    return subview
+
+
+@implements("memref.reinterpret_cast")
+def prepare_reinterpret_cast(op: memref.ReinterpretCastOp) -> Step:
+    """The elements of a dense buffer by other strides."""
+    lists = (op.static_offsets, op.static_sizes, op.static_strides)
+    counts = (len(op.offsets), len(op.sizes), len(op.strides))
+
+    def cast(array: Array, *dynamic: int) -> Array:
+        rest = list(dynamic)
+        filled: list[tuple[int, ...]] = []
+        for static, count in zip(lists, counts, strict=True):
+            filled.append(fill_in(static.get_values(), rest[:count]))
+            del rest[:count]
+        (offset,), sizes, strides = filled
+        flat = _view_shape(array, [-1])
+        last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
+        if all(sizes):
+            checked([offset, last], [flat.size, flat.size])
+        return np.lib.stride_tricks.as_strided(flat[offset:], sizes, [s * flat.itemsize for s in strides])
+
+    return cast
+
+
+@implements("memref.expand_shape")
+def prepare_expand_shape(op: memref.ExpandShapeOp) -> Step:
+    """Dimensions split in groups."""
+    shape = op.static_output_shape.get_values()
+
+    def expand(array: Array, *sizes: int) -> Array:
+        return _view_shape(array, fill_in(shape, sizes))
+
+    return expand
+
+
+@implements("memref.collapse_shape")
+def prepare_collapse_shape(op: memref.CollapseShapeOp) -> Unary:
+    """Groups of dimensions merged."""
+    groups = groups_of(op.reassociation)
+    return lambda array: _view_shape(array, collapsed_shape(array, groups))
+
+
+@implements_in_frame("memref.get_global")
+def prepare_get_global(op: memref.GetGlobalOp, compiler: Compiler) -> Step:
+    """A buffer of the module: a weight."""
+    name = op.name_.string_value()
+
+    def get_global(frame: Frame) -> Any:
+        return compiler.machine.buffer_of(name, op)
+
+    return get_global
+
+
+def _ignore(array: Array) -> tuple[()]:
+    return ()
+
+
+implement_all(
+    {
+        "memref.cast": same,
+        "memref.assume_alignment": same,
+        "memref.copy": _copy,
+        "memref.dealloc": _ignore,
+        "memref.dim": extent_of,
+    }
+)

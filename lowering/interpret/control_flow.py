@@ -1,0 +1,146 @@
+"""`scf`, `affine` and calls."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects import affine, func, scf
+
+from stepwell.lowering.interpret.engine import (
+    Compiler,
+    Frame,
+    Program,
+    Step,
+    Value,
+    implements,
+    implements_in_frame,
+)
+from stepwell.lowering.interpret.scalars import is_grid
+
+
+def _packed(values: Sequence[Value]) -> Value:
+    """Values as a step returns them."""
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+@implements_in_frame("scf.for")
+def prepare_for(op: scf.ForOp, compiler: Compiler) -> Step:
+    """A loop that carries values."""
+    body = compiler.program(op.body.block)
+
+    def run(frame: Frame, lower: int, upper: int, step: int, *carried: Value) -> Value:
+        values: Sequence[Value] = carried
+        for index in range(lower, upper, step):
+            values = body.run(frame, [index, *values])
+        return _packed(values)
+
+    return run
+
+
+@implements_in_frame("scf.parallel")
+def prepare_parallel(op: scf.ParallelOp, compiler: Compiler) -> Step:
+    """Loops whose iterations are independent, without reductions."""
+    body = compiler.program(op.body.block)
+    count = len(op.lowerBound)
+    if op.res:
+        raise TypeError("scf.parallel with reductions")
+
+    def run(frame: Frame, *bounds: int) -> tuple[()]:
+        ranges = [range(*bounds[k::count]) for k in range(count)]
+        for indices in itertools.product(*ranges):
+            body.run(frame, indices)
+        return ()
+
+    return run
+
+
+@implements_in_frame("scf.while")
+def prepare_while(op: scf.WhileOp, compiler: Compiler) -> Step:
+    """A loop that runs while its first region says so."""
+    before = compiler.program(op.before_region.block)
+    after = compiler.program(op.after_region.block)
+
+    def run(frame: Frame, *values: Value) -> Value:
+        condition, *carried = before.run(frame, values)
+        while condition:
+            condition, *carried = before.run(frame, after.run(frame, carried))
+        return _packed(carried)
+
+    return run
+
+
+@implements_in_frame("scf.if")
+def prepare_if(op: scf.IfOp, compiler: Compiler) -> Step:
+    """One of two branches; on a grid both, each for the elements that take it."""
+    branches = [compiler.program(region.block) if region.blocks else None for region in op.regions]
+    then, otherwise = branches
+
+    def run(frame: Frame, condition: Value) -> Value:
+        if is_grid(condition):
+            taken = _run_masked(then, frame, condition)
+            not_taken = _run_masked(otherwise, frame, ~condition)
+            return _packed([np.where(condition, a, b) for a, b in zip(taken, not_taken, strict=True)])
+        branch = then if condition else otherwise
+        return _packed(branch.run(frame, [])) if branch is not None else ()
+
+    return run
+
+
+def _run_masked(branch: Program | None, frame: Frame, mask: Value) -> Sequence[Value]:
+    if branch is None:
+        return []
+    outer = frame.mask
+    frame.mask = mask if outer is None else outer & mask
+    values = branch.run(frame, [])
+    frame.mask = outer
+    return values
+
+
+@implements_in_frame("scf.index_switch")
+def prepare_index_switch(op: scf.IndexSwitchOp, compiler: Compiler) -> Step:
+    """The region of a case, or the default one."""
+    default = compiler.program(op.default_region.block)
+    cases = {
+        case: compiler.program(region.block)
+        for case, region in zip(op.cases.get_values(), op.case_regions, strict=True)
+    }
+
+    def run(frame: Frame, index: int) -> Value:
+        return _packed(cases.get(index, default).run(frame, []))
+
+    return run
+
+
+@implements_in_frame("func.call")
+def prepare_call(op: func.CallOp, compiler: Compiler) -> Step:
+    """A call of another function of the module."""
+    callee = op.callee.string_value()
+
+    def run(frame: Frame, *values: Value) -> Value:
+        return _packed(compiler.machine.call(callee, values, op))
+
+    return run
+
+
+@implements("affine.apply")
+def prepare_apply(op: affine.ApplyOp) -> Step:
+    """An affine expression."""
+    map = op.map.data
+
+    def apply(*values: int) -> int:
+        return map.eval(values[: map.num_dims], values[map.num_dims :])[0]
+
+    return apply
+
+
+@implements("affine.min")
+def prepare_min(op: affine.MinOp) -> Step:
+    """The least of affine expressions."""
+    map = op.map.data
+
+    def least(*values: int) -> int:
+        return min(map.eval(values[: map.num_dims], values[map.num_dims :]))
+
+    return least

@@ -1,0 +1,163 @@
+"""
+The interpreter's engine: regions become lists of steps over numbered slots, run with numpy values.
+
+Each op is prepared once, so that a loop's body costs a function call an op and iteration. A body runs on
+single elements and, the same way, on whole grids of them: operators of numpy and Python do both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from stepwell.runtime.errors import StepwellError
+
+Value: TypeAlias = Any
+"""An array for a tensor, a vector or a buffer; a numpy scalar for a number; an int for an index."""
+Step: TypeAlias = Callable[..., Value]
+"""Takes the values of the operands; gives the result, or a tuple when there are several or none."""
+Unary: TypeAlias = Callable[[Value], Value]
+"""A step on one operand."""
+Binary: TypeAlias = Callable[[Value, Value], Value]
+"""A step on two operands."""
+InFrame: TypeAlias = Callable[["Frame"], Value]
+"""A step of an op without operands, which sees the frame."""
+
+
+@dataclass
+class Frame:
+    """The values of one call of a function."""
+
+    slots: list[Value]
+    grid: Sequence[Value] = ()
+    """Inside a structured op: the index along each of its loops."""
+    mask: Value | None = None
+    """Where a grid runs a branch that not all of its elements take: those that do."""
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    step: Step
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    in_frame: bool
+    op: Operation
+
+
+class Program:
+    """The steps of one block."""
+
+    def __init__(self, steps: Sequence[_Prepared], args: Sequence[int], ends_with: Sequence[int]):
+        self._steps = steps
+        self._args = args
+        self._ends_with = ends_with
+
+    def run(self, frame: Frame, args: Sequence[Value]) -> list[Value]:
+        """
+        Run the block.
+
+        Args: `args` are the values of its arguments.
+        Returns: the operands of its terminator.
+        Raises: StepwellError `run-time`, naming the op that failed.
+        """
+        slots = frame.slots
+        for slot, value in zip(self._args, args, strict=True):
+            slots[slot] = value
+        for prepared in self._steps:
+            values = [slots[i] for i in prepared.operands]
+            try:
+                outcome = prepared.step(frame, *values) if prepared.in_frame else prepared.step(*values)
+            except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+                raise StepwellError("run-time", prepared.op, f"{prepared.op.name}: {error}") from error
+            if len(prepared.results) == 1:
+                slots[prepared.results[0]] = outcome
+            else:
+                for slot, value in zip(prepared.results, outcome or (), strict=True):
+                    slots[slot] = value
+        return [slots[i] for i in self._ends_with]
+
+
+@dataclass(frozen=True)
+class _Handler:
+    prepare: Callable[..., Step]
+    has_regions: bool
+
+
+_HANDLERS: dict[str, _Handler] = {}
+
+
+def implements(*names: str) -> Callable[[Callable[[Any], Step]], Callable[[Any], Step]]:
+    """Register a function that prepares ops: it takes the op and returns its step on operand values."""
+
+    def register(prepare: Callable[[Any], Step]) -> Callable[[Any], Step]:
+        for name in names:
+            _HANDLERS[name] = _Handler(prepare, has_regions=False)
+        return prepare
+
+    return register
+
+
+def implements_in_frame(*names: str) -> Callable[[Callable[..., Step]], Callable[..., Step]]:
+    """As `implements`, for ops with regions or effects: takes the compiler too; the step, the frame first."""
+
+    def register(prepare: Callable[..., Step]) -> Callable[..., Step]:
+        for name in names:
+            _HANDLERS[name] = _Handler(prepare, has_regions=True)
+        return prepare
+
+    return register
+
+
+def implement_all(table: Mapping[str, Step]) -> None:
+    """Register ops whose step does not depend on their attributes and types."""
+    for name, step in table.items():
+        _HANDLERS[name] = _Handler(_same(step), has_regions=False)
+
+
+def _same(step: Step) -> Callable[[Operation], Step]:
+    def prepare(_: Operation) -> Step:
+        return step
+
+    return prepare
+
+
+@dataclass
+class Compiler:
+    """Prepares the blocks of one function; `machine` is what its ops reach outside of it."""
+
+    machine: Any
+    _slots: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+
+    def slot(self, value: SSAValue) -> int:
+        """The slot of a value."""
+        return self._slots.setdefault(value, len(self._slots))
+
+    def frame(self) -> Frame:
+        """A frame for one call."""
+        return Frame([None] * len(self._slots))
+
+    def program(self, block: Block) -> Program:
+        """
+        Prepare a block and what is inside it.
+
+        Raises: StepwellError `unsupported-op` for an op that the interpreter cannot run.
+        """
+        args = [self.slot(arg) for arg in block.args]
+        steps: list[_Prepared] = []
+        for op in block.ops:
+            if op is block.last_op and op.has_trait(IsTerminator):
+                return Program(steps, args, [self.slot(value) for value in op.operands])
+            steps.append(self._prepare(op))
+        return Program(steps, args, [])
+
+    def _prepare(self, op: Operation) -> _Prepared:
+        handler = _HANDLERS.get(op.name) or _HANDLERS.get(f"{op.name.partition('.')[0]}.*")
+        if handler is None:
+            raise StepwellError("unsupported-op", op, f"the interpreter cannot run {op.name}")
+        step = handler.prepare(op, self) if handler.has_regions else handler.prepare(op)
+        operands = tuple(self.slot(value) for value in op.operands)
+        return _Prepared(step, operands, tuple(self.slot(r) for r in op.results), handler.has_regions, op)

@@ -1,0 +1,106 @@
+"""`graph`: each op by its numpy meaning; kernels, tuples, calls and checks."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.ir import Operation
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp, operand_slots, plain_properties
+from stepwell.dialects.graph.structure import constant_array
+from stepwell.lowering.interpret.engine import (
+    Compiler,
+    Frame,
+    InFrame,
+    Step,
+    Unary,
+    Value,
+    implements,
+    implements_in_frame,
+)
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import evaluate, has_meaning
+
+
+@implements_in_frame("graph.*")
+def prepare_graph_op(op: Operation, compiler: Compiler) -> Step:
+    """An op by its meaning."""
+    if not isinstance(op, GraphOp) or not has_meaning(op.name):
+        raise StepwellError("unsupported-op", op, f"the interpreter cannot run {op.name}")
+    present = [value is not None for value in operand_slots(op)]
+    properties = plain_properties(op, compiler.machine.symbols)
+    single = len(op.results) == 1
+
+    def run(frame: Frame, *values: Value) -> Value:
+        rest = iter(values)
+        results = evaluate(op.name, [next(rest) if there else None for there in present], properties)
+        return results[0] if single else results
+
+    return run
+
+
+@implements_in_frame("graph.constant")
+def prepare_constant(op: graph.ConstantOp, compiler: Compiler) -> InFrame:
+    """A constant, from the weight store when it is large."""
+    array = constant_array(op, compiler.machine.weights)
+    return lambda frame: array
+
+
+@implements_in_frame("graph.fused")
+def prepare_fused(op: graph.FusedOp, compiler: Compiler) -> Step:
+    """The ops of a kernel."""
+    body = compiler.program(op.body.block)
+    single = len(op.results) == 1
+
+    def run(frame: Frame, *values: Value) -> Value:
+        results = body.run(frame, values)
+        return results[0] if single else tuple(results)
+
+    return run
+
+
+@implements("graph.tuple")
+def prepare_tuple(op: graph.TupleOp) -> Step:
+    """Several values as one."""
+
+    def pack(*values: Value) -> Value:
+        return values
+
+    return pack
+
+
+@implements("graph.get")
+def prepare_get(op: graph.GetOp) -> Unary:
+    """One field of a tuple."""
+    index = op.index.value.data
+    return lambda values: values[index]
+
+
+@implements_in_frame("graph.call")
+def prepare_call(op: graph.CallOp, compiler: Compiler) -> Step:
+    """A call of a function of the module."""
+    callee = op.callee.string_value()
+    single = len(op.results) == 1
+
+    def run(frame: Frame, *values: Value) -> Value:
+        results = cast("list[Value]", compiler.machine.call(callee, values, op))
+        return results[0] if single else tuple(results)
+
+    return run
+
+
+@implements_in_frame("graph.assert")
+def prepare_assert(op: graph.AssertOp, compiler: Compiler) -> Step:
+    """Compare two dimensions."""
+    lhs, rhs = Dim.of(op.lhs.data), Dim.of(op.rhs.data)
+
+    def run(frame: Frame) -> tuple[()]:
+        symbols = compiler.machine.symbols
+        a, b = lhs.evaluate(symbols), rhs.evaluate(symbols)
+        if a != b:
+            raise StepwellError("run-time", op, op.message.data, note=f"{lhs} is {a}, {rhs} is {b}")
+        return ()
+
+    return run

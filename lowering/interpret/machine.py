@@ -1,0 +1,92 @@
+"""Runs a function of a module on numpy arrays: levels 1, 2 and 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.types import WeightAttr
+from stepwell.lowering.interpret import (  # registers the ops
+    buffers,
+    control_flow,
+    functions,
+    graph_ops,
+    scalars,
+    structured,
+    tensors,
+    transfers,
+    vectors,
+)
+from stepwell.lowering.interpret.engine import Compiler, Program, Value
+from stepwell.lowering.interpret.signature import Signature
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import Array
+
+OPS = (buffers, control_flow, functions, graph_ops, scalars, structured, tensors, transfers, vectors)
+"""The files that say how ops run."""
+
+
+def interpret(
+    module: ModuleOp, ctx: Context, function: str = "main", inputs: Sequence[Array] = ()
+) -> list[Array]:
+    """
+    Run a function on arrays.
+
+    Args: `inputs` are the function's tensors, or its input buffers, and stay as they are; outputs, scratch
+    and the values of symbols are added.
+    Returns: its results, or its output buffers; without `sched.outputs`, all its buffers as they are at last.
+    Raises: StepwellError `unsupported-op`, `run-time` or `bad-inputs`.
+    """
+    machine = _Machine(module, ctx)
+    target = machine.functions.get(function)
+    if target is None:
+        names = ", ".join(machine.functions)
+        raise StepwellError(
+            "bad-inputs", None, f"no function is named {function!r}", help=f"there are: {names}"
+        )
+    signature = Signature.of(target)
+    machine.symbols = signature.symbols(inputs)
+    arguments = signature.arguments(inputs, machine.symbols)
+    with np.errstate(all="ignore"):
+        results = machine.call(function, arguments, target)
+    return signature.results(arguments, results)
+
+
+class _Machine:
+    """A module ready to run."""
+
+    def __init__(self, module: ModuleOp, ctx: Context):
+        self.weights = weights_of(ctx)
+        self.functions = {f.sym_name.data: f for f in module.walk() if isinstance(f, func.FuncOp)}
+        self.symbols: dict[str, int] = {}
+        """The sizes of the model's symbolic dimensions."""
+        self._globals = {g.sym_name.data: g for g in module.walk() if isinstance(g, memref.GlobalOp)}
+        self._programs: dict[str, tuple[Compiler, Program]] = {}
+
+    def call(self, name: str, values: Sequence[Value], at: Operation) -> list[Value]:
+        """Call a function of the module."""
+        if name not in self._programs:
+            callee = self.functions.get(name)
+            if callee is None or not callee.body.blocks:
+                raise StepwellError("run-time", at, f"function @{name} has no body")
+            compiler = Compiler(self)
+            self._programs[name] = (compiler, compiler.program(callee.body.block))
+        compiler, program = self._programs[name]
+        return program.run(compiler.frame(), values)
+
+    def buffer_of(self, name: str, at: Operation) -> Any:
+        """The contents of a global buffer."""
+        held = self._globals.get(name)
+        if held is None:
+            raise StepwellError("run-time", at, f"no memref.global is named @{name}")
+        weight = held.attributes.get("sched.weight")
+        if isinstance(weight, WeightAttr):
+            return self.weights.get(weight.hash.data)
+        return scalars.constant_value(held.initial_value)

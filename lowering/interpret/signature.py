@@ -1,0 +1,126 @@
+"""What a function takes: which arguments the caller gives, and which follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType, StringAttr, TensorType
+from xdsl.ir import Attribute
+
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of
+from stepwell.lowering.interpret.scalars import numpy_dtype
+from stepwell.lowering.interpret.tensors import undefined
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import Array
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The arguments of a function by role; the last ones are the values of its symbols."""
+
+    function: func.FuncOp
+    types: tuple[Attribute, ...]
+    dims: tuple[tuple[Dim, ...], ...]
+    """The dimensions of each argument but the symbols."""
+    names: tuple[str, ...]
+    """The symbols that are arguments."""
+    inputs: int
+    outputs: int
+
+    @staticmethod
+    def of(function: func.FuncOp) -> Signature:
+        """Read a function's type and attributes."""
+        types = function.function_type.inputs.data
+        symbols = cast("ArrayAttr[StringAttr]", function.attributes.get("sched.symbols", ArrayAttr([])))
+        names = tuple(name.data for name in symbols) if types and not _is_shaped(types[-1]) else ()
+        shaped = types[: len(types) - len(names)]
+        attributes = (
+            function.arg_attrs.data if function.arg_attrs is not None else [DictionaryAttr({})] * len(types)
+        )
+        dims = tuple(_dims(type, each) for type, each in zip(shaped, attributes, strict=False))
+        inputs = _number(function, "sched.inputs", len(shaped))
+        return Signature(function, types, dims, names, inputs, _number(function, "sched.outputs", 0))
+
+    def symbols(self, inputs: Sequence[Array]) -> dict[str, int]:
+        """
+        The sizes of symbolic dimensions, from the shapes of inputs.
+
+        Raises: StepwellError `bad-inputs` for inputs that do not fit.
+        """
+        if len(inputs) not in (self.inputs, len(self.types)):
+            raise self._error(f"takes {self.inputs} inputs, got {len(inputs)}")
+        found: dict[str, int] = dict(
+            zip(self.names, (int(v) for v in inputs[len(self.dims) :]), strict=False)
+        )
+        for position, (array, dims) in enumerate(zip(inputs, self.dims, strict=False)):
+            if np.ndim(array) != len(dims):
+                raise self._error(f"input {position} has {len(dims)} dimensions, got {np.ndim(array)}")
+            for size, dim in zip(np.shape(array), dims, strict=True):
+                if len(dim.symbols()) == 1 and dim == Dim.symbol(name := next(iter(dim.symbols()))):
+                    found.setdefault(name, size)
+        self._check(inputs, found)
+        return found
+
+    def _check(self, inputs: Sequence[Array], symbols: Mapping[str, int]) -> None:
+        for position, (array, dims) in enumerate(zip(inputs, self.dims, strict=False)):
+            for size, dim in zip(np.shape(array), dims, strict=True):
+                if not dim.is_unknown and dim.symbols() <= symbols.keys() and dim.evaluate(symbols) != size:
+                    raise self._error(
+                        f"input {position} has an extent of {size} where {dim} is {dim.evaluate(symbols)}"
+                    )
+            dtype = numpy_dtype(self.types[position])
+            if np.asarray(array).dtype != dtype:
+                raise self._error(f"input {position} has elements of {dtype}, got {np.asarray(array).dtype}")
+
+    def _error(self, message: str) -> StepwellError:
+        return StepwellError("bad-inputs", self.function, f"@{self.function.sym_name.data} {message}")
+
+    def arguments(self, inputs: Sequence[Array], symbols: Mapping[str, int]) -> list[object]:
+        """All arguments: inputs, copied where they are buffers, and what is added to them."""
+        arguments: list[object] = []
+        for position, (type, dims) in enumerate(zip(self.types, self.dims, strict=False)):
+            if position < len(inputs):
+                array = np.asarray(inputs[position])
+                arguments.append(array.copy() if isinstance(type, MemRefType) else array)
+            elif position < self.inputs + self.outputs:
+                shape = [dim.evaluate(symbols) for dim in dims]
+                arguments.append(undefined(shape, cast("MemRefType[Attribute]", type).element_type))
+            else:
+                arguments.append(np.full(self._scratch_bytes(symbols), 0xA5 - 256, np.int8))
+        return [*arguments, *(symbols[name] for name in self.names)]
+
+    def _scratch_bytes(self, symbols: Mapping[str, int]) -> int:
+        for name in ("sched.scratch", "sched.arena"):
+            if isinstance(size := self.function.attributes.get(name), StringAttr):
+                return Dim.of(size.data).evaluate(symbols)
+        raise self._error("takes more buffers than its attributes explain")
+
+    def results(self, arguments: Sequence[object], returned: Sequence[object]) -> list[Array]:
+        """What the caller gets: the returned values, or the buffers that were written."""
+        if returned or not any(isinstance(type, MemRefType) for type in self.types):
+            return [np.asarray(value) for value in returned]
+        written = arguments[self.inputs :][: self.outputs] if self.outputs else arguments[: len(self.dims)]
+        return [cast(Array, value) for value in written]
+
+
+def _is_shaped(type: Attribute) -> bool:
+    return isinstance(type, MemRefType | TensorType)
+
+
+def _number(function: func.FuncOp, name: str, default: int) -> int:
+    value = function.attributes.get(name)
+    return value.value.data if isinstance(value, IntegerAttr) else default
+
+
+def _dims(type: Attribute, attributes: DictionaryAttr) -> tuple[Dim, ...]:
+    if isinstance(declared := attributes.data.get("graph.dims"), DimsAttr):
+        return declared.get()
+    if isinstance(type, MemRefType):
+        shape = cast("MemRefType[Attribute]", type).get_shape()
+        return tuple(Dim.of(n) if n >= 0 else Dim.symbol("?") for n in shape)
+    return dims_of(cast(Tensor, type)) if isinstance(type, TensorType) else ()

@@ -1,0 +1,166 @@
+"""
+`linalg`: structured ops, their bodies run on whole grids of elements.
+
+Loops that nothing is carried along run at once. Reductions go the fastest way that their body allows: as a
+product of matrices, as one numpy reduction, or step by step along them with everything else at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineMap
+
+from stepwell.lowering.interpret.contractions import Contraction, contract
+from stepwell.lowering.interpret.engine import (
+    Compiler,
+    Frame,
+    InFrame,
+    Program,
+    Step,
+    Value,
+    implements_in_frame,
+)
+from stepwell.lowering.interpret.grids import Array, along_loops, index_grid, loop_extents
+from stepwell.lowering.interpret.reductions import combiners_of
+from stepwell.lowering.interpret.scalars import is_grid
+from stepwell.runtime.errors import StepwellError
+
+MAX_GRID_ELEMS = 1 << 23
+"""Larger grids are run in pieces: a few temporaries of this size fit in memory."""
+
+
+@implements_in_frame("linalg.*")
+def prepare_structured(op: Operation, compiler: Compiler) -> Step:
+    """A structured op on tensors, whose outputs are new arrays, or on buffers, which it writes."""
+    if not isinstance(op, LinalgStructuredOperation):
+        raise StepwellError("unsupported-op", op, f"the interpreter cannot run {op.name}")
+    return _Structured(op, compiler).run
+
+
+@implements_in_frame("linalg.index")
+def prepare_index(op: IndexOp, compiler: Compiler) -> InFrame:
+    """The index along one of the loops of the structured op around."""
+    dim = op.dim.value.data
+    return lambda frame: frame.grid[dim]
+
+
+class _Structured:
+    """One structured op, prepared."""
+
+    def __init__(self, op: LinalgStructuredOperation, compiler: Compiler):
+        self._maps: list[AffineMap] = [attr.data for attr in op.get_indexing_maps()]
+        self._inputs = len(op.inputs)
+        self._body: Program = compiler.program(op.body.block)
+        self._shaped = [isinstance(value.type, TensorType | MemRefType) for value in op.operands]
+        self._in_place = not op.res
+        self._used = [bool(arg.uses) for arg in op.body.block.args]
+        kinds = [it.data for it in op.get_iterator_types()]
+        self._reductions = [dim for dim, kind in enumerate(kinds) if kind == IteratorType.REDUCTION]
+        self._parallel = [dim for dim, kind in enumerate(kinds) if kind != IteratorType.REDUCTION]
+        self._contraction = Contraction.of(op)
+        self._combiners = combiners_of(op, compiler)
+
+    def run(self, frame: Frame, *operands: Value) -> Value:
+        """The op's step: takes operands, gives results."""
+        outputs = operands[self._inputs :]
+        if not self._in_place:
+            outputs = tuple(np.array(output) for output in outputs)
+        operands = (*operands[: self._inputs], *outputs)
+        shaped = [k for k, is_shaped in enumerate(self._shaped) if is_shaped]
+        extents = loop_extents([self._maps[k] for k in shaped], [operands[k] for k in shaped])
+        if 0 not in extents:
+            seen = [
+                along_loops(operand, map, extents) if is_shaped else operand
+                for operand, map, is_shaped in zip(operands, self._maps, self._shaped, strict=True)
+            ]
+            self._run_in_pieces(frame, seen, extents)
+        if self._in_place:
+            return ()
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _run_in_pieces(self, frame: Frame, operands: Sequence[Value], extents: Sequence[int]) -> None:
+        grid = index_grid(extents)
+        outer, mask = frame.grid, frame.mask
+        frame.mask = None
+        splittable = range(len(extents)) if self._combiners else self._parallel
+        axis = max(splittable, key=lambda dim: extents[dim], default=None)
+        for piece in _pieces(extents, axis):
+            frame.grid = [_part(index, axis, piece) for index in grid]
+            self._run_piece(frame, [_part(operand, axis, piece) for operand in operands])
+        frame.grid, frame.mask = outer, mask
+
+    def _run_piece(self, frame: Frame, operands: Sequence[Value]) -> None:
+        outputs = operands[self._inputs :]
+        if not self._reductions:
+            results: Sequence[Value] = self._body.run(frame, operands)
+        elif self._contraction is not None:
+            results = [contract(self._contraction, operands, self._maps, self._reductions)]
+        elif self._combiners is not None:
+            self._body.run(frame, [*operands[: self._inputs], *(o.dtype.type(0) for o in outputs)])
+            shape = np.broadcast_shapes(*(np.shape(index) for index in frame.grid))
+            results = [
+                combiner.reduce(frame.slots[combiner.slot], output, shape, self._reductions)
+                for combiner, output in zip(self._combiners, outputs, strict=True)
+            ]
+        else:
+            results = self._run_steps(frame, operands)
+        for output, result in zip(outputs, results, strict=True):
+            output[...] = _last(result, output.shape)
+
+    def _run_steps(self, frame: Frame, operands: Sequence[Value]) -> Sequence[Value]:
+        """Step by step along the reductions; returns the outputs' elements."""
+        grid = frame.grid
+        inputs, results = operands[: self._inputs], list(operands[self._inputs :])
+        for step in np.ndindex(*(np.shape(grid[dim])[dim] for dim in self._reductions)):
+            at = dict(zip(self._reductions, step, strict=True))
+            frame.grid = [_at(index, at) for index in grid]
+            results = self._body.run(frame, [*(_at(value, at) for value in inputs), *results])
+        frame.grid = grid
+        return results
+
+
+def _pieces(extents: Sequence[int], axis: int | None) -> Iterator[slice]:
+    """The parts of one loop that keep the grid small."""
+    if axis is None:
+        yield slice(None)
+        return
+    count = min(extents[axis], -(-int(np.prod(extents, dtype=np.int64)) // MAX_GRID_ELEMS))
+    size = -(-extents[axis] // count)
+    for start in range(0, extents[axis], size):
+        yield slice(start, start + size)
+
+
+def _part(value: Value, axis: int | None, piece: slice) -> Value:
+    """The part of a value along one loop; all of it where it does not move."""
+    if axis is None or not is_grid(value) or value.shape[axis] == 1:
+        return value
+    return value[(slice(None),) * axis + (piece,)]
+
+
+def _at(value: Value, steps: Mapping[int, int]) -> Value:
+    """The part of a value at one step of some loops."""
+    if not is_grid(value):
+        return value
+    index = [slice(None)] * value.ndim
+    for dim, step in steps.items():
+        if value.shape[dim] > 1:
+            index[dim] = slice(step, step + 1)
+    return value[tuple(index)]
+
+
+def _last(value: Value, shape: Sequence[int]) -> Array:
+    """A value for an output; along loops that the output does not move with, the last one stays."""
+    array = np.asarray(value)
+    if array.ndim < len(shape):
+        return array
+    keep = [
+        slice(-1, None) if n == 1 and m > 1 else slice(None) for n, m in zip(shape, array.shape, strict=True)
+    ]
+    return array[tuple(keep)]

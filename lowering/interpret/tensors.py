@@ -1,0 +1,213 @@
+"""`tensor`: arrays that are never changed once made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute, Operation
+
+from stepwell.dialects.types import tensor_of
+from stepwell.lowering.bufferize.layouts import groups_of
+from stepwell.lowering.interpret.engine import (
+    Compiler,
+    Frame,
+    Step,
+    Unary,
+    Value,
+    implement_all,
+    implements,
+    implements_in_frame,
+)
+from stepwell.lowering.interpret.grids import Array
+from stepwell.lowering.interpret.scalars import is_grid, numpy_dtype
+
+
+def fill_in(static: Sequence[int], dynamic: Sequence[int]) -> tuple[int, ...]:
+    """Numbers, with those known at run time only in place of `DYNAMIC_INDEX`."""
+    rest = iter(dynamic)
+    return tuple(next(rest) if n == DYNAMIC_INDEX else n for n in static)
+
+
+def undefined(shape: Sequence[int], element: Attribute) -> Array:
+    """An array whose contents must not matter: NaN, or a number that stands out."""
+    dtype = numpy_dtype(element)
+    array: Any = np.empty(shape, dtype)
+    if dtype.kind in "iu":
+        array.view(np.uint8)[...] = 0xA5
+    elif dtype.kind == "b":
+        array[...] = True
+    else:
+        array[...] = np.nan
+    return array
+
+
+@implements("tensor.empty")
+def prepare_empty(op: tensor.EmptyOp) -> Step:
+    """An array that nobody may read before it is written."""
+    type = tensor_of(op.tensor)
+
+    def empty(*sizes: int) -> Array:
+        return undefined(fill_in(type.get_shape(), sizes), type.element_type)
+
+    return empty
+
+
+@implements("tensor.splat")
+def prepare_splat(op: tensor.SplatOp) -> Step:
+    """One number everywhere."""
+    type = tensor_of(op.result)
+
+    def splat(value: Value, *sizes: int) -> Array:
+        return np.full(fill_in(type.get_shape(), sizes), value, numpy_dtype(type))
+
+    return splat
+
+
+@implements("tensor.from_elements")
+def prepare_from_elements(op: tensor.FromElementsOp) -> Step:
+    """Elements row-major."""
+    type = tensor_of(op.result)
+
+    def from_elements(*values: Value) -> Array:
+        return np.array(values, numpy_dtype(type)).reshape(type.get_shape())
+
+    return from_elements
+
+
+def same(array: Array) -> Array:
+    """The array itself."""
+    return array
+
+
+def extent_of(array: Array, dim: int) -> int:
+    """One extent of an array."""
+    return array.shape[dim]
+
+
+implement_all({"tensor.cast": same, "tensor.dim": extent_of})
+
+
+def parts(op: Any, operands: Sequence[int]) -> list[slice]:
+    """The slices that an op with offsets, sizes and strides takes; `operands` are those not in attributes."""
+    rest = iter(operands)
+    lists = [
+        [next(rest) if n == DYNAMIC_INDEX else n for n in attribute.get_values()]
+        for attribute in (op.static_offsets, op.static_sizes, op.static_strides)
+    ]
+    return [
+        slice(at, at + (size - 1) * step + 1, step) if size else slice(0, 0)
+        for at, size, step in zip(*lists, strict=True)
+    ]
+
+
+def take(array: Array, slices: Sequence[slice]) -> Array:
+    """A view of a part of an array. Raises: IndexError when the part leaves it."""
+    for part, size in zip(slices, array.shape, strict=True):
+        if part.start < 0 or part.stop > size:
+            raise IndexError(f"slice {part.start}..{part.stop - 1} leaves a dimension of extent {size}")
+    return array[tuple(slices)]
+
+
+def drop_dims(array: Array, rank: int) -> Array:
+    """An array without so many of its extents of 1 that it has `rank` dimensions."""
+    if array.ndim == rank:
+        return array
+    shape = list(array.shape)
+    while len(shape) > rank:
+        shape.remove(1)
+    return array.reshape(shape)
+
+
+@implements("tensor.extract_slice")
+def prepare_extract_slice(op: tensor.ExtractSliceOp) -> Step:
+    """A part of an array."""
+    rank = len(tensor_of(op.result).get_shape())
+
+    def extract(x: Array, *sizes: int) -> Array:
+        return drop_dims(take(x, parts(op, sizes)), rank)
+
+    return extract
+
+
+@implements("tensor.insert_slice")
+def prepare_insert_slice(op: tensor.InsertSliceOp) -> Step:
+    """A copy of an array with a part replaced."""
+
+    def insert(source: Array, dest: Array, *sizes: int) -> Array:
+        result = dest.copy()
+        part = take(result, parts(op, sizes))
+        part[...] = source.reshape(part.shape)
+        return result
+
+    return insert
+
+
+@implements("tensor.collapse_shape")
+def prepare_collapse_shape(op: tensor.CollapseShapeOp) -> Unary:
+    """Groups of dimensions merged."""
+    groups = groups_of(op.reassociation)
+    return lambda x: x.reshape(collapsed_shape(x, groups))
+
+
+def collapsed_shape(array: Array, groups: Sequence[Sequence[int]]) -> list[int]:
+    """The shape of an array with groups of its dimensions merged."""
+    return [prod(array.shape[i] for i in group) for group in groups]
+
+
+@implements("tensor.expand_shape")
+def prepare_expand_shape(op: tensor.ExpandShapeOp) -> Step:
+    """Dimensions split in groups."""
+    shape = op.static_output_shape.get_values()
+
+    def expand(x: Array, *sizes: int) -> Array:
+        return x.reshape(fill_in(shape, sizes))
+
+    return expand
+
+
+@implements("tensor.insert")
+def prepare_insert(op: tensor.InsertOp) -> Step:
+    """A copy of an array with one element replaced."""
+
+    def insert(value: Value, dest: Array, *indices: int) -> Array:
+        result = dest.copy()
+        result[checked(indices, result.shape)] = value
+        return result
+
+    return insert
+
+
+@implements_in_frame("tensor.extract", "memref.load")
+def prepare_extract(op: Operation, compiler: Compiler) -> Step:
+    """One element; in a structured op's body, one for each element of the grid."""
+
+    def extract(frame: Frame, array: Array, *indices: Value) -> Value:
+        if any(is_grid(index) for index in indices):
+            return array[_gathered(indices, array.shape, frame.mask)]
+        return array[checked(indices, array.shape)]
+
+    return extract
+
+
+def checked(indices: Sequence[Value], shape: Sequence[int]) -> tuple[Value, ...]:
+    """Indices of an element. Raises: IndexError when one leaves the array: numpy would wrap negative ones."""
+    for index, size in zip(indices, shape, strict=True):
+        if not 0 <= index < size:
+            raise IndexError(f"index {index} leaves a dimension of extent {size}")
+    return tuple(indices)
+
+
+def _gathered(indices: Sequence[Value], shape: Sequence[int], mask: Value | None) -> tuple[Value, ...]:
+    """Indices of many elements; those that a branch does not take may be anything."""
+    gathered: list[Value] = []
+    for index, size in zip(indices, shape, strict=True):
+        outside = (index < 0) | (index >= size)
+        if np.any(outside if mask is None else outside & mask):
+            raise IndexError(f"an index leaves a dimension of extent {size}")
+        gathered.append(index if mask is None else np.clip(index, 0, max(size - 1, 0)))
+    return tuple(gathered)
