@@ -47,7 +47,10 @@ class LocatingParser(Parser):
 
     def __init__(self, ctx: Context, text: str, name: str = "<unknown>"):
         super().__init__(ctx, "", name)
-        self._parser_state = ParserState(_LinearLexer(Input(text, name)))
+        try:
+            self._parser_state = ParserState(_LinearLexer(Input(text, name)))  # reads the first token
+        except ParseError as error:
+            raise syntax_error(error.msg, cast("Span[str]", error.span)) from error
         self._text = text
         self._file = StringAttr(name)
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
