@@ -78,7 +78,7 @@ class RnnOp(GraphOp):
     `w` is [D, G·H, I], `r` is [D, G·H, H], the bias [D, 2·G·H] (of w, then of r), the peepholes [D, 3·H]
     for the gates i, o, f. D is 2 for a bidirectional layer, whose second direction runs backwards and is
     stored in forward order. Behind a row's length `y` is 0 and the state stays. `clip` cuts what the
-    activations get.
+    activations of gates get.
     Constraints:
       (C1) `cell` is lstm, gru or rnn; `direction` is forward, reverse or bidirectional.
       (C2) activations known, 3, 2 or 1 a direction by cell, with as many alphas and betas.

@@ -116,7 +116,9 @@ def rnn(
     states: list[State] = []
     for d in range(directions):
         mine = range(d * per_direction, (d + 1) * per_direction)
-        functions = [_clipped(activation(activations[i], alphas[i], betas[i]), clip) for i in mine]
+        functions = [activation(activations[i], alphas[i], betas[i]) for i in mine]
+        # The last function of an LSTM sees the cell, which is no gate's input.
+        functions = [*(_clipped(function, clip) for function in functions[:2]), *functions[2:]]
         bias = np.zeros(2 * rows, kept) if b is None else b[d].astype(kept)
         weights = _Weights(
             gates=x.astype(kept) @ w[d].astype(kept).T + bias[:rows],

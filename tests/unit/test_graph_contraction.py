@@ -11,16 +11,14 @@ import onnx
 import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from onnx import helper
-from xdsl.dialects.test import TestOp
-from xdsl.ir import SSAValue
 
-from stepwell.dialects.graph.base import GraphOp, plain_properties
 from stepwell.dialects.graph.contraction import MatmulOp
 from stepwell.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from stepwell.dialects.graph.window import PoolOp
-from stepwell.dialects.types import dims_of, element_of, tensor_of, tensor_type
+from stepwell.dialects.types import dims_of, element_of, tensor_of
 from stepwell.runtime.layout import parse_layout, to_layout
-from stepwell.runtime.meaning import Array, evaluate
+from stepwell.runtime.meaning import Array
+from tests.graph_ops import run, value
 
 RNG = np.random.default_rng(7)
 
@@ -43,20 +41,6 @@ def run_onnx(op_type: str, inputs: Sequence[Array], outputs: int = 1, **attribut
 def expect_close(actual: Any, expected: Any, rtol: float = 1e-5) -> None:
     """Compare with a tolerance for sums of a few dozen f32 terms."""
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol)
-
-
-def value(array: Array, dims: Sequence[int | str] | None = None) -> SSAValue:
-    """A value of an array's type, for building ops; `dims` names its dimensions."""
-    return TestOp(result_types=[tensor_type(element_of(array.dtype), dims or array.shape)]).results[0]
-
-
-def run(op: GraphOp, *operands: Array) -> tuple[Array, ...]:
-    """Evaluate an op's meaning, and hold the results against its type relation."""
-    op.verify_()
-    results = evaluate(op.name, operands, plain_properties(op))
-    for array, result in zip(results, op.results, strict=True):
-        assert tensor_type(element_of(array.dtype), array.shape) == result.type
-    return results
 
 
 def floats(*shape: int) -> npt.NDArray[np.float32]:

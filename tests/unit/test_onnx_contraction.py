@@ -1,0 +1,254 @@
+"""Contractions, windows and recurrent layers of ONNX, converted to `graph`, against ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
+import pytest
+from onnx import helper
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.frontend import import_onnx
+from stepwell.lowering.onnx_to_graph import ConvertOnnxToGraphPass
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import Array
+from tests.graph_ops import run_module
+
+RNG = np.random.default_rng(3)
+
+Options: TypeAlias = dict[str, Any]
+
+
+def floats(*shape: int) -> npt.NDArray[np.float32]:
+    """Random numbers, neither symmetric nor centred."""
+    return RNG.uniform(-1, 1.5, shape).astype(np.float32)
+
+
+def model(
+    op_type: str,
+    inputs: Sequence[Array | None],
+    outputs: Sequence[str] = ("y",),
+    *,
+    opset: int = 22,
+    dims: Mapping[int, Sequence[str | int]] | None = None,
+    **attributes: Any,
+) -> onnx.ModelProto:
+    """A model of one node; `dims` names the dimensions of some inputs."""
+    names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
+    node = helper.make_node(op_type, names, list(outputs), **attributes)
+    infos = [
+        helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(x.dtype), (dims or {}).get(i, x.shape)
+        )
+        for i, (name, x) in enumerate(zip(names, inputs, strict=True))
+        if x is not None
+    ]
+    graph = helper.make_graph([node], "g", infos, [onnx.ValueInfoProto(name=o) for o in outputs if o])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def converted(proto: onnx.ModelProto, inputs: Sequence[Array | None]) -> list[Array]:
+    """What the converted model computes."""
+    ctx = StepwellContext()
+    module = import_onnx(proto, ctx)
+    ConvertOnnxToGraphPass().apply(ctx, module)
+    module.verify()
+    return run_module(module, [x for x in inputs if x is not None], ctx.weights)
+
+
+def compare(
+    op_type: str,
+    inputs: Sequence[Array | None],
+    outputs: Sequence[str] = ("y",),
+    rtol: float = 1e-5,
+    **options: Any,
+) -> None:
+    """Hold a converted node against ONNX Runtime."""
+    proto = model(op_type, inputs, outputs, **options)
+    session: Any = onnxruntime.InferenceSession(proto.SerializeToString())
+    feed = {f"x{i}": x for i, x in enumerate(inputs) if x is not None}
+    expected = session.run(None, feed)
+    actual: Sequence[Any] = converted(proto, inputs)
+    for mine, theirs in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("auto_pad", ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("strides", [[1, 1], [2, 3]])
+def test_conv_pads(auto_pad: str, strides: Sequence[int]) -> None:
+    pads: Options = {"pads": [1, 0, 2, 1]} if auto_pad == "NOTSET" else {}
+    compare("Conv", [floats(2, 3, 8, 7), floats(4, 3, 3, 2)], auto_pad=auto_pad, strides=strides, **pads)
+
+
+def test_conv_bias_and_groups() -> None:
+    compare("Conv", [floats(1, 4, 8), floats(6, 2, 3), floats(6)], group=2, dilations=[2], pads=[1, 1])
+
+
+def test_conv_same_of_unknown_size() -> None:
+    inputs = [floats(1, 3, 8, 7), floats(4, 3, 3, 2)]
+    dims = {0: ["N", 3, "H", "W"]}
+    compare("Conv", inputs, dims=dims, auto_pad="SAME_UPPER", strides=[2, 3])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"strides": [2, 2], "pads": [1, 0, 1, 1], "output_padding": [1, 1]},
+        {"strides": [2, 2], "output_shape": [9, 11]},
+        {"strides": [2, 2], "auto_pad": "SAME_UPPER"},
+        {"strides": [2, 3], "auto_pad": "SAME_LOWER"},
+        {"dilations": [2, 1], "group": 2},
+    ],
+)
+def test_conv_transpose(options: Mapping[str, Any]) -> None:
+    width = 3 if "group" in options else 6
+    compare("ConvTranspose", [floats(1, 4, 4, 5), floats(4, width, 3, 3), floats(6)], **options)
+
+
+def test_conv_transpose_beyond_the_products_gets_the_bias_only() -> None:
+    x, w, b = np.ones((1, 1, 2), np.float32), np.ones((1, 1, 2), np.float32), np.array([5], np.float32)
+    (y,) = converted(model("ConvTranspose", [x, w, b], output_shape=[5]), [x, w, b])
+    np.testing.assert_array_equal(y, np.array([[[6, 7, 6, 5, 5]]], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "options"),
+    [
+        ([(3, 4), (4, 5)], {}),
+        ([(4, 3), (5, 4), (5,)], {"transA": 1, "transB": 1}),
+        ([(3, 4), (4, 5), (3, 1)], {"alpha": 0.5, "beta": 2.0}),
+        ([(3, 4), (4, 5), ()], {"beta": 0.25}),
+    ],
+)
+def test_gemm(shapes: Sequence[tuple[int, ...]], options: Mapping[str, Any]) -> None:
+    compare("Gemm", [floats(*shape) for shape in shapes], **options)
+
+
+def test_gemm_with_beta_zero_reads_nothing_of_c() -> None:
+    inputs = [floats(3, 4), floats(4, 5), np.full(5, np.nan, np.float32)]
+    (y,) = converted(model("Gemm", inputs, beta=0.0), inputs)
+    assert not np.isnan(np.asarray(y, np.float32)).any()
+
+
+@pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize("auto_pad", ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"])
+def test_pool(op_type: str, auto_pad: str) -> None:
+    pads: Options = {"pads": [1, 0, 1, 1]} if auto_pad == "NOTSET" else {}
+    compare(op_type, [floats(2, 3, 8, 7)], kernel_shape=[3, 2], strides=[2, 1], auto_pad=auto_pad, **pads)
+
+
+@pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool"])
+def test_pool_ceil_and_dilation(op_type: str) -> None:
+    options: Options = {
+        "kernel_shape": [3, 2],
+        "strides": [2, 2],
+        "dilations": [2, 1],
+        "ceil_mode": 1,
+        "pads": [1, 0, 1, 1],
+    }
+    compare(op_type, [floats(1, 2, 8, 7)], **options)
+
+
+def test_max_pool_indices() -> None:
+    compare("MaxPool", [floats(2, 3, 6, 6)], ["y", "i"], kernel_shape=[2, 2], strides=[2, 2], storage_order=1)
+
+
+@pytest.mark.parametrize("op_type", ["GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"])
+def test_global_pool(op_type: str) -> None:
+    options: Options = {"p": 3} if op_type == "GlobalLpPool" else {}
+    compare(op_type, [floats(2, 3, 4, 5)], opset=18, **options)
+
+
+def test_pool_same_of_unknown_size_says_what_to_do() -> None:
+    x = floats(1, 3, 8, 7)
+    proto = model(
+        "MaxPool", [x], dims={0: ["N", 3, "H", 7]}, kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER"
+    )
+    with pytest.raises(StepwellError, match="SAME_UPPER with strides, of an unknown size"):
+        converted(proto, [x])
+
+
+HIDDEN, WIDTH, STEPS, BATCH = 4, 3, 5, 2
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+def layer(op_type: str, directions: int, *, lengths: bool = False, states: bool = True) -> list[Array | None]:
+    """Random inputs of a recurrent layer."""
+    gates = GATES[op_type]
+    inputs: list[Array | None] = [
+        floats(STEPS, BATCH, WIDTH),
+        floats(directions, gates * HIDDEN, WIDTH),
+        floats(directions, gates * HIDDEN, HIDDEN),
+        floats(directions, 2 * gates * HIDDEN),
+        np.array([3, 5], np.int32) if lengths else None,
+        floats(directions, BATCH, HIDDEN) if states else None,
+    ]
+    if op_type == "LSTM":
+        inputs += [floats(directions, BATCH, HIDDEN) if states else None, floats(directions, 3 * HIDDEN)]
+    return inputs
+
+
+def outputs_of(op_type: str) -> list[str]:
+    """Names for all outputs of a recurrent layer."""
+    return ["y", "h", "c"] if op_type == "LSTM" else ["y", "h"]
+
+
+@pytest.mark.parametrize("op_type", list(GATES))
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("lengths", [False, True])
+def test_recurrent(op_type: str, direction: str, lengths: bool) -> None:
+    inputs = layer(op_type, 2 if direction == "bidirectional" else 1, lengths=lengths)
+    compare(op_type, inputs, outputs_of(op_type), hidden_size=HIDDEN, direction=direction)
+
+
+@pytest.mark.parametrize("op_type", list(GATES))
+def test_recurrent_clip(op_type: str) -> None:
+    compare(op_type, layer(op_type, 1), outputs_of(op_type), hidden_size=HIDDEN, clip=0.4)
+
+
+def test_gru_linear_before_reset() -> None:
+    compare("GRU", layer("GRU", 1), ["y", "h"], hidden_size=HIDDEN, linear_before_reset=1)
+
+
+def test_lstm_input_forget() -> None:
+    compare("LSTM", layer("LSTM", 1), ["y", "h", "c"], hidden_size=HIDDEN, input_forget=1)
+
+
+def test_recurrent_activations_take_parameters_in_order() -> None:
+    names = ["HardSigmoid", "Tanh", "ScaledTanh"]
+    compare(
+        "LSTM",
+        layer("LSTM", 1),
+        ["y", "h", "c"],
+        hidden_size=HIDDEN,
+        activations=names,
+        activation_alpha=[0.3, 0.7],
+        activation_beta=[0.4, 0.9],
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["Relu", "Affine", "LeakyRelu", "ThresholdedRelu", "Elu", "Softsign", "Softplus", "Sigmoid"]
+)
+def test_rnn_activation(name: str) -> None:
+    options: Options = {"activation_alpha": [0.6], "activation_beta": [0.2]}
+    compare("RNN", layer("RNN", 1), ["y", "h"], hidden_size=HIDDEN, activations=[name], **options)
+
+
+def test_recurrent_batch_first_is_transposed() -> None:
+    inputs = layer("GRU", 1)
+    expected = converted(model("GRU", inputs, ["y", "h"], hidden_size=HIDDEN), inputs)
+    batch_first = [x.swapaxes(0, 1) if x is not None and i in (0, 5) else x for i, x in enumerate(inputs)]
+    y, h = converted(model("GRU", batch_first, ["y", "h"], hidden_size=HIDDEN, layout=1), batch_first)
+    np.testing.assert_array_equal(y, expected[0].transpose(2, 0, 1, 3))
+    np.testing.assert_array_equal(h, expected[1].swapaxes(0, 1))
+
+
+def test_recurrent_keeps_only_the_outputs_that_are_named() -> None:
+    inputs = layer("LSTM", 1, states=False)
+    compare("LSTM", inputs, ["", "h"], hidden_size=HIDDEN)
