@@ -38,7 +38,7 @@ def undefined(shape: Sequence[int], element: Attribute) -> Array:
     dtype = numpy_dtype(element)
     array: Any = np.empty(shape, dtype)
     if dtype.kind in "iu":
-        array.view(np.uint8)[...] = 0xA5
+        array.reshape(-1).view(np.uint8)[...] = 0xA5
     elif dtype.kind == "b":
         array[...] = True
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepwell.runtime.meaning import meaning
+from stepwell.runtime.meaning.elementwise import float_to_int
 from stepwell.runtime.meaning.floats import Numbers, is_float, through_f32, wide
 
 _UFUNCS = {
@@ -46,16 +47,20 @@ def remainder(lhs: Numbers, rhs: Numbers, rounding: str) -> Numbers:
 def power(lhs: Numbers, rhs: Numbers) -> Numbers:
     with np.errstate(all="ignore"):
         if is_float(lhs.dtype):
-            base = wide(lhs)
-            return np.power(base, wide(rhs).astype(base.dtype)).astype(lhs.dtype)
+            # Of one shape, so that numpy does not take its square root for an exponent of 1/2: (-inf) **
+            # 0.5 is inf.
+            base, exponent = np.broadcast_arrays(wide(lhs), wide(rhs))
+            return np.power(base, exponent.astype(base.dtype)).astype(lhs.dtype)
         if is_float(rhs.dtype):
             real = np.power(lhs.astype(np.float64), rhs.astype(np.float64))
-            return np.trunc(np.nan_to_num(real)).astype(lhs.dtype)
+            return float_to_int(real, lhs.dtype)
         return _integer_power(*np.broadcast_arrays(lhs, rhs))
 
 
 def _integer_power(base: Numbers, exponent: Numbers) -> Numbers:
-    """Exact and wrapping for exponents of at least 0; below: 1 / power truncated, so 0 unless base is ±1."""
+    """
+    Exact and wrapping for exponents of at least 0; below: 1 / power truncated, so 0 unless base is ±1.
+    """
     result, factor = np.ones_like(base), base.copy()
     rest = np.maximum(exponent, 0).astype(np.uint64)
     while rest.any():

@@ -128,11 +128,11 @@ def cast(x: Numbers, to: np.dtype[np.generic], saturate: bool, round: str) -> Nu
         if to == np.bool_:
             return wide(x) != 0
         if is_float(x.dtype) and not is_float(to):
-            return _float_to_int(wide(x), to)
+            return float_to_int(wide(x), to)
         return x.astype(to)
 
 
-def _float_to_int(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
+def float_to_int(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
     """Truncate, saturate to i32 or i64 (u64 for itself), then drop bits; NaN gives 0."""
     small = to.itemsize < 4 or to == np.int32
     through = np.dtype(np.int32 if small else np.uint64 if to == np.uint64 else np.int64)
