@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects import arith, tensor, vector
+from xdsl.dialects import arith, scf, tensor, vector
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, TensorType, VectorType
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from stepwell.dialects.types import Tensor, tensor_of
+from stepwell.runtime.errors import StepwellError
 
 
 @dataclass(frozen=True)
@@ -128,3 +129,42 @@ def _is_whole(op: tensor.InsertSliceOp) -> bool:
         and numbers(op.static_strides) == (1,) * rank
         and not op.sizes
     )
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A tensor that a loop carries from iteration to iteration."""
+
+    index: int
+    """The operand's position."""
+    init: SSAValue
+    arg: SSAValue
+    yielded: SSAValue
+    result: SSAValue
+
+
+def carried_tensors(op: scf.ForOp) -> Sequence[Carried]:
+    """The tensors among the values that a loop carries."""
+    body = op.body.block
+    assert body.last_op is not None
+    values = zip(op.iter_args, body.args[1:], body.last_op.operands, op.res, strict=True)
+    return [Carried(3 + k, *each) for k, each in enumerate(values) if is_tensor(each[0])]
+
+
+def refuse_tensors(op: scf.WhileOp) -> None:
+    """Raises: StepwellError when a `scf.while` carries a tensor."""
+    if any(is_tensor(value) for value in (*op.operands, *op.results)):
+        raise StepwellError("unsupported-op", op, "scf.while cannot carry tensors through bufferize")
+
+
+def previous(value: SSAValue) -> SSAValue | None:
+    """The tensor whose buffer a value would take over: an overwritten operand, or what a loop starts from."""
+    op = value.owner
+    if isinstance(op, Block):
+        loop = op.parent_op()
+        if isinstance(loop, scf.ForOp) and isinstance(value, BlockArgument) and value.index > 0:
+            return loop.iter_args[value.index - 1]
+        return None
+    if isinstance(op, scf.ForOp):
+        return next(carried.init for carried in carried_tensors(op) if carried.result is value)
+    return next((d.operand for d in destinations(op) if d.result is value), None)

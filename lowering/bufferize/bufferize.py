@@ -151,7 +151,7 @@ class _KernelBufferizer:
         own_inits(self._body)
         write_over_dead_operands(self._body)
         for value, output in zip(self._return_op().operands, self._outputs, strict=True):
-            compute_into_output(value, output)
+            compute_into_output(value, output, forms)
         compute_into_slices(self._body, forms)
         separate_exchanges(self._body, forms)
 

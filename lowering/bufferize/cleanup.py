@@ -10,6 +10,8 @@ from stepwell.dialects.sched import PARALLEL
 from stepwell.lowering.bufferize.accesses import is_tensor
 from stepwell.runtime.errors import StepwellError
 
+_VIEWS = (memref.SubviewOp, memref.CastOp, memref.ExpandShapeOp, memref.CollapseShapeOp)
+
 
 def drop_tensors(body: Block) -> None:
     """
@@ -40,8 +42,8 @@ def _drop(op: Operation) -> None:
         Rewriter.erase_op(op)
     elif any(is_tensor(operand) for operand in op.operands):
         raise StepwellError("unsupported-op", op, f"{op.name} on tensors has no form on buffers")
-    elif isinstance(op, memref.SubviewOp | memref.CastOp) and not op.results[0].uses:
-        Rewriter.erase_op(op)  # what it would have been copied to was computed in place
+    elif isinstance(op, _VIEWS) and not op.results[0].uses:
+        Rewriter.erase_op(op)  # of a value that was computed in its place
 
 
 def _drop_from_for(op: scf.ForOp) -> None:

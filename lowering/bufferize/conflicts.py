@@ -18,9 +18,16 @@ from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import covers, destinations, is_tensor, sources, viewed
+from stepwell.lowering.bufferize.accesses import (
+    carried_tensors,
+    covers,
+    destinations,
+    is_tensor,
+    sources,
+    viewed,
+)
 from stepwell.lowering.bufferize.index_forms import IndexForms
-from stepwell.lowering.bufferize.places import Place, Places, carried_tensors, slice_step
+from stepwell.lowering.bufferize.places import Place, Places, slice_step
 from stepwell.lowering.bufferize.timeline import Timeline
 
 

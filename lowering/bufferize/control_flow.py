@@ -9,9 +9,8 @@ from xdsl.dialects import func, scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from stepwell.lowering.bufferize.accesses import is_tensor
+from stepwell.lowering.bufferize.accesses import carried_tensors, is_tensor
 from stepwell.lowering.bufferize.buffers import Buffers
-from stepwell.lowering.bufferize.places import carried_tensors
 
 
 @dataclass(frozen=True)

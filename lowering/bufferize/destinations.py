@@ -18,10 +18,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import covers, destinations
+from stepwell.lowering.bufferize.accesses import carried_tensors, covers, destinations
 from stepwell.lowering.bufferize.availability import make_available
 from stepwell.lowering.bufferize.index_forms import IndexForms
-from stepwell.lowering.bufferize.places import carried_tensors, previous, slice_step
+from stepwell.lowering.bufferize.origins import Origin
+from stepwell.lowering.bufferize.places import slice_step
 
 
 def own_inits(body: Block) -> None:
@@ -92,7 +93,7 @@ def _dead_operand(op: GenericOp, k: int) -> int | None:
         return None
     for index, value in enumerate(op.inputs):
         if value.type == output.type and op.indexing_maps.data[index] == map:
-            if _is_last_user(op, value) and empties_behind(value):
+            if _is_last_user(op, value) and Origin.of(value) is not None:
                 return index
     return None
 
@@ -126,11 +127,10 @@ def _overwrite(op: GenericOp, index: int, k: int) -> GenericOp:
     return new
 
 
-def compute_into_output(value: SSAValue, output: SSAValue) -> None:
+def compute_into_output(value: SSAValue, output: SSAValue, forms: IndexForms) -> None:
     """Compute `value`, which the function returns, in `output` from the start."""
-    origins = empties_behind(value)
-    if len(origins) == 1 and origins[0].tensor.type == output.type:
-        Rewriter.replace_op(origins[0], [], [output])
+    if (origin := Origin.of(value)) is not None:
+        origin.replace(output, forms)
 
 
 def compute_into_slices(body: Block, forms: IndexForms) -> None:
@@ -147,44 +147,36 @@ def compute_into_slices(body: Block, forms: IndexForms) -> None:
     """
     inserts = [op for op in body.walk() if isinstance(op, tensor.InsertSliceOp)]
     for insert in reversed(inserts):
-        origins = empties_behind(insert.source)
-        if len(origins) == 1 and origins[0].tensor.type == insert.source.type:
-            _compute_into_slice(insert, origins[0], forms)
+        origin = Origin.of(insert.source)
+        # A slice has gaps: its dimensions can be split, but not merged.
+        if origin is not None and not any(isinstance(r, tensor.ExpandShapeOp) for r in origin.reshapes):
+            _compute_into_slice(insert, origin, forms)
 
 
-def _compute_into_slice(insert: tensor.InsertSliceOp, empty: tensor.EmptyOp, forms: IndexForms) -> None:
+def _compute_into_slice(insert: tensor.InsertSliceOp, origin: Origin, forms: IndexForms) -> None:
     step = slice_step(insert, forms)
     whole = insert.dest
     # The tensor may be in the making where the slice is computed: an earlier state of it has the same buffer,
     # and serves as well when what is inserted in between lies elsewhere.
-    while not make_available(whole, empty):
+    while not make_available(whole, origin.empty):
         between = whole.owner
         if not isinstance(between, tensor.InsertSliceOp) or not step.is_apart(slice_step(between, forms)):
             return
         whole = between.dest
     indices = (*insert.offsets, *insert.sizes, *insert.strides)
-    if not all(make_available(index, empty) for index in indices):
+    if not all(make_available(index, origin.empty) for index in indices):
         return
-
-    def mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
-        return get_dynamic_index_list(static.get_values(), dynamic, DYNAMIC_INDEX)
-
     part = tensor.ExtractSliceOp(
         whole,
-        mixed(insert.static_offsets, insert.offsets),
-        mixed(insert.static_sizes, insert.sizes),
-        mixed(insert.static_strides, insert.strides),
-        empty.tensor.type,
+        _mixed(insert.static_offsets, insert.offsets),
+        _mixed(insert.static_sizes, insert.sizes),
+        _mixed(insert.static_strides, insert.strides),
+        insert.source.type,
     )
     part.location = insert.location
-    Rewriter.replace_op(empty, part)
+    Rewriter.insert_op(part, InsertPoint.before(origin.empty))
+    origin.replace(part.result, forms)
 
 
-def empties_behind(value: SSAValue) -> list[tensor.EmptyOp]:
-    """The `tensor.empty` ops in whose buffer a value is computed; none when something else is behind it."""
-    while not isinstance(value.owner, tensor.EmptyOp):
-        before = previous(value)
-        if before is None:
-            return []
-        value = before
-    return [value.owner]
+def _mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
+    return get_dynamic_index_list(static.get_values(), dynamic, DYNAMIC_INDEX)

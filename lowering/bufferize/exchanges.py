@@ -10,9 +10,8 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.extents import ExtentBuilder
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import viewed
+from stepwell.lowering.bufferize.accesses import carried_tensors, previous, viewed
 from stepwell.lowering.bufferize.index_forms import IndexForms
-from stepwell.lowering.bufferize.places import carried_tensors, previous
 from stepwell.lowering.bufferize.shapes import extents_of
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from xdsl.dialects import scf, tensor
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import destinations, is_tensor, viewed
+from stepwell.lowering.bufferize.accesses import (
+    carried_tensors,
+    destinations,
+    is_tensor,
+    previous,
+    refuse_tensors,
+    viewed,
+)
 from stepwell.lowering.bufferize.index_forms import IndexForms
 from stepwell.lowering.bufferize.layouts import MemRef, dense
+from stepwell.lowering.bufferize.shapes import extents_of
 from stepwell.lowering.bufferize.view_types import view_type
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
 
 
 @dataclass(frozen=True)
@@ -46,11 +53,16 @@ def _is_before(a: SliceStep, b: SliceStep, i: int) -> bool:
 
 @dataclass(frozen=True)
 class ShapeStep:
-    """To another shape of the same elements."""
+    """To another shape of the same elements, `groups` of dimensions merged or split."""
 
-    shape: tuple[int, ...]
+    before: tuple[Dim, ...]
+    after: tuple[Dim, ...]
     groups: Attribute
     is_constant: ClassVar = True
+
+    def undoes(self, other: Step) -> bool:
+        """Whether this leads back to where `other` came from."""
+        return isinstance(other, ShapeStep) and self.groups == other.groups and self.after == other.before
 
 
 Step: TypeAlias = SliceStep | ShapeStep
@@ -64,7 +76,9 @@ class Place:
     steps: tuple[Step, ...] = ()
 
     def then(self, step: Step) -> Place:
-        """A part of this place."""
+        """A part of this place, or another shape of it."""
+        if self.steps and isinstance(step, ShapeStep) and step.undoes(self.steps[-1]):
+            return Place(self.root, self.steps[:-1])
         return Place(self.root, (*self.steps, step))
 
     def holds(self, other: Place) -> bool:
@@ -165,9 +179,8 @@ class Places:
             case tensor.ExtractSliceOp():
                 self.of[result] = self.of[source].then(slice_step(op, self._forms))
             case tensor.CollapseShapeOp() | tensor.ExpandShapeOp():
-                self.of[result] = self.of[source].then(
-                    ShapeStep(tensor_of(result).get_shape(), op.reassociation)
-                )
+                before, after = extents_of(source, self._forms), extents_of(result, self._forms)
+                self.of[result] = self.of[source].then(ShapeStep(before, after, op.reassociation))
             case _:
                 self.of[result] = self.of[source]
 
@@ -206,42 +219,3 @@ class Places:
                 return None
             value = before
         return value
-
-
-@dataclass(frozen=True)
-class Carried:
-    """A tensor that a loop carries from iteration to iteration."""
-
-    index: int
-    """The operand's position."""
-    init: SSAValue
-    arg: SSAValue
-    yielded: SSAValue
-    result: SSAValue
-
-
-def carried_tensors(op: scf.ForOp) -> Sequence[Carried]:
-    """The tensors among the values that a loop carries."""
-    body = op.body.block
-    assert body.last_op is not None
-    values = zip(op.iter_args, body.args[1:], body.last_op.operands, op.res, strict=True)
-    return [Carried(3 + k, *each) for k, each in enumerate(values) if is_tensor(each[0])]
-
-
-def refuse_tensors(op: scf.WhileOp) -> None:
-    """Raises: StepwellError when a `scf.while` carries a tensor."""
-    if any(is_tensor(value) for value in (*op.operands, *op.results)):
-        raise StepwellError("unsupported-op", op, "scf.while cannot carry tensors through bufferize")
-
-
-def previous(value: SSAValue) -> SSAValue | None:
-    """The tensor whose buffer a value would take over: an overwritten operand, or what a loop starts from."""
-    op = value.owner
-    if isinstance(op, Block):
-        loop = op.parent_op()
-        if isinstance(loop, scf.ForOp) and isinstance(value, BlockArgument) and value.index > 0:
-            return loop.iter_args[value.index - 1]
-        return None
-    if isinstance(op, scf.ForOp):
-        return next(carried.init for carried in carried_tensors(op) if carried.result is value)
-    return next((d.operand for d in destinations(op) if d.result is value), None)

@@ -10,10 +10,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import viewed
+from stepwell.lowering.bufferize.accesses import previous, viewed
 from stepwell.lowering.bufferize.index_forms import IndexForms
 from stepwell.lowering.bufferize.layouts import groups_of, kept_dims
-from stepwell.lowering.bufferize.places import previous
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import InternalError
 
