@@ -1,26 +1,26 @@
-"""The default pipelines, as text that `stepwell-opt -p` takes."""
+"""The default pipelines of level 1, as text that `stepwell-opt -p` takes."""
 
 from stepwell.runtime.target import TargetDescription
 
 FROM_ONNX = "convert-onnx-to-graph"
 
 _EXACT = ("fold-constant", "dynamic-to-static", "dead-code-elimination")
-_FAST = (
+_ROUNDING = (
     "fold-constant",
     "dynamic-to-static",
-    "simplify-expr",
     "simplify-inference{only=batch_norm}",
     "fold-constant",
     "fold-scale-axis{direction=backward}",
-    "simplify-expr",
+    "fold-constant",
 )
+_FLOAT_BYTES = 4  # layouts block channels by the f32 lanes of a vector
 
 
 def graph_pipeline(opt_level: int, target: TargetDescription) -> str:
     """The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ."""
     if opt_level == 0:
         return ",".join((*_EXACT, "fuse-ops"))
-    passes = [*_FAST]
+    passes = [*_ROUNDING]
     if opt_level >= 2:
-        passes += [f"convert-layout{{block={target.lanes(4)}}}", "pack-weights", "fold-constant"]
+        passes += [f"convert-layout{{block={target.lanes(_FLOAT_BYTES)}}}", "pack-weights", "fold-constant"]
     return ",".join((*passes, "dead-code-elimination", "fuse-ops"))
