@@ -73,6 +73,11 @@ PASSES: dict[str, Entry] = {
         "compute what depends on constants only",
         aliases=("FoldConstant",),
     ),
+    "fold-scale-axis": Entry(
+        "stepwell.passes.graph.fold_scale_axis:FoldScaleAxisPass",
+        "multiply weights instead of outputs",
+        aliases=("BackwardFoldScaleAxis",),
+    ),
     "fuse-ops": Entry(
         "stepwell.passes.graph.fuse_ops:FuseOpsPass", "decide the kernels", aliases=("FuseOps",)
     ),
@@ -90,6 +95,11 @@ PASSES: dict[str, Entry] = {
     ),
     "set-input-shapes": Entry(
         "stepwell.passes.onnx.set_input_shapes:SetInputShapesPass", "fix dimensions that a model leaves open"
+    ),
+    "simplify-inference": Entry(
+        "stepwell.passes.graph.simplify_inference:SimplifyInferencePass",
+        "normalization as arithmetic",
+        aliases=("SimplifyInference",),
     ),
     "sink-reshapes": Entry(
         "stepwell.passes.tensor.sink_reshapes:SinkReshapesPass", "let elementwise ops share split loops"

@@ -1,0 +1,69 @@
+// RUN: stepwell-opt %s -p fold-scale-axis,dead-code-elimination --split-input-file | filecheck %s
+
+// Through relu, bias and convolution: only the weights change.
+// CHECK-LABEL: @conv
+// CHECK-NEXT: %[[W:.*]] = graph.constant dense<{{.*}}1.000000e+01{{.*}}-6.000000e+01{{.*}}> : tensor<2x1x1x1xf32>
+// CHECK-NEXT: %[[C:.*]] = graph.conv %x, %[[W]]
+// CHECK-NEXT: %[[B:.*]] = graph.constant dense<[2.000000e+00, 6.000000e+00]> : tensor<2xf32>
+// CHECK-NEXT: graph.bias_add %[[C]], %[[B]]
+// CHECK-NEXT: %[[Y:.*]] = graph.relu
+// CHECK-NEXT: func.return %[[Y]]
+func.func @conv(%x: tensor<1x1x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %w = graph.constant dense<[[[[5.0]]], [[[-20.0]]]]> : tensor<2x1x1x1xf32>
+  %b = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %s = graph.constant dense<[[[2.0]], [[3.0]]]> : tensor<2x1x1xf32>
+  %c = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x1x4x4xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %d = graph.bias_add %c, %b axis 1 : (tensor<1x2x4x4xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  %e = graph.relu %d : tensor<1x2x4x4xf32> -> tensor<1x2x4x4xf32>
+  %y = graph.multiply %e, %s : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  func.return %y : tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// A scale that may be negative does not go through relu.
+// CHECK-LABEL: @sign
+// CHECK: graph.matmul
+// CHECK-NEXT: graph.relu
+// CHECK-NEXT: graph.multiply
+func.func @sign(%x: tensor<5x2xf32>) -> tensor<5x2xf32> {
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = graph.constant dense<[2.0, -3.0]> : tensor<2xf32>
+  %c = graph.matmul %x, %w : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+  %e = graph.relu %c : tensor<5x2xf32> -> tensor<5x2xf32>
+  %y = graph.multiply %e, %s : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
+  func.return %y : tensor<5x2xf32>
+}
+
+// -----
+
+// A product's second operand may be transposed; the scale stands along its columns.
+// CHECK-LABEL: @transposed
+// CHECK: graph.constant dense<{{..}}2.000000e+00, 4.000000e+00], [9.000000e+00, 1.200000e+01]]>
+// CHECK: %[[Y:.*]] = graph.matmul
+// CHECK-NEXT: func.return %[[Y]]
+func.func @transposed(%x: tensor<5x2xf32>) -> tensor<5x2xf32> {
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = graph.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %c = graph.matmul %x, %w transpose_b true : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+  %y = graph.multiply %c, %s : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
+  func.return %y : tensor<5x2xf32>
+}
+
+// -----
+
+// Neither another reader, nor a scale along the rows, nor weights that are no constant.
+// CHECK-LABEL: @kept
+// CHECK-COUNT-3: graph.multiply
+func.func @kept(%x: tensor<2x2xf32>, %v: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = graph.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %r = graph.constant dense<[[2.0], [3.0]]> : tensor<2x1xf32>
+  %c = graph.matmul %x, %w : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %d = graph.matmul %x, %w : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %e = graph.matmul %x, %v : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %y = graph.multiply %c, %s : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %z = graph.multiply %d, %r : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %q = graph.multiply %e, %s : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  func.return %c, %y, %z, %q : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
