@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import weights_of
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.onnx_to_graph import (
@@ -24,6 +25,7 @@ from stepwell.lowering.onnx_to_graph import (
     window,
 )
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.passes.registry import load_pass
 
 # One list a family; a pattern is found by the class of its op.
 ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
@@ -46,17 +48,28 @@ class ConvertOnnxToGraphPass(ModulePass):
     """
     Lower `onnx` to `graph`: leaves functions of `graph` ops whose types are inferred from the inputs' types.
 
+    Calls of the model's functions are inlined first, and so are operators that only their body defines.
     Fails, and lists them all, when an operator of the model has no conversion.
     """
 
     name = "convert-onnx-to-graph"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        weights = weights_of(ctx)
-        convert(op, [pattern(weights) for pattern in ONNX_TO_GRAPH], illegal=["onnx"])
+        patterns = [pattern(weights_of(ctx)) for pattern in ONNX_TO_GRAPH]
+        if any(isinstance(inner, onnx.FunctionOp) for inner in op.ops):
+            _expand_functions(ctx, op)
+        convert(op, patterns, illegal=())
+        if any(inner.name.startswith("onnx.") for inner in op.walk()):
+            # Some operators are left, and may have a body: the types of their inputs are known by now.
+            _expand_functions(ctx, op)
+            convert(op, patterns, illegal=["onnx"])
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
                 _set_result_types(function)
+
+
+def _expand_functions(ctx: Context, module: ModuleOp) -> None:
+    load_pass("expand-onnx-functions")().apply(ctx, module)
 
 
 def _set_result_types(function: FuncOp) -> None:

@@ -13,6 +13,7 @@ from stepwell.lowering.onnx_to_graph.support import (
     element_of,
     element_type,
     emit,
+    normalized_axes,
     normalized_axis,
     rank_of,
     shape_of,
@@ -124,6 +125,21 @@ def repeated(vector: SSAValue, times: Dim, op: onnx.OnnxOp, rewriter: PatternRew
     )
 
 
+class MeanVarianceNormalizationLowering(OnnxLowering):
+    """`MeanVarianceNormalization` → (x - mean) / (deviation + 1e-9), so that a constant row gives 0."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.MeanVarianceNormalizationOp, rewriter: PatternRewriter) -> None:
+        axes = normalized_axes(op.integers("axes"), rank_of(op.X, op), op)
+        mean = emit(graph.ReduceOp(op.X, "mean", axes, keep_dims=True), rewriter)
+        centred = emit(graph.SubtractOp(op.X, mean), rewriter)
+        square = emit(graph.MultiplyOp(centred, centred), rewriter)
+        variance = emit(graph.ReduceOp(square, "mean", axes, keep_dims=True), rewriter)
+        tiny = self.scalar(1e-9, element_of(op.X), rewriter)
+        deviation = emit(graph.AddOp(emit(graph.SqrtOp(variance), rewriter), tiny), rewriter)
+        rewriter.replace(op, graph.DivideOp(centred, deviation))
+
+
 class LpNormalizationLowering(OnnxLowering):
     """`LpNormalization` → `graph.lp_norm`."""
 
@@ -156,6 +172,7 @@ PATTERNS: list[type[OnnxLowering]] = [
     RmsNormalizationLowering,
     InstanceNormalizationLowering,
     GroupNormalizationLowering,
+    MeanVarianceNormalizationLowering,
     LpNormalizationLowering,
     LrnLowering,
 ]
