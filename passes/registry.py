@@ -65,6 +65,9 @@ PASSES: dict[str, Entry] = {
         "stepwell.passes.graph.dynamic_to_static:DynamicToStaticPass",
         "known shape operands become attributes",
     ),
+    "expand-math": Entry(
+        "stepwell.passes.loop.expand_math:ExpandMathPass", "write transcendental functions out in arithmetic"
+    ),
     "expand-onnx-functions": Entry(
         "stepwell.frontend.expand_functions:ExpandOnnxFunctionsPass", "inline functions of models and of ONNX"
     ),
@@ -95,6 +98,11 @@ PASSES: dict[str, Entry] = {
     ),
     "set-input-shapes": Entry(
         "stepwell.passes.onnx.set_input_shapes:SetInputShapesPass", "fix dimensions that a model leaves open"
+    ),
+    "simplify-expr": Entry(
+        "stepwell.passes.graph.simplify_expr:SimplifyExprPass",
+        "algebra on the graph",
+        aliases=("SimplifyExpr",),
     ),
     "simplify-inference": Entry(
         "stepwell.passes.graph.simplify_inference:SimplifyInferencePass",

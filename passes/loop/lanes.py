@@ -1,0 +1,166 @@
+"""Float and integer values, scalars and vectors alike, with Python's operators, to write recipes in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    f32,
+    i1,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects.arith import like, vector_form
+
+Number: TypeAlias = "float | Lanes"
+
+_FLOAT_PREDICATES = {name: index for index, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS)}
+
+
+class Lanes:
+    """An f32 or i32, or a vector of them. Operators insert ops in front of the op being rewritten."""
+
+    def __init__(self, rewriter: PatternRewriter, value: SSAValue):
+        self._rewriter = rewriter
+        self.value = value
+
+    def make(
+        self, op_type: type[Operation], operands: Sequence[Number], type: Attribute | None = None
+    ) -> Lanes:
+        """Insert an op on lanes and numbers; its result has this value's type unless told otherwise."""
+        op = vector_form(op_type).create(
+            operands=[self.of(operand).value for operand in operands],
+            result_types=[self.value.type if type is None else type],
+        )
+        self._rewriter.insert(op)
+        return Lanes(self._rewriter, op.results[0])
+
+    def of(self, number: Number) -> Lanes:
+        """A number as a constant of this value's type; lanes as they are."""
+        if isinstance(number, Lanes):
+            return number
+        op = arith.ConstantOp.create(
+            properties={"value": constant_attr(number, self.value.type)}, result_types=[self.value.type]
+        )
+        self._rewriter.insert(op)
+        return Lanes(self._rewriter, op.results[0])
+
+    def __add__(self, other: Number) -> Lanes:
+        return self.make(arith.AddfOp if self._is_float else arith.AddiOp, [self, other])
+
+    def __sub__(self, other: Number) -> Lanes:
+        return self.make(arith.SubfOp if self._is_float else arith.SubiOp, [self, other])
+
+    def __mul__(self, other: Number) -> Lanes:
+        return self.make(arith.MulfOp, [self, other])
+
+    def __truediv__(self, other: Number) -> Lanes:
+        return self.make(arith.DivfOp, [self, other])
+
+    def __and__(self, other: Number) -> Lanes:
+        return self.make(arith.AndIOp, [self, other])
+
+    def __lshift__(self, bits: int) -> Lanes:
+        return self.make(arith.ShLIOp, [self, bits])
+
+    def __rshift__(self, bits: int) -> Lanes:
+        """Arithmetic: the sign fills up."""
+        return self.make(arith.ShRSIOp, [self, bits])
+
+    def times_plus(self, factor: Number, addend: Number) -> Lanes:
+        """self * factor + addend, fused where the target can."""
+        return self.make(math.FmaOp, [self, factor, addend])
+
+    def polynomial(self, coefficients: Sequence[float]) -> Lanes:
+        """The polynomial in this value with these coefficients, that of the lowest power first."""
+        *rest, top = coefficients
+        result = self.of(top)
+        for coefficient in reversed(rest):
+            result = result.times_plus(self, coefficient)
+        return result
+
+    def absolute(self) -> Lanes:
+        """Without the sign."""
+        return self.make(math.AbsFOp, [self])
+
+    def with_sign_of(self, other: Lanes) -> Lanes:
+        """This magnitude, the other\'s sign."""
+        return self.make(math.CopySignOp, [self, other])
+
+    def root(self) -> Lanes:
+        """The square root."""
+        return self.make(math.SqrtOp, [self])
+
+    def at_most(self, limit: float) -> Lanes:
+        """Not more than a number; NaN stays NaN."""
+        return self.compare("ogt", limit).choose(limit, self)
+
+    def at_least(self, limit: float) -> Lanes:
+        """Not less than a number; NaN stays NaN."""
+        return self.compare("olt", limit).choose(limit, self)
+
+    def compare(self, predicate: str, other: Number) -> Condition:
+        """A comparison of floats, such as `olt`."""
+        op = vector_form(arith.CmpfOp).create(
+            operands=[self.value, self.of(other).value],
+            result_types=[like(self.value.type, i1)],
+            properties={
+                "predicate": IntegerAttr(_FLOAT_PREDICATES[predicate], 64),
+                "fastmath": arith.FastMathFlagsAttr("none"),
+            },
+        )
+        self._rewriter.insert(op)
+        return Condition(self, op.results[0])
+
+    def bits(self) -> Lanes:
+        """A float as the integer of the same bits."""
+        return self.make(arith.BitcastOp, [self], like(self.value.type, i32))
+
+    def as_float(self) -> Lanes:
+        """An integer as the float of the same bits."""
+        return self.make(arith.BitcastOp, [self], like(self.value.type, f32))
+
+    def to_float(self) -> Lanes:
+        """An integer as the float of the same value."""
+        return self.make(arith.SIToFPOp, [self], like(self.value.type, f32))
+
+    @property
+    def _is_float(self) -> bool:
+        type = self.value.type
+        element = cast("VectorType[Attribute]", type).element_type if isinstance(type, VectorType) else type
+        return not isinstance(element, IntegerType)
+
+
+class Condition:
+    """The outcome of a comparison."""
+
+    def __init__(self, shape: Lanes, value: SSAValue):
+        self._shape = shape
+        self._value = value
+
+    def choose(self, yes: Number, no: Number) -> Lanes:
+        """One value where it holds, the other elsewhere."""
+        shape = yes if isinstance(yes, Lanes) else no if isinstance(no, Lanes) else self._shape
+        condition = Lanes(self._shape._rewriter, self._value)  # pyright: ignore[reportPrivateUsage]
+        return shape.make(arith.SelectOp, [condition, shape.of(yes), shape.of(no)])
+
+
+def constant_attr(number: float, type: Attribute) -> Attribute:
+    """A number as an attribute for `arith.constant` of a type."""
+    if isinstance(type, VectorType):
+        if isinstance(number, int):
+            return DenseIntOrFPElementsAttr.from_list(cast("VectorType[IntegerType]", type), [number])
+        return DenseIntOrFPElementsAttr.from_list(cast("VectorType[AnyFloat]", type), [number])
+    if isinstance(number, int):
+        return IntegerAttr(number, cast("IntegerType", type))
+    return FloatAttr(number, cast("AnyFloat", type))
