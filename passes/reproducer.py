@@ -12,7 +12,11 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.types import WeightAttr
 from stepwell.runtime.cache import default_folder
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files import write_text
 
 
 class Reproducer:
@@ -40,8 +44,10 @@ class Reproducer:
         path = default_folder() / "reproducers" / f"{failing.name}-{digest}.mlir"
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
+            write_text(path, text)
+            if WeightAttr.name in text:
+                weights_of(ctx).save(path.with_suffix(".weights"))
+        except (OSError, StepwellError) as error:
             return f"(no reproducer: {error})"
         return f"stepwell-opt {path} -p '{pipeline}'"
 

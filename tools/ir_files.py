@@ -1,4 +1,8 @@
-"""Reading programs for the commands: IR as text, whole or in parts; or a model."""
+"""
+Programs as files, for the commands: IR as text, whole or in parts; or a model.
+
+The weights that IR names stand in a file beside it: `model.mlir`, `model.weights`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.dialects.types import WeightAttr
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files import write_text
 
 SPLIT_MARK = "// -----"
 STDIN = "-"
@@ -35,12 +41,26 @@ class Part:
             from stepwell.frontend import import_onnx
 
             return import_onnx(self.path, ctx)
+        if self.path is not None and (weights := weights_beside(self.path)).exists():
+            ctx.weights.load(weights)
         return parse_module(ctx, self.text, self.name)
+
+
+def weights_beside(path: Path) -> Path:
+    """The file of the weights that a file of IR names."""
+    return path.with_suffix(".weights")
+
+
+def write_ir(path: Path, text: str, ctx: StepwellContext) -> None:
+    """Write IR, and beside it the weights that it names, if any. Raises: StepwellError `cannot-write`."""
+    write_text(path, text)
+    if WeightAttr.name in text:
+        ctx.weights.save(weights_beside(path))
 
 
 def read_ir(path: Path, ctx: StepwellContext) -> ModuleOp:
     """
-    A file of IR as a module, not verified yet.
+    A file of IR as a module, not verified yet, and the weights beside it into the context.
 
     Raises: StepwellError `cannot-read`, `syntax`.
     """

@@ -19,7 +19,7 @@ from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots
 from stepwell.passes.registry import our_passes
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.tools.diagnostics import Expectations
-from stepwell.tools.ir_files import SPLIT_MARK, STDIN, Part, read_parts
+from stepwell.tools.ir_files import SPLIT_MARK, STDIN, Part, read_parts, write_ir
 from stepwell.tools.plugins import load_plugin
 
 
@@ -47,7 +47,9 @@ def _arguments() -> ArgumentParser:
         "file", nargs="?", default=STDIN, help=".mlir or .onnx; `-` or nothing: standard input"
     )
     parser.add_argument("-p", "--passes", default="", metavar="PIPELINE", help="pass,pass{option=value}")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write to a file, weights beside it"
+    )
     parser.add_argument("--split-input-file", action="store_true", help=f"parts end at a `{SPLIT_MARK}` line")
     parser.add_argument("--verify-diagnostics", action="store_true", help="match `expected-error` comments")
     parser.add_argument("--allow-unregistered-dialect", action="store_true", help="accept unknown ops")
@@ -94,10 +96,10 @@ def _list(args: Namespace) -> int:
 def _run(args: Namespace) -> int:
     failed = False
     printed: list[str] = []
+    ctx = StepwellContext(allow_unregistered=args.allow_unregistered_dialect)
     with _pass_context(args) as context:
         parse_passes(args.passes)  # a mistake in the pipeline shows before one in the file
         for part in read_parts(args.file, split=args.split_input_file):
-            ctx = StepwellContext(allow_unregistered=args.allow_unregistered_dialect)
             if args.verify_diagnostics:
                 failed |= not _check_diagnostics(ctx, part, args.passes)
                 continue
@@ -109,7 +111,7 @@ def _run(args: Namespace) -> int:
     _report(context, args)
     output = f"{SPLIT_MARK}\n".join(printed)
     if args.output is not None:
-        Path(args.output).write_text(output, encoding="utf-8")
+        write_ir(args.output, output, ctx)
     else:
         sys.stdout.write(output)
     return int(failed)
