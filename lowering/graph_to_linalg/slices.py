@@ -121,6 +121,10 @@ class Indices:
         return arith.MuliOp(a, b).result
 
     @staticmethod
+    def scaled(a: SSAValue, factor: int) -> SSAValue:
+        return a if factor == 1 else Indices.multiply(a, Indices.constant(factor))
+
+    @staticmethod
     def minimum(a: SSAValue, b: SSAValue) -> SSAValue:
         return arith.MinSIOp(a, b).result
 

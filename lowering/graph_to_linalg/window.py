@@ -20,17 +20,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
-from stepwell.lowering.graph_to_linalg.indices import (
-    all_of,
-    ceil_divided,
-    clamped,
-    index,
-    minus,
-    plus,
-    times,
-    within,
-)
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.lowering.graph_to_linalg.slices import Indices
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     REDUCTION,
@@ -182,12 +173,16 @@ def _indices(
     def first_match(s: Sequence[SSAValue]) -> SSAValue:
         x, best_x, found = s
         cells = [_cell(windows, axis) for axis in range(windows.rank)]
-        inside = [within(cell, size) for cell, size in zip(cells, sizes, strict=True)]
-        equal, open_ = scalars.compare("eq", x, best_x), places.compare("lt", found, places.constant(0))
-        flat = index(0)
+        matches = arith.AndIOp(
+            scalars.compare("eq", x, best_x), places.compare("lt", found, places.constant(0))
+        ).result
+        for cell, size in zip(cells, sizes, strict=True):
+            # Unsigned: not negative either.
+            matches = arith.AndIOp(matches, arith.CmpiOp(cell, size, "ult").result).result
+        flat = Indices.constant(0)
         for coordinate, step in zip([*_image(windows), *cells], steps, strict=True):
-            flat = plus(flat, times(coordinate, step))
-        return places.select(all_of([*inside, equal, open_]), places.from_index(flat), found)
+            flat = Indices.add(flat, Indices.multiply(coordinate, step))
+        return places.select(matches, places.from_index(flat), found)
 
     reads = [read, (y, projection(loops, range(len(windows.out))))]
     found = windows.reduce(reads, filled(type, -1, rewriter), first_match, rewriter)
@@ -221,15 +216,15 @@ def _image(windows: _Windows) -> list[SSAValue]:
     """The indices of the image and of the channel, inside a body."""
     channel = loop_index(windows.data.axis("C"))
     if (block := windows.data.block_axis("C")) is not None:
-        channel = plus(times(channel, windows.data.block("C")), loop_index(block))
+        channel = Indices.add(Indices.scaled(channel, windows.data.block("C")), loop_index(block))
     return [loop_index(windows.data.axis("N")), channel]
 
 
 def _cell(windows: _Windows, axis: int) -> SSAValue:
     """The coordinate in the input, without padding, that the kernel point sees, inside a body."""
-    start = times(loop_index(windows.axes[axis]), windows.strides[axis])
-    offset = times(loop_index(windows.point(axis)), windows.dilations[axis])
-    return minus(plus(start, offset), index(windows.begins[axis]))
+    start = Indices.scaled(loop_index(windows.axes[axis]), windows.strides[axis])
+    offset = Indices.scaled(loop_index(windows.point(axis)), windows.dilations[axis])
+    return Indices.subtract(Indices.add(start, offset), Indices.constant(windows.begins[axis]))
 
 
 def _mean(op: graph.PoolOp, windows: _Windows, rewriter: PatternRewriter) -> SSAValue:
@@ -269,18 +264,26 @@ def _counts(windows: _Windows, with_pads: bool, scalars: Scalars, rewriter: Patt
     type = tensor_type(scalars.element, [windows.out[axis] for axis in windows.axes])
 
     def product(_: Sequence[SSAValue]) -> SSAValue:
-        total = index(1)
+        total = Indices.constant(1)
         for axis, end in enumerate(ends):
-            begin, dilation = windows.begins[axis], windows.dilations[axis]
-            start = minus(times(loop_index(axis), windows.strides[axis]), index(begin))
-            low = index(-begin if with_pads else 0)
-            first = clamped(ceil_divided(minus(low, start), dilation), 0, windows.kernel[axis])
-            last = clamped(ceil_divided(minus(end, start), dilation), 0, windows.kernel[axis])
-            total = arith.MuliOp(total, minus(last, first)).result
+            begin = Indices.constant(windows.begins[axis])
+            start = Indices.subtract(Indices.scaled(loop_index(axis), windows.strides[axis]), begin)
+            low = Indices.constant(-windows.begins[axis] if with_pads else 0)
+            points = [_points_before(windows, axis, start, bound) for bound in (low, end)]
+            total = Indices.multiply(total, Indices.subtract(points[1], points[0]))
         return scalars.from_index(total)
 
     write = (empty(type, rewriter), identity(windows.rank))
     return generic([], write, [PARALLEL] * windows.rank, product, rewriter)
+
+
+def _points_before(windows: _Windows, axis: int, start: SSAValue, bound: SSAValue) -> SSAValue:
+    """How many kernel points of a window that begins at `start` see cells before `bound`."""
+    dilation, distance = windows.dilations[axis], Indices.subtract(bound, start)
+    if dilation > 1:
+        distance = arith.CeilDivSIOp(distance, Indices.constant(dilation)).result
+    most = Indices.constant(windows.kernel[axis])
+    return Indices.minimum(Indices.maximum(distance, Indices.constant(0)), most)
 
 
 def _norm(op: graph.PoolOp, windows: _Windows, rewriter: PatternRewriter) -> SSAValue:
