@@ -70,8 +70,8 @@ class FoldOutputScale(RewritePattern):
     %0 = graph.matmul %x, %w : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
     %y = graph.multiply %0, %s : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
     // ->
-    %w = graph.constant dense<[[2.0, 6.0], [6.0, 12.0]]> : tensor<2x2xf32>
-    %y = graph.matmul %x, %w : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+    %v = graph.constant dense<[[2.0, 6.0], [6.0, 12.0]]> : tensor<2x2xf32>
+    %y = graph.matmul %x, %v : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
     ```
     """
 

@@ -65,11 +65,11 @@ class ExpandBatchNorm(RewritePattern):
     %0 = graph.constant dense<1.0e-5> : tensor<f32>
     %1 = graph.add %v, %0 : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
     %2 = graph.rsqrt %1 : tensor<3xf32> -> tensor<3xf32>
-    %3 = graph.expand_dims %2 axes [1] : tensor<3xf32> -> tensor<3x1xf32>
-    %4 = graph.multiply %x, %3 : (tensor<1x3x4xf32>, tensor<3x1xf32>) -> tensor<1x3x4xf32>
-    %5 = graph.multiply %m, %2 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-    %6 = graph.neg %5 : tensor<3xf32> -> tensor<3xf32>
-    %y = graph.bias_add %4, %6 axis 1 : (tensor<1x3x4xf32>, tensor<3xf32>) -> tensor<1x3x4xf32>
+    %3 = graph.multiply %m, %2 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    %4 = graph.neg %3 : tensor<3xf32> -> tensor<3xf32>
+    %5 = graph.expand_dims %2 axes [1] : tensor<3xf32> -> tensor<3x1xf32>
+    %6 = graph.multiply %x, %5 : (tensor<1x3x4xf32>, tensor<3x1xf32>) -> tensor<1x3x4xf32>
+    %y = graph.bias_add %6, %4 axis 1 : (tensor<1x3x4xf32>, tensor<3xf32>) -> tensor<1x3x4xf32>
     ```
     """
 

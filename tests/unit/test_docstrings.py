@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from inspect import cleandoc
+from inspect import cleandoc, signature
 from pathlib import Path
 
 import pytest
@@ -57,13 +57,13 @@ def examples() -> Iterator[Example]:
 EXAMPLES = list(examples())
 
 
-def rule_of(example: Example) -> RewritePattern | None:
+def rule_of(example: Example) -> type[RewritePattern] | None:
     """The rewrite rule that an example belongs to; None for other owners, and for rules of conversions."""
     if not example.file.startswith("passes/"):
         return None  # a conversion changes types, so its rules work together only: FileCheck files hold them
     module = import_module(f"stepwell.{example.file.removesuffix('.py').replace('/', '.')}")
     owner = getattr(module, example.owner, None)
-    return owner() if isinstance(owner, type) and issubclass(owner, RewritePattern) else None
+    return owner if isinstance(owner, type) and issubclass(owner, RewritePattern) else None
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=map(str, EXAMPLES))
@@ -78,8 +78,11 @@ RULES = [example for example in EXAMPLES if len(example.halves) == 2 and rule_of
 @pytest.mark.parametrize("example", RULES, ids=map(str, RULES))
 def test_rule_turns_its_first_half_into_its_second(example: Example) -> None:
     ctx = StepwellContext()
-    rule = rule_of(example)
-    assert rule is not None
+    rule_class = rule_of(example)
+    assert rule_class is not None
+    # Rules that look at constants are made with the weights.
+    given = {"weights": ctx.weights} if "weights" in signature(rule_class).parameters else {}
+    rule = rule_class(**given)
     before, after = halves_as_modules(ctx, example)
     PatternRewriteWalker(GreedyRewritePatternApplier([rule])).rewrite_module(before)
     dce(before)

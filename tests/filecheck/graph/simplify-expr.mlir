@@ -1,0 +1,71 @@
+// RUN: stepwell-opt %s -p simplify-expr,dead-code-elimination --split-input-file | filecheck %s
+
+// The permutations do not commute: composed the wrong way round, they would not give the identity.
+// CHECK-LABEL: @inverse_transposes
+// CHECK-NEXT: func.return %x
+func.func @inverse_transposes(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  %a = graph.transpose %x perm [1, 2, 0] : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
+  %b = graph.transpose %a perm [2, 0, 1] : tensor<3x4x2xf32> -> tensor<2x3x4xf32>
+  func.return %b : tensor<2x3x4xf32>
+}
+
+// -----
+
+// What something else reads stays.
+// CHECK-LABEL: @shared
+// CHECK-NEXT: %[[A:.*]] = graph.transpose %x perm [1, 2, 0]
+// CHECK-NEXT: %[[B:.*]] = graph.transpose %x perm [1, 0, 2]
+// CHECK-NEXT: func.return %[[A]], %[[B]]
+func.func @shared(%x: tensor<2x3x4xf32>) -> (tensor<3x4x2xf32>, tensor<3x2x4xf32>) {
+  %a = graph.transpose %x perm [1, 2, 0] : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
+  %b = graph.transpose %a perm [0, 2, 1] : tensor<3x4x2xf32> -> tensor<3x2x4xf32>
+  func.return %a, %b : tensor<3x4x2xf32>, tensor<3x2x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @views
+// CHECK-NEXT: %[[Y:.*]] = graph.reshape %x shape <["N", 6]>
+// CHECK-NEXT: func.return %[[Y]]
+func.func @views(%x: tensor<?x2x3xf32, #graph.dims<["N", 2, 3]>>) -> tensor<?x6xf32, #graph.dims<["N", 6]>> {
+  %a = graph.expand_dims %x axes [0] : tensor<?x2x3xf32, #graph.dims<["N", 2, 3]>> -> tensor<1x?x2x3xf32, #graph.dims<[1, "N", 2, 3]>>
+  %b = graph.transpose %a perm [1, 2, 3, 0] : tensor<1x?x2x3xf32, #graph.dims<[1, "N", 2, 3]>> -> tensor<?x2x3x1xf32, #graph.dims<["N", 2, 3, 1]>>
+  %c = graph.squeeze %b axes [3] : tensor<?x2x3x1xf32, #graph.dims<["N", 2, 3, 1]>> -> tensor<?x2x3xf32, #graph.dims<["N", 2, 3]>>
+  %y = graph.reshape %c shape <["N", 6]> : tensor<?x2x3xf32, #graph.dims<["N", 2, 3]>> -> tensor<?x6xf32, #graph.dims<["N", 6]>>
+  func.return %y : tensor<?x6xf32, #graph.dims<["N", 6]>>
+}
+
+// -----
+
+// A padding that crops as much as it adds moves elements: it stays.
+// CHECK-LABEL: @shift
+// CHECK-NEXT: graph.pad
+// CHECK-NEXT: graph.slice
+func.func @shift(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = graph.pad %x pads <[1, -1]> mode "constant" : tensor<4xf32> -> tensor<4xf32>
+  %b = graph.slice %x starts <[3]> limits <[-1]> steps [-1] : tensor<4xf32> -> tensor<4xf32>
+  func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// x + 0, 1 * x and x / 1 go; 0 - x and 1 / x do not, nor an addition that broadcasts.
+// CHECK-LABEL: @neutral
+// CHECK-DAG: %[[Z:.*]] = graph.constant dense<0.0{{.*}}> : tensor<f32>
+// CHECK-DAG: %[[O:.*]] = graph.constant dense<1.0{{.*}}> : tensor<f32>
+// CHECK: %[[A:.*]] = graph.subtract %[[Z]], %x
+// CHECK-NEXT: %[[B:.*]] = graph.divide %[[O]], %[[A]]
+// CHECK-NEXT: %[[C:.*]] = graph.add %[[B]], %
+// CHECK-NEXT: func.return %[[C]]
+func.func @neutral(%x: tensor<4xf32>) -> tensor<2x4xf32> {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %zeros = graph.constant dense<[[0.0], [0.0]]> : tensor<2x1xf32>
+  %a = graph.add %x, %zero : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = graph.multiply %one, %a : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %c = graph.divide %b, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %d = graph.subtract %zero, %c : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %e = graph.divide %one, %d : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %f = graph.add %e, %zeros : (tensor<4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  func.return %f : tensor<2x4xf32>
+}
