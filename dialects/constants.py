@@ -26,11 +26,13 @@ def is_inline(array: Array) -> bool:
     """
     Whether an array stands in the text.
 
-    NaN and Inf do not: xDSL prints them as bit patterns inside `dense<…>` and reads those back as integers.
+    NaN does not, since its bits would not survive, nor Inf in complex numbers: xDSL does not read what it prints.
     """
     if array.size > MAX_INLINE_ELEMS:
         return False
-    return array.dtype.kind in "biu" or bool(np.isfinite(array.astype(np.complex128)).all())
+    if array.dtype.kind == "c":
+        return bool(np.isfinite(array).all())
+    return array.dtype.kind in "biu" or not np.isnan(array.astype(np.float64)).any()
 
 
 def constant_attr(array: Array, name: str, weights: WeightStore) -> Constant:

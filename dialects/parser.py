@@ -10,18 +10,22 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyDenseElement,
+    AnyFloat,
+    ComplexType,
     FileLineColLoc,
+    IndexType,
     IntAttr,
+    IntegerType,
     ModuleOp,
     RankedStructure,
     StringAttr,
     UnknownLoc,
 )
 from xdsl.ir import Operation, TypeAttribute
-from xdsl.parser import Parser, ParserState
+from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer
+from xdsl.utils.lexer import Input, Span, Token
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
 from stepwell.runtime.errors import StepwellError
 
@@ -35,6 +39,39 @@ class _LinearLexer(MLIRLexer):
     # Upstream's expression has a `+` below the `*`: a string that is never closed takes time exponential in
     # its length.
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
+
+    def _lex_string_literal(self, start_pos: int) -> MLIRToken:
+        token = super()._lex_string_literal(start_pos)
+        # Upstream prints text beyond ASCII as escapes, and reads it back as bytes.
+        if token.kind == MLIRTokenKind.BYTES_LIT and _is_text(StringLiteral.from_span(token.span)):
+            return Token(MLIRTokenKind.STRING_LIT, token.span)
+        return token
+
+
+def _is_text(literal: StringLiteral) -> bool:
+    try:
+        return bool(literal.bytes_contents.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+class _BitPattern(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """
+    A hexadecimal element of `dense<…>`: of a float type it is the bits, which is how NaN and Inf are printed.
+
+    Upstream reads it as the number.
+    """
+
+    def to_type(
+        self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType
+    ) -> int | float | tuple[float, float] | tuple[int, int]:
+        if not isinstance(type, AnyFloat):
+            return super().to_type(parser, type)
+        size = type.compile_time_size
+        bits = self.to_int(parser, allow_negative=False, allow_booleans=False)
+        if bits >= 1 << (8 * size):
+            parser.raise_error(f"{self.span.text} has more bits than {type}", self.span.start, self.span.end)
+        return type.unpack(bits.to_bytes(size, "little"), 1)[0]
 
 
 class LocatingParser(Parser):
@@ -84,6 +121,11 @@ class LocatingParser(Parser):
             column = start - self._line_starts[line - 1] + 1
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
+
+    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
+        is_pattern = self._current_token.text.startswith("0x")
+        element = super()._parse_tensor_literal_element()
+        return _BitPattern(element.is_negative, element.value, element.span) if is_pattern else element
 
     def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
         shaped = super()._parse_dense_literal_type()
