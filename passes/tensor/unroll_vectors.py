@@ -181,9 +181,11 @@ class _Unroller:
         assert isinstance(op, arith.ConstantOp)
         if not isinstance(op.result.type, VectorType):
             return
+        layout = self._layout(op.result)
+        if layout.types() == [op.result.type]:
+            return
         assert isinstance(op.value, DenseIntOrFPElementsAttr)
         numbers = cast(Sequence[float], op.value.get_values())
-        layout = self._layout(op.result)
         values: list[SSAValue] = []
         for lead, start, size in layout.positions:
             first = layout.index(lead, layout.starts[0]) // len(layout.starts) * layout.width + start
