@@ -8,6 +8,7 @@ _EXACT = ("fold-constant", "dynamic-to-static", "dead-code-elimination")
 _ROUNDING = (
     "fold-constant",
     "dynamic-to-static",
+    "simplify-expr",
     "simplify-inference{only=batch_norm}",
     "fold-constant",
     "fold-scale-axis{direction=backward}",
