@@ -33,7 +33,7 @@ fuzz: .venv/with-test
 	$(PYTEST) -m fuzz
 
 bench: .venv/with-bench
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.run
 
 docs: .venv/with-test
 	$(BIN)/python -m stepwell.tools.generate_docs
