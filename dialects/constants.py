@@ -26,7 +26,7 @@ def is_inline(array: Array) -> bool:
     """
     Whether an array stands in the text.
 
-    NaN does not, since its bits would not survive, nor Inf in complex numbers: xDSL does not read what it prints.
+    NaN does not, since its bits would not survive, nor Inf in complex numbers, which xDSL does not read back.
     """
     if array.size > MAX_INLINE_ELEMS:
         return False

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from onnx import FunctionProto, OperatorSetIdProto
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Attribute, Block, Region
 
 from stepwell.dialects import onnx
 from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.frontend.attributes import AttributeImporter, int_attr
 from stepwell.frontend.graphs import GraphImporter
-from stepwell.frontend.info import describe, entries_of, integer_of
-from stepwell.frontend.nodes import ANY, Scope, standard_domain, string_array
+from stepwell.frontend.info import describe, entries_of, integer_of, legible, string_array, text_attr
+from stepwell.frontend.nodes import ANY, Scope, standard_domain
 from stepwell.frontend.source import Source
 from stepwell.frontend.value_types import TypeImporter
 from stepwell.runtime.errors import StepwellError
@@ -51,29 +51,29 @@ class FunctionImporter:
         )
 
     def _properties(self, proto: FunctionProto, name: str, where: str) -> dict[str, Attribute]:
-        defaults = {p.name: self._attributes.attribute(p, where) for p in proto.attribute_proto}
+        defaults = {legible(p.name): self._attributes.attribute(p, where) for p in proto.attribute_proto}
         properties: dict[str, Attribute] = {
-            "sym_name": StringAttr(name),
-            "domain": StringAttr(proto.domain),
-            "op_type": StringAttr(proto.name),
+            "sym_name": text_attr(name),
+            "domain": text_attr(proto.domain),
+            "op_type": text_attr(proto.name),
             "inputs": string_array(proto.input),
             "attribute_names": string_array(proto.attribute),
             "defaults": DictionaryAttr(defaults),
         }
         if proto.overload:
-            properties["overload"] = StringAttr(proto.overload)
+            properties["overload"] = text_attr(proto.overload)
         return properties
 
 
 def is_shadowed(proto: FunctionProto) -> bool:
     """Whether a function has the name of an operator of ONNX, and so is never called."""
     prefix = onnx.PREFIXES.get(standard_domain(proto.domain))
-    return prefix is not None and prefix + proto.name in VERSIONS
+    return prefix is not None and prefix + legible(proto.name) in VERSIONS
 
 
 def function_name(domain: str, name: str, overload: str) -> str:
     """The symbol of a function."""
-    return ".".join(filter(None, (domain, name, overload)))
+    return ".".join(legible(part) for part in (domain, name, overload) if part)
 
 
 def opset_map(imports: Iterable[OperatorSetIdProto], where: str) -> dict[str, int]:

@@ -8,7 +8,6 @@ from typing import cast
 
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FileLineColLoc,
@@ -23,8 +22,8 @@ from stepwell.dialects import onnx
 from stepwell.dialects.constants import Array, inline_attr, is_inline
 from stepwell.dialects.types import WeightAttr, element_of, tensor_type
 from stepwell.frontend.attributes import AttributeImporter
-from stepwell.frontend.info import Attributes, describe, describe_value
-from stepwell.frontend.nodes import ANY, VALUES, NodeImporter, Scope, string_array
+from stepwell.frontend.info import Attributes, describe, describe_value, legible, string_array, text_attr
+from stepwell.frontend.nodes import ANY, VALUES, NodeImporter, Scope
 from stepwell.frontend.sorting import node_name, sorted_nodes
 from stepwell.frontend.source import Source
 from stepwell.frontend.tensors import array_of, sparse_attr, strings_attr
@@ -52,7 +51,7 @@ def set_hint(value: SSAValue, name: str) -> None:
 
     Numbers at the end go: xDSL numbers equal names itself, and drops such endings when it reads them.
     """
-    hint = _NUMBERED.sub("", _NOT_IN_HINT.sub("_", name))
+    hint = _NUMBERED.sub("", _NOT_IN_HINT.sub("_", legible(name)))
     if hint:
         value.name_hint = f"v{hint}" if hint[0].isdigit() else hint  # `_12` would end as an empty name
 
@@ -73,7 +72,9 @@ class GraphImporter:
     # Values
 
     def define(self, scope: Scope, name: str, value: SSAValue, where: str) -> None:
-        """Give a value its name. Raises: StepwellError `invalid-model` when the name is taken."""
+        """Give a value its name. Raises: StepwellError `invalid-model` when it has none, or it is taken."""
+        if not name:
+            raise self._source.invalid("an input or initializer has no name", where)
         if name in scope.values:
             raise self._source.invalid(f"{name!r} is defined twice", where)
         if scope.parent is not None and scope.parent.find(name) is not None:
@@ -83,7 +84,7 @@ class GraphImporter:
 
     def value_types(self, infos: Iterable[ValueInfoProto]) -> dict[str, Attribute]:
         """Declared types by name."""
-        return {info.name: self._types.type(info.type, self.place(info.name)) for info in infos if info.name}
+        return {info.name: self._types.type(info.type, self.place(info.name)) for info in infos}
 
     def place(self, name: str) -> str:
         """A value as diagnostics call it."""
@@ -99,7 +100,7 @@ class GraphImporter:
             value = scope.find(info.name)
             if value is not None and value.type != declared:
                 described[info.name] = {**described.get(info.name, {}), DECLARED: declared}
-        entries = {name: DictionaryAttr(what) for name, what in described.items() if what}
+        entries = {legible(name): DictionaryAttr(what) for name, what in described.items() if what}
         return {VALUE_INFO: DictionaryAttr(entries)} if entries else {}
 
     # Graphs
@@ -108,7 +109,7 @@ class GraphImporter:
         """Name, doc string and metadata of a graph, and what it says of its values."""
         infos = [*graph.input, *graph.value_info, *graph.output]
         return {
-            GRAPH_NAME: StringAttr(graph.name),
+            GRAPH_NAME: text_attr(graph.name),
             **describe(graph, graph.metadata_props),
             **self.value_attributes(infos, graph.output, scope),
         }
@@ -144,16 +145,18 @@ class GraphImporter:
             large.append((index, tensor))
             arrays.append(array)
         for (index, tensor), array, key in zip(large, arrays, self._weights.add_all(arrays), strict=True):
-            found[index] = WeightAttr(tensor.name, key, tensor_type(element_of(array.dtype), array.shape))
+            found[index] = WeightAttr(
+                legible(tensor.name), key, tensor_type(element_of(array.dtype), array.shape)
+            )
         return [value for value in found if value is not None]
 
     def _add_initializer(
         self, block: Block, scope: Scope, name: str, kind: str, value: Attribute, attributes: Attributes
     ) -> None:
         type = constant_type(value)
-        attributes |= {INITIALIZER: _UNIT, VALUES: ArrayAttr([StringAttr(name)])}
+        attributes |= {INITIALIZER: _UNIT, VALUES: string_array([name])}
         op = onnx.ConstantOp.create(result_types=[type], properties={kind: value}, attributes=attributes)
-        op.location = NameLoc(StringAttr(name), self._file)
+        op.location = NameLoc(text_attr(name), self._file)
         block.add_op(op)
         self.define(scope, name, op.results[0], self.place(name))
 
@@ -164,7 +167,7 @@ class GraphImporter:
         for index, node in sorted_nodes(nodes, scope.has, self._source):
             name = node_name(node, index)
             op, outputs = self._nodes.op(node, name, scope, types)
-            op.location = NameLoc(StringAttr(name), self._file)
+            op.location = NameLoc(text_attr(name), self._file)
             block.add_op(op)
             for output, result in zip(outputs, op.results, strict=True):
                 self.define(scope, output, result, self._source.node(name))

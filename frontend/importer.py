@@ -22,8 +22,8 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.attributes import int_attr
 from stepwell.frontend.functions import FunctionImporter, is_shadowed, opset_map, opsets_attr
 from stepwell.frontend.graphs import GraphImporter
-from stepwell.frontend.info import describe
-from stepwell.frontend.nodes import Scope, string_array
+from stepwell.frontend.info import describe, legible, string_array, text_attr
+from stepwell.frontend.nodes import Scope
 from stepwell.frontend.source import ModelSource, Source, open_model
 from stepwell.frontend.value_types import TypeImporter
 
@@ -91,12 +91,12 @@ class _ModelImporter:
         }
         for name in _TEXTS:
             if text := getattr(model, name):
-                attributes[f"onnx.{name}"] = StringAttr(text)
+                attributes[f"onnx.{name}"] = text_attr(text)
         if model.model_version:
             attributes["onnx.model_version"] = int_attr(model.model_version)
         attributes |= describe(model, model.metadata_props)
         if renamed := self._types.renamed:
-            names = {symbol: StringAttr(name) for symbol, name in renamed.items()}
+            names = {symbol: text_attr(name) for symbol, name in renamed.items()}
             attributes[DIM_NAMES] = DictionaryAttr(names)
         return attributes
 
@@ -120,7 +120,7 @@ class _ModelImporter:
             ([arg.type for arg in block.args], [result.type for result in results]),
             Region(block),
             arg_attrs=ArrayAttr(self._argument_attributes(graph, [i.name for i in inputs], defaults)),
-            res_attrs=ArrayAttr([DictionaryAttr({NAME: StringAttr(name)}) for name in names]),
+            res_attrs=ArrayAttr([DictionaryAttr({NAME: text_attr(name)}) for name in names]),
         )
         function.attributes |= self._graph_attributes(graph, scope, constants)
         return function
@@ -145,7 +145,7 @@ class _ModelImporter:
         tensors = [tensor for tensor in graph.initializer if tensor.name in defaults]
         values = dict(zip([t.name for t in tensors], self._graphs.constants(tensors), strict=True))
         return [
-            DictionaryAttr({NAME: StringAttr(name), **({DEFAULT: values[name]} if name in values else {})})
+            DictionaryAttr({NAME: text_attr(name), **({DEFAULT: values[name]} if name in values else {})})
             for name in names
         ]
 
@@ -156,8 +156,8 @@ class _ModelImporter:
         if graph.quantization_annotation:
             attributes[QUANTIZATION] = DictionaryAttr(
                 {
-                    annotation.tensor_name: DictionaryAttr(
-                        {e.key: StringAttr(e.value) for e in annotation.quant_parameter_tensor_names}
+                    legible(annotation.tensor_name): DictionaryAttr(
+                        {legible(e.key): text_attr(e.value) for e in annotation.quant_parameter_tensor_names}
                     )
                     for annotation in graph.quantization_annotation
                 }

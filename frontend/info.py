@@ -17,6 +17,21 @@ DENOTATION = "onnx.denotation"
 DIM_DENOTATIONS = "onnx.dim_denotations"
 
 
+def legible(text: object) -> str:
+    """A string of a model: protobuf gives the bytes of one that is not UTF-8."""
+    return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+
+
+def text_attr(text: object) -> StringAttr:
+    """A string of a model as an attribute."""
+    return StringAttr(legible(text))
+
+
+def string_array(values: Iterable[str]) -> ArrayAttr[StringAttr]:
+    """Names as an attribute."""
+    return ArrayAttr([text_attr(value) for value in values])
+
+
 class Documented(Protocol):
     """A message of ONNX that has a doc string."""
 
@@ -27,8 +42,8 @@ def describe(proto: Documented, metadata: Iterable[StringStringEntryProto] = ())
     """Doc string and metadata of a message, where it has them."""
     attributes: Attributes = {}
     if proto.doc_string:
-        attributes[DOC] = StringAttr(proto.doc_string)
-    if entries := {entry.key: StringAttr(entry.value) for entry in metadata}:
+        attributes[DOC] = text_attr(proto.doc_string)
+    if entries := {legible(entry.key): text_attr(entry.value) for entry in metadata}:
         attributes[METADATA] = DictionaryAttr(entries)
     return attributes
 
@@ -37,10 +52,10 @@ def describe_value(info: ValueInfoProto) -> Attributes:
     """What is said of a value besides its name and type: also denotations of the type and its dimensions."""
     attributes = describe(info, info.metadata_props)
     if info.type.denotation:
-        attributes[DENOTATION] = StringAttr(info.type.denotation)
+        attributes[DENOTATION] = text_attr(info.type.denotation)
     dims = info.type.tensor_type.shape.dim
     if any(dim.denotation for dim in dims):
-        attributes[DIM_DENOTATIONS] = ArrayAttr([StringAttr(dim.denotation) for dim in dims])
+        attributes[DIM_DENOTATIONS] = string_array(dim.denotation for dim in dims)
     return attributes
 
 

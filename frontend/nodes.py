@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from onnx import AttributeProto, GraphProto, NodeProto
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, StringAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, i64
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import AttrSizedRegionSegments
 
 from stepwell.dialects import onnx
 from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.frontend.attributes import KINDS, AttributeImporter
-from stepwell.frontend.info import describe
+from stepwell.frontend.info import describe, legible, string_array, text_attr
 from stepwell.frontend.layout import Layout, layout_of, segment_sizes
 from stepwell.frontend.sorting import undefined
 from stepwell.frontend.source import Source
@@ -51,11 +51,6 @@ class Scope:
         return self.find(name) is not None
 
 
-def string_array(values: Iterable[str]) -> ArrayAttr[StringAttr]:
-    """Names as an attribute."""
-    return ArrayAttr([StringAttr(value) for value in values])
-
-
 class NodeImporter:
     """
     Nodes of one graph or function.
@@ -91,7 +86,7 @@ class NodeImporter:
         else:
             op, outputs = self._operator(node, layout, where, scope, find, types)
         if node.name:
-            op.attributes[NODE] = StringAttr(node.name)
+            op.attributes[NODE] = text_attr(node.name)
         op.attributes[VALUES] = string_array(outputs)
         if node.doc_string or node.metadata_props:
             op.attributes.update(describe(node, node.metadata_props))
@@ -109,7 +104,7 @@ class NodeImporter:
                 note=f"imported: {imported or 'none'}",
             )
         prefix = onnx.PREFIXES.get(domain)
-        if prefix is None or (op_name := prefix + node.op_type) not in VERSIONS:
+        if prefix is None or (op_name := prefix + legible(node.op_type)) not in VERSIONS:
             return None
         if (layout := layout_of(op_name, opset)) is None:
             raise StepwellError(
@@ -200,21 +195,23 @@ class NodeImporter:
         graphs: dict[str, GraphProto] = {}
         for proto in node.attribute:
             if proto.ref_attr_name:
-                refs[proto.name] = string_array([proto.ref_attr_name, KINDS.get(proto.type, "string")])
+                refs[legible(proto.name)] = string_array(
+                    [proto.ref_attr_name, KINDS.get(proto.type, "string")]
+                )
             elif proto.type == AttributeProto.GRAPH:
                 graphs[proto.name] = proto.g
             else:
-                arguments[proto.name] = self._attributes.attribute(proto, where)
+                arguments[legible(proto.name)] = self._attributes.attribute(proto, where)
         outputs = [output for output in node.output if output]
         properties: dict[str, Attribute] = {
-            "domain": StringAttr(node.domain),
-            "op_type": StringAttr(node.op_type),
+            "domain": text_attr(node.domain),
+            "op_type": text_attr(node.op_type),
             "arguments": DictionaryAttr(arguments),
             **_absent("absent", node.input),
             **_absent("absent_outputs", node.output),
         }
         if node.overload:
-            properties["overload"] = StringAttr(node.overload)
+            properties["overload"] = text_attr(node.overload)
         if graphs:
             properties["graphs"] = string_array(graphs)
         op = onnx.CallOp.create(
@@ -229,7 +226,7 @@ class NodeImporter:
 
 def standard_domain(domain: str) -> str:
     """The domain under its shorter name: `ai.onnx` is the empty one."""
-    return "" if domain == "ai.onnx" else domain
+    return "" if domain == "ai.onnx" else legible(domain)
 
 
 def _absent(key: str, names: Sequence[str]) -> dict[str, Attribute]:

@@ -15,6 +15,7 @@ from stepwell.dialects.constants import array_of as array_of_attr
 from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.onnx.types import SparseAttr, StringsAttr
 from stepwell.dialects.types import dtype_of, element_of, tensor_type
+from stepwell.frontend.info import legible
 from stepwell.frontend.source import Source
 from stepwell.frontend.value_types import DATA_TYPES, ELEMENTS, MAX_DIM
 from stepwell.runtime.weights import WeightStore
@@ -85,7 +86,7 @@ def _stored(
 ) -> bytes | memoryview:
     """The bytes of a tensor as `raw_data` has them, wherever they are."""
     if tensor.data_location == TensorProto.EXTERNAL:
-        entries = {entry.key: entry.value for entry in tensor.external_data}
+        entries = {legible(entry.key): legible(entry.value) for entry in tensor.external_data}
         return source.files.read(where, entries, stored_bytes)
     if tensor.HasField("segment"):
         place = (tensor.segment.begin, tensor.segment.end)
@@ -142,7 +143,7 @@ def tensor_attr(tensor: TensorProto, source: Source, where: str, weights: Weight
     """A constant tensor as an attribute: inline, a weight, or strings."""
     if tensor.data_type == TensorProto.STRING:
         return strings_attr(tensor, source, where)
-    return constant_attr(array_of(tensor, source, where), tensor.name, weights)
+    return constant_attr(array_of(tensor, source, where), legible(tensor.name), weights)
 
 
 def strings_attr(tensor: TensorProto, source: Source, where: str) -> StringsAttr:
@@ -158,8 +159,8 @@ def sparse_attr(tensor: SparseTensorProto, source: Source, where: str, weights: 
     shape = shape_of(TensorProto(dims=tensor.dims), source, where)
     values = array_of(tensor.values, source, where)
     return SparseAttr(
-        constant_attr(values, tensor.values.name, weights),
-        constant_attr(array_of(tensor.indices, source, where), tensor.indices.name, weights),
+        constant_attr(values, legible(tensor.values.name), weights),
+        constant_attr(array_of(tensor.indices, source, where), legible(tensor.indices.name), weights),
         tensor_type(element_of(values.dtype), shape),
     )
 

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects.onnx.types import AnyType, MapType, OptionalType, SequenceType, SparseType, StringType
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.frontend.info import legible
 from stepwell.frontend.source import Source
 from stepwell.runtime.dims import UNKNOWN, Dim, symbol_name
 
@@ -88,7 +89,8 @@ class TypeImporter:
                 key = self._element(proto.map_type.key_type, where)
                 return MapType(key, self.type(proto.map_type.value_type, where))
             case "sparse_tensor_type":
-                return SparseType(self._tensor(proto.sparse_tensor_type, where))
+                dense = self._tensor(proto.sparse_tensor_type, where)
+                return dense if isinstance(dense, AnyType) else SparseType(dense)
             case None:
                 return AnyType()
             case kind:
@@ -114,7 +116,7 @@ class TypeImporter:
                     raise self._source.invalid(f"a dimension cannot be {dim.dim_value}", where)
                 return dim.dim_value
             case "dim_param" if dim.dim_param not in ("", UNKNOWN):
-                return self.symbol(dim.dim_param)
+                return self.symbol(legible(dim.dim_param))
             case _:
                 # Converters write "?" for every dimension that they do not know: no two of them are equal.
                 return UNKNOWN

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 from google.protobuf.message import Message
 from onnx import (
     AttributeProto,
@@ -33,6 +37,16 @@ def onnx_model(body: str, opset: int = 18, ir_version: int = 8, header: str = ""
     return parse_model(f'<ir_version: {ir_version}, opset_import: ["" : {opset}{header}]> {body}')
 
 
+def load(file: Path) -> ModelProto:
+    """A model from its file, external data left aside."""
+    return ModelProto.FromString(file.read_bytes())
+
+
+def check(model: ModelProto) -> None:
+    """Require a model to be valid for onnx's checker."""
+    onnx.checker.check_model(model)  # pyright: ignore[reportUnknownMemberType]
+
+
 def imported(model: ModelProto) -> tuple[ModuleOp, StepwellContext]:
     """A model as a verified module, with the context that has its weights."""
     ctx = StepwellContext()
@@ -56,20 +70,19 @@ def ops_named(module: Operation, *names: str) -> list[Operation]:
 
 def run(model: ModelProto, inputs: Mapping[str, Array]) -> list[Array]:
     """Outputs of a model in ONNX Runtime, without optimizations."""
-    from onnxruntime import GraphOptimizationLevel, InferenceSession, SessionOptions
-
-    options = SessionOptions()
-    options.graph_optimization_level = GraphOptimizationLevel.ORT_DISABLE_ALL
+    ort: Any = import_module("onnxruntime")  # comes without types
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    session = InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return list(session.run(None, dict(inputs)))
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, dict(inputs))
 
 
 def normal_form(model: ModelProto, folder: str = "") -> ModelProto:
     """
     A model as export writes it: tensors as raw data inside, attributes by name, nothing that says nothing.
 
-    Left out on import: infos of values that nothing makes, names of tensors in attributes, doc strings of attributes.
+    Left out on import: infos of values that nothing makes, names of tensors in attributes, their doc strings.
     """
     normal = ModelProto.FromString(model.SerializeToString())
     external_data_helper.load_external_data_for_model(normal, folder)

@@ -36,7 +36,7 @@ def arrays() -> st.SearchStrategy[Array]:
 
         def view(raw: Array) -> Array:
             if name == "bool":
-                return raw > 100
+                return raw.astype(np.uint8) > 100
             bits = next((b for b in (2, 4, 6) if f"int{b}" in name or name.startswith(f"float{b}")), 8)
             repeated = np.repeat(
                 np.bitwise_and(raw.astype(np.uint8), (1 << bits) - 1)[..., None], dtype.itemsize, -1

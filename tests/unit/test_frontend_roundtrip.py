@@ -12,7 +12,7 @@ import pytest
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
 from stepwell.frontend import export_onnx, import_onnx
-from tests.onnx_models import normal_form, run, through_text
+from tests.onnx_models import check, load, normal_form, run, through_text
 
 SHIPPED = Path(__file__).resolve().parents[1] / "models"
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
@@ -32,7 +32,7 @@ def model_files() -> list[Path]:
 @pytest.mark.parametrize("file", model_files(), ids=lambda file: file.stem)
 def test_models_come_back(file: Path) -> None:
     """Every model is exported as it was imported, through the text of the IR too."""
-    model = onnx.load(file, load_external_data=False)
+    model = load(file)
     if sum(f.stat().st_size for f in file.parent.glob(f"{file.stem}.*")) > 60_000_000:
         pytest.skip("export makes a copy of all weights")
     ctx = StepwellContext()
@@ -49,13 +49,15 @@ def test_outputs_are_the_same(name: str) -> None:
     file = SHIPPED / f"{name}.onnx"
     ctx = StepwellContext()
     exported = export_onnx(import_onnx(file, ctx), ctx)
-    onnx.checker.check_model(exported)
+    check(exported)
     rng = np.random.default_rng(7)
     inputs = {
-        info.name: rng.standard_normal([dim.dim_value or 5 for dim in info.type.tensor_type.shape.dim]).astype("f4")
+        info.name: rng.standard_normal(
+            [dim.dim_value or 5 for dim in info.type.tensor_type.shape.dim]
+        ).astype("f4")
         for info in exported.graph.input
     }
-    for ours, theirs in zip(run(exported, inputs), run(onnx.load(file), inputs), strict=True):
+    for ours, theirs in zip(run(exported, inputs), run(load(file), inputs), strict=True):
         assert np.array_equal(ours, theirs)
 
 
@@ -63,7 +65,7 @@ def test_a_path_bytes_and_a_message_are_the_same_model() -> None:
     """Weights that are mapped, views of the bytes, or copies of a message have the same hashes."""
     file = SHIPPED / "gru_seq.onnx"
     texts: list[str] = []
-    for source in (file, str(file), file.read_bytes(), onnx.load(file)):
+    for source in (file, str(file), file.read_bytes(), load(file)):
         module = import_onnx(source, StepwellContext())
         texts.append(str(module))
     assert len(set(texts)) == 1

@@ -1,4 +1,4 @@
-"""The generated `onnx` dialect: its table against the installed onnx, defaults by opset, and what verifiers refuse."""
+"""The generated `onnx` dialect: its table against the installed onnx, defaults by opset, what is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stepwell.tools.generate_onnx import FOLDER, all_schemas, ops_source, versio
 def op_of(line: str, opset: int | None = None) -> Operation:
     """The op of a line of IR, in a module with the given opset."""
     attributes = "" if opset is None else f'attributes {{onnx.opsets = {{"" = {opset} : i64}}}}'
-    text = f"builtin.module {attributes} {{\n%x = \"test.op\"() : () -> tensor<2x3xf32>\n{line}\n}}"
+    text = f'builtin.module {attributes} {{\n%x = "test.op"() : () -> tensor<2x3xf32>\n{line}\n}}'
     module = parse_module(StepwellContext(allow_unregistered=True), text)
     op = module.body.block.last_op
     assert op is not None
