@@ -78,7 +78,8 @@ class RnnOp(GraphOp):
     `w` is [D, G·H, I], `r` is [D, G·H, H], the bias [D, 2·G·H] (of w, then of r), the peepholes [D, 3·H]
     for the gates i, o, f. D is 2 for a bidirectional layer, whose second direction runs backwards and is
     stored in forward order. Behind a row's length `y` is 0 and the state stays. `clip` cuts what the
-    activations of gates get.
+    activations of gates get. `transposed_weights` says that `w` is [D, I, G·H] and `r` [D, H, G·H], as
+    kernels read them.
     Constraints:
       (C1) `cell` is lstm, gru or rnn; `direction` is forward, reverse or bidirectional.
       (C2) activations known, 3, 2 or 1 a direction by cell, with as many alphas and betas.
@@ -108,6 +109,7 @@ class RnnOp(GraphOp):
     clip = opt_prop_def(FloatAttr.constr(f32))
     input_forget = prop_def(BoolAttr, default_value=FALSE)
     linear_before_reset = prop_def(BoolAttr, default_value=FALSE)
+    transposed_weights = prop_def(BoolAttr, default_value=FALSE)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
@@ -117,6 +119,7 @@ class RnnOp(GraphOp):
         "(`peepholes` $peepholes^ `:` type($peepholes))? "
         "`cell` $cell `direction` $direction `activations` $activations `alphas` $alphas `betas` $betas "
         "(`clip` $clip^)? (`input_forget` $input_forget^)? (`linear_before_reset` $linear_before_reset^)? "
+        "(`transposed_weights` $transposed_weights^)? "
         "attr-dict `:` `(` type($x) `,` type($w) `,` type($r) `)` `->` type($outputs)"
     )
 
@@ -139,6 +142,7 @@ class RnnOp(GraphOp):
         clip: float | None = None,
         input_forget: bool = False,
         linear_before_reset: bool = False,
+        transposed_weights: bool = False,
     ):
         super().__init__(
             operands=[x, w, r, bias, lengths, h0, c0, peepholes],
@@ -152,6 +156,7 @@ class RnnOp(GraphOp):
                 "clip": None if clip is None else FloatAttr(clip, Float32Type()),
                 "input_forget": IntegerAttr(int(input_forget), i1),
                 "linear_before_reset": IntegerAttr(int(linear_before_reset), i1),
+                "transposed_weights": IntegerAttr(int(transposed_weights), i1),
             },
         )
         self.set_result_types()
@@ -163,8 +168,8 @@ class RnnOp(GraphOp):
 
     @property
     def hidden(self) -> Dim:
-        """H: the size of the state, the last dimension of `r`."""
-        return dims_of(self.r.type)[-1]
+        """H: the size of the state."""
+        return dims_of(self.r.type)[1 if self.transposed_weights.value.data else 2]
 
     def check(self) -> None:
         for name, value, legal in (
@@ -202,8 +207,12 @@ class RnnOp(GraphOp):
             raise VerifyException(f"r must be [D, G * H, H], found {shape_text(r)}")
         count, hidden = Dim.of(self.directions), self.hidden
         rows = hidden * GATES[self.cell.data]
-        expect_dims(self.w, [count, rows, x[2]], "w")
-        expect_dims(self.r, [count, rows, hidden], "r")
+        if self.transposed_weights.value.data:
+            expect_dims(self.w, [count, x[2], rows], "w")
+            expect_dims(self.r, [count, hidden, rows], "r")
+        else:
+            expect_dims(self.w, [count, rows, x[2]], "w")
+            expect_dims(self.r, [count, rows, hidden], "r")
         expected = {
             "bias": [count, rows * 2],
             "lengths": [x[1]],

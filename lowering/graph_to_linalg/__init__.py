@@ -19,7 +19,9 @@ from stepwell.lowering.graph_to_linalg import (
     layout,
     movement,
     norm,
+    recurrent,
     reduction,
+    scan,
     window,
 )
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
@@ -37,7 +39,9 @@ GRAPH_TO_LINALG: list[RewritePattern] = [
     *layout.PATTERNS,
     *movement.PATTERNS,
     *norm.PATTERNS,
+    *recurrent.PATTERNS,
     *reduction.PATTERNS,
+    *scan.PATTERNS,
     *window.PATTERNS,
 ]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import BoolAttr, f32, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -18,14 +18,15 @@ from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import WeightAttr, dims_of, tensor_of
 from stepwell.passes.base import FunctionPass
+from stepwell.runtime.meaning import Array
 from stepwell.runtime.weights import WeightStore
 
 
 @dataclass(frozen=True)
 class PackWeightsPass(FunctionPass):
     """
-    Rearrange the constant right operands of matrix products: into panels of columns, which a kernel reads
-    straight through; where no panel divides the columns, only into rows along K.
+    Rearrange the constant right operands of matrix products into panels of columns, which a kernel reads
+    straight through; where no panel divides the columns, only into rows along K. So are weights of recurrent layers.
 
     ```mlir
     %y = graph.matmul %a, %b transpose_b true : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
@@ -43,10 +44,12 @@ class PackWeightsPass(FunctionPass):
     """Elements of a vector register."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        packed: dict[tuple[SSAValue, bool, int], SSAValue] = {}
+        packer = _Packer(self.lanes, weights_of(ctx))
         for op in list(func.walk()):
             if isinstance(op, graph.MatmulOp):
-                _pack(op, self.lanes, weights_of(ctx), packed)
+                packer.pack_matmul(op)
+            elif isinstance(op, graph.RnnOp):
+                packer.pack_rnn(op)
 
 
 def panel_width(columns: int, lanes: int) -> int:
@@ -55,39 +58,57 @@ def panel_width(columns: int, lanes: int) -> int:
     return next((count * lanes for count in (2, 3, 1) if columns and columns % (count * lanes) == 0), 0)
 
 
-def _pack(
-    op: graph.MatmulOp, lanes: int, weights: WeightStore, packed: dict[tuple[SSAValue, bool, int], SSAValue]
-) -> None:
-    if op.panel or not isinstance(constant := op.b.owner, graph.ConstantOp) or len(dims_of(op.b.type)) != 2:
-        return
-    transposed = bool(op.transpose_b.value.data)
-    columns = dims_of(op.result.type)[-1]
-    fits = tensor_of(op.b).element_type == f32 and len(dims_of(op.a.type)) > 1
-    width = panel_width(columns.value, lanes) if fits else 0
-    if not width and not transposed:
-        return
-    key = (op.b, transposed, width)
-    if key not in packed:
-        array = _arranged(constant_array(constant, weights), transposed, width)
-        name = constant.value.weight_name.data if isinstance(constant.value, WeightAttr) else ""
-        made = graph.ConstantOp.of(array, weights, f"{name}:{'K' if not width else f'panels{width}'}")
-        adopt_location(made, constant.location)
-        Rewriter.insert_op(made, InsertPoint.after(constant))
-        packed[key] = made.result
-    product = graph.MatmulOp(
-        op.a,
-        packed[key],
-        transpose_a=bool(op.transpose_a.value.data),
-        packing=width,
-        out_type=op.out_type,
-    )
-    adopt_location(product, op.location)
-    Rewriter.replace_op(op, product)
+class _Packer:
+    """Rewrites ops whose weights are constants; a constant that several ops read is packed once."""
+
+    def __init__(self, lanes: int, weights: WeightStore):
+        self._lanes = lanes
+        self._weights = weights
+        self._made: dict[tuple[SSAValue, str], SSAValue] = {}
+
+    def pack_matmul(self, op: graph.MatmulOp) -> None:
+        """Panels where they divide the columns, else rows along K."""
+        if op.panel or not isinstance(op.b.owner, graph.ConstantOp) or len(dims_of(op.b.type)) != 2:
+            return
+        transposed = bool(op.transpose_b.value.data)
+        columns = dims_of(op.result.type)[-1]
+        fits = tensor_of(op.b).element_type == f32 and len(dims_of(op.a.type)) > 1
+        width = panel_width(columns.value, self._lanes) if fits else 0
+        if not width and not transposed:
+            return
+        form = f"panels{width}{'T' if transposed else ''}" if width else "T"
+        product = graph.MatmulOp(
+            op.a,
+            self._constant(op.b, form, lambda b: _panels(b.T if transposed else b, width)),
+            transpose_a=bool(op.transpose_a.value.data),
+            packing=width,
+            out_type=op.out_type,
+        )
+        adopt_location(product, op.location)
+        Rewriter.replace_op(op, product)
+
+    def pack_rnn(self, op: graph.RnnOp) -> None:
+        """Rows along the sums, so that a vector of results reads a vector of weights."""
+        constants = isinstance(op.w.owner, graph.ConstantOp) and isinstance(op.r.owner, graph.ConstantOp)
+        if op.transposed_weights.value.data or not constants:
+            return
+        for slot, weight in ((1, op.w), (2, op.r)):
+            op.operands[slot] = self._constant(weight, "T", lambda w: w.swapaxes(1, 2))
+        op.properties["transposed_weights"] = BoolAttr(1, i1)
+
+    def _constant(self, value: SSAValue, form: str, arrange: Callable[[Array], Array]) -> SSAValue:
+        constant = value.owner
+        assert isinstance(constant, graph.ConstantOp)
+        if (value, form) not in self._made:
+            array = np.ascontiguousarray(arrange(constant_array(constant, self._weights)))
+            name = constant.value.weight_name.data if isinstance(constant.value, WeightAttr) else ""
+            made = graph.ConstantOp.of(array, self._weights, f"{name}:{form}")
+            adopt_location(made, constant.location)
+            Rewriter.insert_op(made, InsertPoint.after(constant))
+            self._made[value, form] = made.result
+        return self._made[value, form]
 
 
-def _arranged(b: npt.NDArray[np.generic], transposed: bool, width: int) -> npt.NDArray[np.generic]:
-    """A matrix as [K, N], or as panels [N/width, K, width]."""
-    rows = b.T if transposed else b
-    if width:
-        rows = rows.reshape(rows.shape[0], -1, width).transpose(1, 0, 2)
-    return np.ascontiguousarray(rows)
+def _panels(b: Array, width: int) -> Array:
+    """A matrix [K, N] as panels [N/width, K, width]; as it is for no width."""
+    return b.reshape(b.shape[0], -1, width).transpose(1, 0, 2) if width else b

@@ -106,8 +106,11 @@ def rnn(
     clip: float | None = None,
     input_forget: bool = False,
     linear_before_reset: bool = False,
+    transposed_weights: bool = False,
 ) -> tuple[Array, ...]:
     """y [T, D, N, H], the last h [D, N, H], and for an LSTM the last c; behind a row's length y is 0."""
+    if transposed_weights:
+        w, r = w.swapaxes(1, 2), r.swapaxes(1, 2)
     steps, batch, _ = x.shape
     directions, rows, hidden = r.shape
     kept = accumulator(x.dtype)

@@ -1,0 +1,389 @@
+"""
+Recurrent layers → one product for all steps, and a loop over the steps that carries the state.
+
+The gates' products with the input need no state: `x · Wᵀ` is one `linalg.generic`. A step multiplies the
+state by `Rᵀ` and computes the cell elementwise. States are kept in f32 for 16-bit floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, math, scf, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.recurrent import FUNCTIONS, GATES
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg import activation
+from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded, sum_of_products
+from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.lowering.graph_to_linalg.slices import cut, paste
+from stepwell.lowering.graph_to_linalg.support import (
+    PARALLEL,
+    Body,
+    Read,
+    empty,
+    extent,
+    filled,
+    generic,
+    identity,
+    projection,
+)
+from stepwell.lowering.graph_to_linalg.views import split_dims
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+
+class RnnLowering(RewritePattern):
+    """`graph.rnn` → for each direction a product over all steps and an `scf.for` over them."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RnnOp, rewriter: PatternRewriter) -> None:
+        if not op.hidden.is_static:
+            raise StepwellError("unsupported", op, f"graph.rnn whose state has the unknown size {op.hidden}")
+        y = empty(tensor_of(op.outputs[0]), rewriter)
+        states = [empty(tensor_of(result), rewriter) for result in op.outputs[1:]]
+        for direction in range(op.directions):
+            layer = _Direction(op, direction, rewriter)
+            y, last = layer.run(y)
+            states = [
+                paste(layer.in_front(state), into, [Dim.of(direction), Dim.of(0), Dim.of(0)], rewriter)
+                for state, into in zip(last, states, strict=False)
+            ]
+        rewriter.replace(op, [], [y, *states])
+
+
+@dataclass
+class _Direction:
+    """One direction of a layer, emitted where the rewriter stands."""
+
+    op: graph.RnnOp
+    direction: int
+    rewriter: PatternRewriter
+
+    def __post_init__(self) -> None:
+        self.steps, self.batch, self.width = dims_of(self.op.x.type)
+        self.hidden = self.op.hidden
+        self.cell = self.op.cell.data
+        self.gates = GATES[self.cell]
+        self.element = element_of_value(self.op.x)
+        self.kept = accumulator(self.element)
+        self.scalars = Scalars(self.kept)
+        self.backwards = self.op.direction.data == "reverse" or self.direction == 1
+        # GRU: the product with the state gets its bias before it meets the reset gate.
+        self.bias_inside = self.cell == "gru" and bool(self.op.linear_before_reset.value.data)
+        count = Dim.of(self.op.directions)
+        self.bias = self._split_last(self.op.bias, [count], [Dim.of(2), Dim.of(self.gates), self.hidden])
+        self.peepholes = self._split_last(self.op.peepholes, [count], [Dim.of(3), self.hidden])
+
+    def _split_last(
+        self, value: SSAValue | None, outer: Sequence[Dim], inner: Sequence[Dim]
+    ) -> SSAValue | None:
+        return None if value is None else split_dims(value, [*([dim] for dim in outer), inner], self.rewriter)
+
+    def run(self, y: SSAValue) -> tuple[SSAValue, list[SSAValue]]:
+        """All steps, written into `y`; gives it and the last states."""
+        gates = self._input_gates()
+        states = [self._initial(self.op.h0)]
+        if self.cell == "lstm":
+            states.append(self._initial(self.op.c0))
+
+        def step(i: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at = i
+            if self.backwards:
+                last = self.rewriter.insert(arith.SubiOp(count, one)).result
+                at = self.rewriter.insert(arith.SubiOp(last, i)).result
+            return self._step(at, gates, carried[0], carried[1:])
+
+        count = extent(self.steps, self.rewriter)
+        one = extent(Dim.of(1), self.rewriter)
+        y, *states = counted_loop(count, [y, *states], step, self.rewriter)
+        return y, [rounded(state, self.element, self.rewriter) for state in states]
+
+    def in_front(self, state: SSAValue) -> SSAValue:
+        """A state [N, H] as [1, N, H]."""
+        return split_dims(state, [[Dim.of(1), self.batch], [self.hidden]], self.rewriter)
+
+    def _initial(self, state: SSAValue | None) -> SSAValue:
+        """A first state, in the type that states are kept in."""
+        type = tensor_type(self.kept, [self.batch, self.hidden])
+        if state is None:
+            return filled(type, 0, self.rewriter)
+        read = state, AffineMap(2, 0, (_at(self.direction), _loop(0), _loop(1)))
+        return self._elementwise([read], lambda s: s[0])
+
+    def _elementwise(self, reads: Sequence[Read], body: Body) -> SSAValue:
+        """A tensor [N, H] of the kept type; `body` takes a scalar for each read."""
+        write = empty(tensor_type(self.kept, [self.batch, self.hidden]), self.rewriter), identity(2)
+        return generic(reads, write, [PARALLEL] * 2, lambda s: body(s[:-1]), self.rewriter)
+
+    def _by_gate(self, w: SSAValue, first: int, count: int) -> SSAValue:
+        """Weights with the gates as a dimension of their own, cut to some of them."""
+        dims, axis = dims_of(w.type), 2 if self.op.transposed_weights.value.data else 1
+        groups = [[dim] for dim in dims]
+        groups[axis] = [Dim.of(self.gates), self.hidden]
+        split = split_dims(w, groups, self.rewriter)
+        if count == self.gates:
+            return split
+        offsets, sizes = [Dim.of(0)] * 4, list(dims_of(split.type))
+        offsets[axis], sizes[axis] = Dim.of(first), Dim.of(count)
+        return cut(split, offsets, sizes, [1] * 4, self.rewriter)
+
+    def _product(self, x: Read, w: SSAValue, dims: Sequence[Dim]) -> SSAValue:
+        """A product with weights by gate: loops are `dims`, which end in gate and state, then the sum."""
+        loops = len(dims) + 1
+        gate, state, summed = (_loop(loops - 3 + i) for i in range(3))
+        ways = [summed, gate, state] if self.op.transposed_weights.value.data else [gate, state, summed]
+        read = w, AffineMap(loops, 0, (_at(self.direction), *ways))
+        return sum_of_products((x, read), self.kept, dims, 1, self.rewriter)
+
+    def _input_gates(self) -> SSAValue:
+        """x · Wᵀ with the biases that need no state: [T, N, gates, H]."""
+        dims = [self.steps, self.batch, Dim.of(self.gates), self.hidden]
+        w = self._by_gate(self.op.w, 0, self.gates)
+        product = self._product((self.op.x, projection(5, [0, 1, 4])), w, dims)
+        if self.bias is None:
+            return product
+        biases = [self._bias(4, 0, _loop(2))] + ([] if self.bias_inside else [self._bias(4, 1, _loop(2))])
+        return self._sum([(product, identity(4)), *biases], dims)
+
+    def _sum(self, reads: Sequence[Read], dims: Sequence[Dim]) -> SSAValue:
+        """The sum of what is read, element by element."""
+
+        def add(s: Sequence[SSAValue]) -> SSAValue:
+            total = s[0]
+            for term in s[1:-1]:
+                total = self.scalars.add(total, term)
+            return total
+
+        write = empty(tensor_type(self.kept, dims), self.rewriter), identity(len(dims))
+        return generic(reads, write, [PARALLEL] * len(dims), add, self.rewriter)
+
+    def _bias(self, loops: int, which: int, gate: AffineExpr) -> Read:
+        """The bias of w (0) or of r (1), at the last loop and a gate."""
+        assert self.bias is not None
+        return self.bias, AffineMap(loops, 0, (_at(self.direction), _at(which), gate, _loop(loops - 1)))
+
+    def _step(
+        self, at: SSAValue, gates: SSAValue, y: SSAValue, states: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """One step: the new states, and `y` with the new output in it."""
+        seen = self._row(gates, at)
+        inputs = [(seen, AffineMap(2, 0, (_at(0), _loop(0), _at(g), _loop(1)))) for g in range(self.gates)]
+        cell = {"lstm": self._lstm, "gru": self._gru, "rnn": self._plain}[self.cell]
+        new = cell(inputs, *states)
+        output = new[0]
+        if self.op.lengths is not None:
+            valid = self._valid(at)
+            new = [valid(state, old) for state, old in zip(new, states, strict=True)]
+            output = valid(output, None)
+        one = Dim.of(1)
+        piece = rounded(output, self.element, self.rewriter)
+        piece = split_dims(piece, [[one, one, self.batch], [self.hidden]], self.rewriter)
+        return [self._written(piece, y, at), *new]
+
+    def _row(self, gates: SSAValue, at: SSAValue) -> SSAValue:
+        """The gates' inputs at one step: [1, N, gates, H]."""
+        dims = [Dim.of(1), self.batch, Dim.of(self.gates), self.hidden]
+        sizes = [extent(dim, self.rewriter) for dim in dims if not dim.is_static]
+        op = tensor.ExtractSliceOp.build(
+            operands=[gates, [at], sizes, []],
+            result_types=[tensor_type(self.kept, dims)],
+            properties=_slice_properties([None, 0, 0, 0], dims),
+        )
+        return self.rewriter.insert(op).result
+
+    def _written(self, piece: SSAValue, y: SSAValue, at: SSAValue) -> SSAValue:
+        """`y` with the output [1, 1, N, H] of one step."""
+        dims = dims_of(piece.type)
+        sizes = [extent(dim, self.rewriter) for dim in dims if not dim.is_static]
+        op = tensor.InsertSliceOp.build(
+            operands=[piece, y, [at], sizes, []],
+            result_types=[y.type],
+            properties=_slice_properties([None, self.direction, 0, 0], dims),
+        )
+        return self.rewriter.insert(op).result
+
+    def _valid(self, at: SSAValue) -> Callable[[SSAValue, SSAValue | None], SSAValue]:
+        """What keeps a new value in rows that have this step, and an old one, or 0, in the others."""
+        assert self.op.lengths is not None
+        lengths, numbers = self.op.lengths, Scalars(element_of_value(self.op.lengths))
+        step = self.rewriter.insert(arith.IndexCastOp(at, i64)).result
+
+        def choose(new: SSAValue, old: SSAValue | None) -> SSAValue:
+            reads = [(lengths, projection(2, [0])), (new, identity(2))]
+            reads += [] if old is None else [(old, identity(2))]
+
+            def body(s: Sequence[SSAValue]) -> SSAValue:
+                length = numbers.convert(s[0], Scalars(i64))
+                inside = arith.CmpiOp(step, length, "slt").result
+                return self.scalars.select(inside, s[1], self.scalars.constant(0) if old is None else s[2])
+
+            return self._elementwise(reads, body)
+
+        return choose
+
+    def _times_r(self, state: SSAValue, first: int, count: int) -> SSAValue:
+        """A state times Rᵀ for some gates: [N, count, H], with its bias where that stands inside."""
+        dims = [self.batch, Dim.of(count), self.hidden]
+        product = self._product((state, projection(4, [0, 3])), self._by_gate(self.op.r, first, count), dims)
+        if self.bias is None or not self.bias_inside:
+            return product
+        return self._sum([(product, identity(3)), self._bias(3, 1, _loop(1))], dims)
+
+    def _gate(self, product: SSAValue, gate: int) -> Read:
+        return product, AffineMap(2, 0, (_loop(0), _at(gate), _loop(1)))
+
+    def _activation(self, which: int) -> Callable[[SSAValue], SSAValue]:
+        """One of the functions of the cell, with the clip before it where it belongs to a gate."""
+        i = self.direction * FUNCTIONS[self.cell] + which
+        name = self.op.activations.data[i].data
+        alpha, beta = self.op.alphas.get_values()[i], self.op.betas.get_values()[i]
+        clip = None if self.op.clip is None or which == 2 else self.op.clip.value.data
+
+        def function(x: SSAValue) -> SSAValue:
+            if clip is not None:
+                x = self.scalars.maximum(x, self.scalars.constant(-clip))
+                x = self.scalars.minimum(x, self.scalars.constant(clip))
+            return activate(self.scalars, name, x, alpha, beta)
+
+        return function
+
+    def _lstm(self, inputs: Sequence[Read], h: SSAValue, c: SSAValue) -> list[SSAValue]:
+        """Gates i, o, f and the cell's candidate, in this order."""
+        f, g, out = (self._activation(which) for which in range(3))
+        product, scalars = self._times_r(h, 0, 4), self.scalars
+        gates = [[inputs[gate], self._gate(product, gate)] for gate in range(4)]
+        peepholes = [self._peephole(gate) for gate in range(3)] if self.peepholes is not None else []
+        coupled = bool(self.op.input_forget.value.data)
+
+        def new_cell(s: Sequence[SSAValue]) -> SSAValue:
+            i, forget = scalars.add(s[0], s[1]), scalars.add(s[2], s[3])
+            old = s[6]
+            if peepholes:
+                i = scalars.add(i, scalars.multiply(s[7], old))
+                forget = scalars.add(forget, scalars.multiply(s[8], old))
+            i = f(i)
+            forget = scalars.subtract(scalars.constant(1), i) if coupled else f(forget)
+            candidate = scalars.multiply(i, g(scalars.add(s[4], s[5])))
+            return scalars.add(scalars.multiply(forget, old), candidate)
+
+        reads = [*gates[0], *gates[2], *gates[3], (c, identity(2)), *peepholes[::2]]
+        new_c = self._elementwise(reads, new_cell)
+
+        def new_state(s: Sequence[SSAValue]) -> SSAValue:
+            o = scalars.add(s[0], s[1])
+            if peepholes:
+                o = scalars.add(o, scalars.multiply(s[3], s[2]))
+            return scalars.multiply(f(o), out(s[2]))
+
+        return [self._elementwise([*gates[1], (new_c, identity(2)), *peepholes[1:2]], new_state), new_c]
+
+    def _peephole(self, gate: int) -> Read:
+        assert self.peepholes is not None
+        return self.peepholes, AffineMap(2, 0, (_at(self.direction), _at(gate), _loop(1)))
+
+    def _gru(self, inputs: Sequence[Read], h: SSAValue) -> list[SSAValue]:
+        """Gates z and r, then the candidate."""
+        f, g = self._activation(0), self._activation(1)
+        scalars, old = self.scalars, (h, identity(2))
+        if self.bias_inside:
+            product = self._times_r(h, 0, 3)
+            inner = [self._gate(product, 1), inputs[1], self._gate(product, 2)]
+        else:
+            product = self._times_r(h, 0, 2)
+            reads = [inputs[1], self._gate(product, 1), old]
+            reset = self._elementwise(reads, lambda s: scalars.multiply(f(scalars.add(s[0], s[1])), s[2]))
+            inner = [self._gate(self._times_r(reset, 2, 1), 0)]
+
+        def new_state(s: Sequence[SSAValue]) -> SSAValue:
+            z = f(scalars.add(s[0], s[1]))
+            hidden = s[4]
+            if self.bias_inside:
+                hidden = scalars.multiply(f(scalars.add(s[4], s[5])), s[6])
+            candidate = g(scalars.add(s[2], hidden))
+            kept = scalars.multiply(z, s[3])
+            return scalars.add(scalars.multiply(scalars.subtract(scalars.constant(1), z), candidate), kept)
+
+        return [self._elementwise([inputs[0], self._gate(product, 0), inputs[2], old, *inner], new_state)]
+
+    def _plain(self, inputs: Sequence[Read], h: SSAValue) -> list[SSAValue]:
+        f, product = self._activation(0), self._times_r(h, 0, 1)
+        reads = [inputs[0], self._gate(product, 0)]
+        return [self._elementwise(reads, lambda s: f(self.scalars.add(s[0], s[1])))]
+
+
+def _loop(number: int) -> AffineExpr:
+    return AffineExpr.dimension(number)
+
+
+def _at(index: int) -> AffineExpr:
+    return AffineExpr.constant(index)
+
+
+def _slice_properties(offsets: Sequence[int | None], sizes: Sequence[Dim]) -> dict[str, Attribute]:
+    """Numbers of a slice; an offset of None is an operand."""
+    return {
+        "static_offsets": DenseArrayBase.from_list(i64, [DYNAMIC_INDEX if o is None else o for o in offsets]),
+        "static_sizes": DenseArrayBase.from_list(
+            i64, [d.value if d.is_static else DYNAMIC_INDEX for d in sizes]
+        ),
+        "static_strides": DenseArrayBase.from_list(i64, [1] * len(sizes)),
+    }
+
+
+def counted_loop(
+    count: SSAValue,
+    carried: Sequence[SSAValue],
+    body: Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]],
+    rewriter: PatternRewriter,
+) -> list[SSAValue]:
+    """An `scf.for` from 0 to `count`; `body` emits with the rewriter and gives what is carried on."""
+    zero, one = extent(Dim.of(0), rewriter), extent(Dim.of(1), rewriter)
+    block = Block(arg_types=[IndexType(), *(value.type for value in carried)])
+    loop = rewriter.insert(scf.ForOp(zero, count, one, carried, Region(block)))
+    outside = rewriter.insertion_point
+    rewriter.insertion_point = InsertPoint.at_end(block)
+    rewriter.insert(scf.YieldOp(*body(block.args[0], block.args[1:])))
+    rewriter.insertion_point = outside
+    return list(loop.results)
+
+
+def activate(scalars: Scalars, name: str, x: SSAValue, alpha: float, beta: float) -> SSAValue:
+    """An activation of a cell, by its name in `graph.rnn`."""
+    match name:
+        case "sigmoid":
+            return activation.sigmoid(scalars, x)
+        case "tanh":
+            return math.TanhOp(x).result
+        case "relu":
+            return activation.relu(scalars, x)
+        case "leaky_relu":
+            return activation.leaky_relu(scalars, x, alpha)
+        case "elu":
+            return activation.elu(scalars, x, alpha)
+        case "softplus":
+            return activation.softplus(scalars, x)
+        case "softsign":
+            return scalars.divide(x, scalars.add(scalars.constant(1), scalars.absolute(x)))
+        case "thresholded_relu":
+            above = scalars.compare("gt", x, scalars.constant(alpha))
+            return scalars.select(above, x, scalars.constant(0))
+        case "scaled_tanh":
+            scaled = scalars.multiply(x, scalars.constant(beta))
+            return scalars.multiply(math.TanhOp(scaled).result, scalars.constant(alpha))
+        case "hard_sigmoid":
+            line = scalars.add(scalars.multiply(x, scalars.constant(alpha)), scalars.constant(beta))
+            return scalars.minimum(scalars.maximum(line, scalars.constant(0)), scalars.constant(1))
+        case _:
+            return scalars.add(scalars.multiply(x, scalars.constant(alpha)), scalars.constant(beta))
+
+
+PATTERNS: list[RewritePattern] = [RnnLowering()]
