@@ -23,5 +23,6 @@ def graph_pipeline(opt_level: int, target: TargetDescription) -> str:
         return ",".join((*_EXACT, "fuse-ops"))
     passes = [*_ROUNDING]
     if opt_level >= 2:
-        passes += [f"convert-layout{{block={target.lanes(_FLOAT_BYTES)}}}", "pack-weights", "fold-constant"]
+        lanes = target.lanes(_FLOAT_BYTES)
+        passes += [f"convert-layout{{block={lanes}}}", f"pack-weights{{lanes={lanes}}}", "fold-constant"]
     return ",".join((*passes, "dead-code-elimination", "fuse-ops"))

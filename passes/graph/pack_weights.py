@@ -26,7 +26,8 @@ from stepwell.runtime.weights import WeightStore
 class PackWeightsPass(FunctionPass):
     """
     Rearrange the constant right operands of matrix products into panels of columns, which a kernel reads
-    straight through; where no panel divides the columns, only into rows along K. So are weights of recurrent layers.
+    straight through; where no panel divides the columns, only into rows along K. So are weights of recurrent
+    layers.
 
     ```mlir
     %y = graph.matmul %a, %b transpose_b true : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
