@@ -5,11 +5,12 @@ hooks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import getclosurevars
+from types import UnionType
 from typing import cast
 
 from xdsl.context import Context
@@ -99,11 +100,8 @@ def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:
     xDSL's decorator keeps them in the closure of the method only.
     Raises: TypeError for a pattern that is not written with the decorator.
     """
-    function = getattr(type(pattern), "match_and_rewrite")  # noqa: B009
-    types = cast(Iterable[type[Operation]] | None, getclosurevars(function).nonlocals.get("expected_types"))
-    expected = getclosurevars(function).nonlocals.get("expected_type")
-    if types is None and expected is None:
+    captured = getclosurevars(type(pattern).match_and_rewrite).nonlocals
+    if "expected_type" not in captured:
         raise TypeError(f"{type(pattern).__name__}.match_and_rewrite needs @op_type_rewrite_pattern")
-    if types is not None:
-        return tuple(types)
-    return (cast(type[Operation], expected),) if isinstance(expected, type) else tuple(expected.__args__)  # noqa: B009
+    expected = cast("type[Operation] | UnionType", captured["expected_type"])
+    return (expected,) if isinstance(expected, type) else expected.__args__
