@@ -19,8 +19,6 @@ Constant: TypeAlias = WeightAttr | DenseIntOrFPElementsAttr
 MAX_INLINE_ELEMS = 16
 """Constants of at most this many elements stand in the text; larger ones are weights, named by their hash."""
 
-# Printed with six digits: complex numbers lose theirs, the smallest e8m0 falls below its range.
-_ROUNDED_IN_TEXT = {np.dtype(t) for t in (np.complex64, np.complex128, ml_dtypes.float8_e8m0fnu)}
 _SUB_BYTE_INTS = {np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.int2)}
 
 
@@ -28,11 +26,16 @@ def is_inline(array: Array) -> bool:
     """
     Whether an array stands in the text.
 
-    NaN does not, since its bits would not survive, nor what xDSL rounds when it prints.
+    NaN does not, since its bits would not survive. Of complex numbers xDSL prints six digits, and zeros of
+    both signs it prints as one.
     """
-    if array.size > MAX_INLINE_ELEMS or array.dtype in _ROUNDED_IN_TEXT:
+    if array.size > MAX_INLINE_ELEMS or array.dtype.kind == "c":
         return False
-    return array.dtype.kind in "biu" or not np.isnan(array.astype(np.float64)).any()
+    if array.dtype.kind in "biu":
+        return True
+    values = array.astype(np.float64)
+    signs = np.signbit(values)
+    return not np.isnan(values).any() and not (signs.any() and not signs.all() and not values.any())
 
 
 def constant_attr(array: Array, name: str, weights: WeightStore) -> Constant:
