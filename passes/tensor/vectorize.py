@@ -177,10 +177,12 @@ class _TileVectorizer:
                 known[arg] = read(self.emit, value, self._access(map, self.dims, point), self.shape)
             else:
                 known[arg] = self._broadcast(value)
+        # A product is computed with the sum that takes it, unless that sum is the one to skip.
+        absorbed = {skip, *(product_op for sum_op, product_op in self.fused.items() if sum_op is not skip)}
         for op in view.body.ops:
             if isinstance(op, linalg.IndexOp):
                 known[op.result] = self._steps_of(op.dim.value.data, point)
-            elif not isinstance(op, linalg.YieldOp) and op is not skip and op not in self.fused.values():
+            elif not isinstance(op, linalg.YieldOp) and op not in absorbed:
                 self._evaluate_op(op, known)
         return known
 
