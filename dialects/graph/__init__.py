@@ -17,6 +17,7 @@ from stepwell.dialects.graph import (
     padding,
     recurrent,
     reduction,
+    resize,
     scatter,
     shape,
     structure,
@@ -92,6 +93,7 @@ from stepwell.dialects.graph.reduction import LogSoftmaxOp as LogSoftmaxOp
 from stepwell.dialects.graph.reduction import ReduceOp as ReduceOp
 from stepwell.dialects.graph.reduction import ScanOp as ScanOp
 from stepwell.dialects.graph.reduction import SoftmaxOp as SoftmaxOp
+from stepwell.dialects.graph.resize import ResizeOp as ResizeOp
 from stepwell.dialects.graph.scatter import ScatterElementsOp as ScatterElementsOp
 from stepwell.dialects.graph.scatter import ScatterNdOp as ScatterNdOp
 from stepwell.dialects.graph.shape import BroadcastToOp as BroadcastToOp
@@ -147,6 +149,7 @@ FAMILIES = (
     padding,
     recurrent,
     reduction,
+    resize,
     scatter,
     shape,
     structure,

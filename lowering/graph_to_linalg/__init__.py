@@ -21,6 +21,7 @@ from stepwell.lowering.graph_to_linalg import (
     norm,
     recurrent,
     reduction,
+    resize,
     scan,
     window,
 )
@@ -41,6 +42,7 @@ GRAPH_TO_LINALG: list[RewritePattern] = [
     *norm.PATTERNS,
     *recurrent.PATTERNS,
     *reduction.PATTERNS,
+    *resize.PATTERNS,
     *scan.PATTERNS,
     *window.PATTERNS,
 ]

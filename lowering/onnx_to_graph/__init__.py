@@ -21,6 +21,7 @@ from stepwell.lowering.onnx_to_graph import (
     norm,
     recurrent,
     reduction,
+    resize,
     shape,
     window,
 )
@@ -39,6 +40,7 @@ ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *norm.PATTERNS,
     *recurrent.PATTERNS,
     *reduction.PATTERNS,
+    *resize.PATTERNS,
     *shape.PATTERNS,
     *window.PATTERNS,
 ]

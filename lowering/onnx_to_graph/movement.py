@@ -85,6 +85,10 @@ class SliceLowering(ShapeLowering):
         rewriter.replace(op, graph.SliceOp(op.data, all_starts, all_limits, all_steps))
 
 
+TO_THE_END = 10**8
+"""A bound from here on is meant to take the rest of a symbolic dimension, whatever its size."""
+
+
 class _Clamp:
     """
     A bound of a slice, counted from the front and held inside a dimension.
@@ -101,6 +105,9 @@ class _Clamp:
     def __call__(self, bound: Dim) -> Dim:
         if bound.is_static and abs(bound.value) >= 2**31 - 1:  # how exporters write "to the end"
             return self._high if bound.value > 0 else self._low
+        if bound.is_static and bound.value >= TO_THE_END and not self._size.is_static:
+            self._assume(self._size.maximum(bound), bound, "the dimension is larger than the slice expects")
+            return self._high
         position = bound
         if (-bound - 1).is_nonnegative:
             position = self._size + bound

@@ -1,0 +1,339 @@
+"""
+`graph.resize` → one `linalg.generic` for nearest neighbours, else one an axis: a weighted sum of neighbours.
+
+Coordinates are computed in f64, as the operator's meaning does, so that rounding picks the same neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import ceil
+
+from xdsl.dialects import arith, math, tensor
+from xdsl.dialects.builtin import FloatAttr, IndexType, f32, f64, i64
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.mixed import mixed_dims
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
+from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied
+from stepwell.lowering.graph_to_linalg.support import (
+    PARALLEL,
+    empty,
+    extent,
+    generic,
+    identity,
+    loop_index,
+    projection,
+)
+from stepwell.lowering.graph_to_linalg.views import join_dims
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+MAX_NEIGHBOURS = 64
+"""More are not unrolled into a body."""
+
+F64 = Scalars(f64)
+
+
+@dataclass
+class AxisSampling:
+    """How one axis is sampled; sizes and scale as f64 values outside the loops."""
+
+    op: graph.ResizeOp
+    axis: int
+    size: SSAValue
+    """The axis' extent, an index."""
+    n: SSAValue
+    out: SSAValue
+    scale: SSAValue
+    length: SSAValue
+    """scale · n, not rounded."""
+    last: SSAValue
+    """n - 1."""
+
+    @staticmethod
+    def of(op: graph.ResizeOp, axis: int, out_dim: Dim, rewriter: PatternRewriter) -> AxisSampling:
+        """Emit the numbers of an axis before the loops."""
+        dim = dims_of(op.input.type)[axis]
+        size = extent(dim, rewriter)
+        n, out = _number(dim, size, rewriter), _number(out_dim, extent(out_dim, rewriter), rewriter)
+        if op.scales is not None:
+            scale = _constant(op.scales.get_values()[axis], rewriter)
+        else:
+            scale = rewriter.insert(arith.DivfOp(out, n)).result
+        length = rewriter.insert(arith.MulfOp(scale, n)).result
+        last = rewriter.insert(arith.SubfOp(n, _constant(1.0, rewriter))).result
+        return AxisSampling(op, axis, size, n, out, scale, length, last)
+
+    def place(self, index: SSAValue) -> SSAValue:
+        """Where on the axis of the operand an element of the result lies; inside a body."""
+        x = arith.SIToFPOp(arith.IndexCastOp(index, i64).result, f64).result
+        half, one = F64.constant(0.5), F64.constant(1)
+        centre = F64.divide(F64.add(x, half), self.scale)
+        match self.op.coordinate.data:
+            case "asymmetric":
+                return F64.divide(x, self.scale)
+            case "tf_half_pixel_for_nn":
+                return centre
+            case "align_corners":
+                step = F64.divide(self.last, F64.subtract(self.length, one))
+                return self._unless_single(F64.multiply(x, step), F64.constant(0))
+            case "pytorch_half_pixel":
+                return self._unless_single(F64.subtract(centre, half), F64.constant(0))
+            case "half_pixel_symmetric":
+                kept = F64.subtract(one, F64.divide(self.out, self.length))
+                offset = F64.multiply(F64.divide(self.n, F64.constant(2)), kept)
+                return F64.subtract(F64.add(offset, centre), half)
+            case "tf_crop_and_resize":
+                return self._cropped(x)
+            case _:
+                return F64.subtract(centre, half)
+
+    def _unless_single(self, place: SSAValue, single: SSAValue) -> SSAValue:
+        """A place, or another one when the result has one element along the axis."""
+        return F64.select(F64.compare("eq", self.length, F64.constant(1)), single, place)
+
+    def _cropped(self, x: SSAValue) -> SSAValue:
+        rank = len(dims_of(self.op.input.type))
+        roi = self.op.roi.get_values() if self.op.roi is not None else (*[0.0] * rank, *[1.0] * rank)
+        start, end = roi[self.axis], roi[self.axis + rank]
+        span = F64.multiply(F64.constant(end - start), self.last)
+        step = F64.divide(span, F64.subtract(self.length, F64.constant(1)))
+        place = F64.add(F64.multiply(F64.constant(start), self.last), F64.multiply(x, step))
+        return self._unless_single(place, F64.multiply(F64.constant(0.5 * (start + end)), self.last))
+
+    def is_outside(self, place: SSAValue) -> SSAValue:
+        """Whether a place lies beyond the axis."""
+        before = F64.compare("lt", place, F64.constant(0))
+        return arith.OrIOp(before, F64.compare("gt", place, self.last)).result
+
+    def nearest(self, place: SSAValue) -> SSAValue:
+        """The index of the element next to a place."""
+        match self.op.nearest.data:
+            case "round_prefer_floor":
+                rounded = math.CeilOp(F64.subtract(place, F64.constant(0.5))).result
+            case "round_prefer_ceil":
+                rounded = math.FloorOp(F64.add(place, F64.constant(0.5))).result
+            case "ceil":
+                rounded = math.CeilOp(place).result
+            case _:
+                rounded = math.FloorOp(place).result
+        return Indices.clamped(_index(rounded), self.size)
+
+
+def _constant(number: float, rewriter: PatternRewriter) -> SSAValue:
+    return rewriter.insert(arith.ConstantOp(FloatAttr(number, f64))).result
+
+
+def _number(dim: Dim, size: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """A dimension as f64, before the loops."""
+    if dim.is_static:
+        return _constant(float(dim.value), rewriter)
+    whole = rewriter.insert(arith.IndexCastOp(size, i64)).result
+    return rewriter.insert(arith.SIToFPOp(whole, f64)).result
+
+
+def _index(number: SSAValue) -> SSAValue:
+    """A whole f64 as an index."""
+    return arith.IndexCastOp(arith.FPToSIOp(number, i64).result, IndexType()).result
+
+
+class ResizeLowering(RewritePattern):
+    """`graph.resize` → reads at computed places."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ResizeOp, rewriter: PatternRewriter) -> None:
+        shape = mixed_dims(op.shape, op.shape_value)
+        if any(dim.is_unknown for dim in shape):
+            raise StepwellError("unsupported", op, "graph.resize: the shape depends on data")
+        axes = sampled_axes(op, shape)
+        if not axes:
+            result = copied(op.input, rewriter)
+        elif op.mode.data != "nearest" or op.coordinate.data == "tf_crop_and_resize":
+            result = _axis_by_axis(op, axes, shape, rewriter)
+        elif (factors := _whole_factors(op, shape)) is not None:
+            result = _repeated(op.input, factors, rewriter)
+        else:
+            result = _nearest(op, axes, shape, rewriter)
+        rewriter.replace(op, [], [result])
+
+
+def sampled_axes(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int]:
+    """The axes along which elements do not stay what they are."""
+    scales = op.scales.get_values() if op.scales is not None else [1.0] * len(shape)
+    crops = op.coordinate.data == "tf_crop_and_resize"
+    pairs = zip(dims_of(op.input.type), shape, scales, strict=True)
+    return [axis for axis, (n, out, scale) in enumerate(pairs) if crops or n != out or scale != 1]
+
+
+def _whole_factors(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int] | None:
+    """How often each element is repeated when that is all a nearest resize does; None when it is not."""
+    kinds = {"asymmetric": ("floor",), "half_pixel": ("round_prefer_floor", "round_prefer_ceil")}
+    if op.nearest.data not in kinds.get(op.coordinate.data, ()):
+        return None
+    dims = dims_of(op.input.type)
+    quotients = [Dim.of(1) if n == out else out // n for n, out in zip(dims, shape, strict=True)]
+    repeats = zip(quotients, dims, shape, strict=True)
+    if not all(q.is_static and q.value >= 1 and n * q == out for q, n, out in repeats):
+        return None
+    factors = [q.value for q in quotients]
+    scales = op.scales.get_values() if op.scales is not None else factors
+    return factors if list(scales) == factors else None
+
+
+def _repeated(value: SSAValue, factors: Sequence[int], rewriter: PatternRewriter) -> SSAValue:
+    """Each element so often along each axis: a broadcast behind each dimension, the pairs joined."""
+    dims = dims_of(value.type)
+    groups = [[n] if k == 1 else [n, Dim.of(k)] for n, k in zip(dims, factors, strict=True)]
+    starts = [sum(len(group) for group in groups[:i]) for i in range(len(groups))]
+    split = [dim for group in groups for dim in group]
+    rank = len(split)
+    write = (empty(tensor_type(element_of_value(value), split), rewriter), identity(rank))
+    read = (value, projection(rank, starts))
+    return join_dims(generic([read], write, [PARALLEL] * rank, lambda s: s[0], rewriter), groups, rewriter)
+
+
+def _nearest(
+    op: graph.ResizeOp, axes: Sequence[int], shape: Sequence[Dim], rewriter: PatternRewriter
+) -> SSAValue:
+    samplings = {axis: AxisSampling.of(op, axis, shape[axis], rewriter) for axis in axes}
+
+    def places(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
+        return [
+            samplings[i].nearest(samplings[i].place(loop)) if i in samplings else loop
+            for i, loop in enumerate(loops)
+        ]
+
+    return collected(tensor_of(op.result), op.input, [], places, rewriter)
+
+
+def _axis_by_axis(
+    op: graph.ResizeOp, axes: Sequence[int], shape: Sequence[Dim], rewriter: PatternRewriter
+) -> SSAValue:
+    """One pass an axis; sums between passes stay in the type they are computed in."""
+    stored = element_of_value(op.input)
+    summed = stored if op.mode.data == "nearest" else f64 if stored == f64 else f32
+    value, dims = op.input, list(dims_of(op.input.type))
+    for axis in axes:
+        dims[axis] = shape[axis]
+        element = stored if axis == axes[-1] else summed
+        sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
+        value = _pass(value, sampling, tensor_type(element, dims), rewriter)
+    return value
+
+
+def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: PatternRewriter) -> SSAValue:
+    """A tensor of a type, sampled along one axis."""
+    rank, op = len(dims_of(type)), sampling.op
+    offsets = _offsets(op, sampling.axis)
+    source = Scalars(element_of_value(value))
+    sums = source if op.mode.data == "nearest" else Scalars(f64 if source.type == f64 else f32)
+
+    def body(_: Sequence[SSAValue]) -> SSAValue:
+        loops = [loop_index(loop) for loop in range(rank)]
+        place = sampling.place(loops[sampling.axis])
+
+        def read(index: SSAValue) -> SSAValue:
+            at = [index if loop == sampling.axis else i for loop, i in enumerate(loops)]
+            operands = [value, *at]
+            element = tensor.ExtractOp.create(operands=operands, result_types=[signless(source.element)])
+            return source.convert(source.widen(element.results[0]), sums)
+
+        if op.mode.data == "nearest":
+            result = read(sampling.nearest(place))
+        else:
+            result = _weighted_sum(sampling, place, offsets, sums, read)
+        if op.coordinate.data == "tf_crop_and_resize":
+            extrapolated = sums.constant(op.extrapolation.value.data)
+            result = sums.select(sampling.is_outside(place), extrapolated, result)
+        return _as_element(result, sums, Scalars(type.element_type))
+
+    write = (empty(type, rewriter), identity(rank))
+    return generic([], write, [PARALLEL] * rank, body, rewriter)
+
+
+def _stretch(op: graph.ResizeOp, axis: int) -> float:
+    """How much wider than between elements the kernel is, inverted: below 1 with antialias when shrinking."""
+    if op.antialias is None:
+        return 1.0
+    dim, out = dims_of(op.input.type)[axis], mixed_dims(op.shape, op.shape_value)[axis]
+    if op.scales is not None:
+        return min(op.scales.get_values()[axis], 1.0)
+    if not (dim.is_static and out.is_static):
+        raise StepwellError("unsupported", op, "graph.resize: antialias needs fixed shapes or scales")
+    return min(out.value / max(dim.value, 1), 1.0)
+
+
+def _offsets(op: graph.ResizeOp, axis: int) -> range:
+    """The neighbours that have a weight, counted from the element in front of the place."""
+    reach = ceil((1 if op.mode.data == "linear" else 2) / _stretch(op, axis))
+    if 2 * reach > MAX_NEIGHBOURS:
+        raise StepwellError(
+            "unsupported", op, f"graph.resize: {2 * reach} neighbours, at most {MAX_NEIGHBOURS} are supported"
+        )
+    return range(1 - reach, reach + 1)
+
+
+def _weighted_sum(
+    sampling: AxisSampling,
+    place: SSAValue,
+    offsets: range,
+    sums: Scalars,
+    read: Callable[[SSAValue], SSAValue],
+) -> SSAValue:
+    """The neighbours of a place, each times its weight; beyond the axis its border element counts."""
+    op = sampling.op
+    front = math.FloorOp(place).result
+    stretch = F64.constant(_stretch(op, sampling.axis))
+    taken = [F64.add(front, F64.constant(offset)) for offset in offsets]
+    weights = [_weight(op, F64.multiply(F64.subtract(at, place), stretch)) for at in taken]
+    if op.exclude_outside is not None:
+        zero = F64.constant(0)
+        pairs = zip(taken, weights, strict=True)
+        weights = [F64.select(sampling.is_outside(at), zero, weight) for at, weight in pairs]
+    if op.exclude_outside is not None or op.antialias is not None:
+        total = reduce(F64.add, weights)
+        weights = [F64.divide(weight, total) for weight in weights]
+    terms = [
+        sums.multiply(read(Indices.clamped(_index(at), sampling.size)), F64.convert(weight, sums))
+        for at, weight in zip(taken, weights, strict=True)
+    ]
+    return reduce(sums.add, terms)
+
+
+def _weight(op: graph.ResizeOp, distance: SSAValue) -> SSAValue:
+    """The weight of a neighbour by its distance: linear, or Keys' cubic kernel."""
+    d, one = F64.absolute(distance), F64.constant(1)
+    if op.mode.data == "linear":
+        return F64.maximum(F64.subtract(one, d), F64.constant(0))
+    a = op.cubic_a.value.data
+    near = _polynomial(d, [a + 2, -(a + 3), 0, 1])
+    far = _polynomial(d, [a, -5 * a, 8 * a, -4 * a])
+    beyond = F64.select(F64.compare("lt", d, F64.constant(2)), far, F64.constant(0))
+    return F64.select(F64.compare("le", d, one), near, beyond)
+
+
+def _polynomial(x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
+    """A polynomial by Horner's rule, the highest power first."""
+    result = F64.constant(coefficients[0])
+    for coefficient in coefficients[1:]:
+        result = F64.add(F64.multiply(result, x), F64.constant(coefficient))
+    return result
+
+
+def _as_element(number: SSAValue, sums: Scalars, element: Scalars) -> SSAValue:
+    """A sum as an element: integers round half to even and saturate."""
+    if element.is_float or not sums.is_float:
+        return sums.convert(number, element)
+    rounded = math.RoundEvenOp(number).result
+    low, high = sums.constant(element.lowest()), sums.constant(element.highest())
+    return sums.convert(sums.minimum(sums.maximum(rounded, low), high), element)
+
+
+PATTERNS: list[RewritePattern] = [ResizeLowering()]

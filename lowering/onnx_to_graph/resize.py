@@ -1,0 +1,151 @@
+"""`Resize` and `Upsample` at every opset → `graph.resize`, all axes and scales spelled out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import floor
+from typing import TypeVar
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, normalized_axis, shape_of
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+T = TypeVar("T")
+
+MAX_DENOMINATOR = 64
+"""Scales of symbolic dimensions are fractions with at most this below the line."""
+
+
+class ResizeLowering(ShapeLowering):
+    """`Resize` → `graph.resize`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ResizeOp, rewriter: PatternRewriter) -> None:
+        dims = shape_of(op.X, op)
+        axes = [normalized_axis(a, len(dims), op) for a in op.integers("axes")] if op.has("axes") else None
+        axes = axes if axes is not None else list(range(len(dims)))
+        given = self._floats(op, "scales", op.scales)
+        if given:
+            scales = _spread(given, axes, [1.0] * len(dims))
+            shape = [scaled(dim, scale, op) for dim, scale in zip(dims, scales, strict=True)]
+        else:
+            scales = None
+            sizes = self.dims(op, "sizes", op.sizes) or ()
+            shape = _spread(self._with_policy(op, sizes, [dims[axis] for axis in axes]), axes, list(dims))
+        coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
+        roi = self._floats(op, "roi", op.roi) if coordinate == "tf_crop_and_resize" else None
+        whole = [0.0] * len(dims) + [1.0] * len(dims)
+        places = [*axes, *(axis + len(dims) for axis in axes)]
+        resized = graph.ResizeOp(
+            op.X,
+            shape,
+            scales,
+            mode=_text(op, "mode", "nearest"),
+            coordinate=coordinate,
+            nearest=_text(op, "nearest_mode", _old_rounding(op, scales)),
+            cubic_a=op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
+            antialias=op.has("antialias") and op.integer("antialias") == 1,
+            exclude_outside=op.has("exclude_outside") and op.integer("exclude_outside") == 1,
+            roi=None if roi is None else _spread(roi, places, whole),
+            extrapolation=op.floating("extrapolation_value") if op.has("extrapolation_value") else 0.0,
+        )
+        rewriter.replace(op, resized)
+
+    def _floats(self, op: onnx.OnnxOp, name: str, value: SSAValue | None) -> list[float] | None:
+        """Constant numbers; None when they are absent or, as files also say it, empty."""
+        if value is None:
+            return None
+        array = self.array(value)
+        if array is None:
+            raise StepwellError("unsupported", op, f"{op.op_type}: `{name}` must be constant")
+        return [float(number) for number in array.reshape(-1)] or None
+
+    def _with_policy(self, op: onnx.OnnxOp, sizes: Sequence[Dim], dims: Sequence[Dim]) -> list[Dim]:
+        """The sizes that keep the aspect ratio where the node asks for it."""
+        policy = _text(op, "keep_aspect_ratio_policy", "stretch")
+        if policy == "stretch":
+            return list(sizes)
+        if not all(dim.is_static for dim in (*sizes, *dims)):
+            raise StepwellError(
+                "unsupported", op, f"{op.op_type}: keep_aspect_ratio_policy {policy} needs fixed shapes"
+            )
+        quotients = [size.value / dim.value for size, dim in zip(sizes, dims, strict=True)]
+        scale = min(quotients) if policy == "not_larger" else max(quotients)
+        return [Dim.of(floor(scale * dim.value + 0.5)) for dim in dims]
+
+
+class UpsampleLowering(ResizeLowering):
+    """`Upsample` of old opsets → `graph.resize` with asymmetric coordinates."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.UpsampleOp, rewriter: PatternRewriter) -> None:
+        dims = shape_of(op.X, op)
+        scales = self._floats(op, "scales", op.scales)
+        if scales is None and op.has("scales"):
+            scales = list(op.floats("scales"))
+        if scales is None:
+            scales = [1.0, 1.0, op.floating("height_scale"), op.floating("width_scale")]
+        shape = [scaled(dim, scale, op) for dim, scale in zip(dims, scales, strict=True)]
+        mode = _text(op, "mode", "nearest")
+        rewriter.replace(
+            op,
+            graph.ResizeOp(
+                op.X,
+                shape,
+                scales,
+                mode="linear" if mode == "bilinear" else mode,
+                coordinate="asymmetric",
+                nearest="floor",
+            ),
+        )
+
+
+def scaled(dim: Dim, scale: float, op: onnx.OnnxOp) -> Dim:
+    """
+    ⌊dim · scale⌋.
+
+    Raises: StepwellError `unsupported` for a symbolic dimension and a scale that is no simple fraction.
+    """
+    if dim.is_static:
+        return Dim.of(floor(dim.value * scale))
+    fraction = Fraction(scale)
+    if fraction.denominator > MAX_DENOMINATOR:
+        raise StepwellError(
+            "unsupported",
+            op,
+            f"{op.op_type}: the size of dimension {dim} scaled by {scale}",
+            help="give the model's inputs fixed shapes, for example with --input-shape",
+        )
+    return dim * fraction.numerator // fraction.denominator
+
+
+def _old_rounding(op: onnx.OnnxOp, scales: Sequence[float] | None) -> str:
+    """Opset 10 rounds down when it enlarges and up when it shrinks."""
+    if onnx.opset_of(op) > 10 or scales is None or all(scale >= 1 for scale in scales):
+        return "floor"
+    if any(scale > 1 for scale in scales):
+        raise StepwellError(
+            "unsupported", op, f"{op.op_type}: one axis grows and another shrinks, at opset 10"
+        )
+    return "ceil"
+
+
+def _text(op: onnx.OnnxOp, name: str, absent: str) -> str:
+    return op.string(name) if op.has(name) else absent
+
+
+def _spread(values: Sequence[T], places: Sequence[int], default: Sequence[T]) -> list[T]:
+    """The default with values at some places."""
+    result = list(default)
+    for place, value in zip(places, values, strict=True):
+        result[place] = value
+    return result
+
+
+PATTERNS: list[type[OnnxLowering]] = [ResizeLowering, UpsampleLowering]
