@@ -44,8 +44,8 @@ def through_f32(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
     def computed(*operands: Array | None, **properties: object) -> Numbers:
         with np.errstate(all="ignore"):
             result = function(*(None if x is None else wide(x) for x in operands), **properties)
-        first = operands[0]
-        assert first is not None
-        return result.astype(first.dtype) if result.dtype == wide(first).dtype else result
+            first = operands[0]
+            assert first is not None
+            return result.astype(first.dtype) if result.dtype == wide(first).dtype else result
 
     return computed

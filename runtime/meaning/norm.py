@@ -25,8 +25,9 @@ def batch_norm(
     x: Numbers,
     mean: Numbers,
     variance: Numbers,
-    scale: Numbers | None,
-    bias: Numbers | None,
+    scale: Numbers | None = None,
+    bias: Numbers | None = None,
+    *,
     eps: float,
     axis: int,
 ) -> Numbers:
@@ -56,8 +57,9 @@ def _scaled(
 @meaning("graph.layer_norm")
 def layer_norm(
     x: Numbers,
-    scale: Numbers | None,
-    bias: Numbers | None,
+    scale: Numbers | None = None,
+    bias: Numbers | None = None,
+    *,
     axis: int,
     eps: float,
     compute_type: np.dtype[np.generic],
@@ -74,8 +76,9 @@ def layer_norm(
 @meaning("graph.rms_norm")
 def rms_norm(
     x: Numbers,
-    scale: Numbers | None,
-    bias: Numbers | None,
+    scale: Numbers | None = None,
+    bias: Numbers | None = None,
+    *,
     axis: int,
     eps: float,
     compute_type: np.dtype[np.generic],
@@ -88,11 +91,15 @@ def rms_norm(
 
 
 @meaning("graph.instance_norm")
-def instance_norm(x: Numbers, scale: Numbers | None, bias: Numbers | None, eps: float) -> Numbers:
+def instance_norm(
+    x: Numbers, scale: Numbers | None = None, bias: Numbers | None = None, *, eps: float
+) -> Numbers:
     return group_norm(x, scale, bias, groups=x.shape[1], eps=eps)
 
 
-def group_norm(x: Numbers, scale: Numbers | None, bias: Numbers | None, groups: int, eps: float) -> Numbers:
+def group_norm(
+    x: Numbers, scale: Numbers | None = None, bias: Numbers | None = None, *, groups: int, eps: float
+) -> Numbers:
     """Normalize by the statistics of groups of channels (dimension 1)."""
     with np.errstate(all="ignore"):
         computed = wide(x)
