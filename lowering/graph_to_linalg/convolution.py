@@ -17,15 +17,14 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
-from stepwell.lowering.graph_to_linalg.support import Read
-from stepwell.lowering.graph_to_linalg.views import bordered, join_dims, split_dims
+from stepwell.lowering.graph_to_linalg.views import bordered, join_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import Layout, parse_layout
 
 
 @dataclass(frozen=True)
-class _Loops:
+class Loops:
     """Named loops of a convolution: `n`, `o` and `oi` (channel and its block), `c` and `ci`, `H`, `kH`, …"""
 
     names: Sequence[str]
@@ -56,7 +55,7 @@ class ConvLowering(RewritePattern):
         groups = form.out_dims(op)
         names = [name for group in groups for name, _ in group]
         dims = [dim for group in groups for _, dim in group]
-        loops = _Loops([*names, *form.sum_loops()])
+        loops = Loops([*names, *form.sum_loops()])
         x = _padded(op, form.data, rewriter)
         reads = (x, loops.map(form.x_indices(op, loops))), (op.w, loops.map(form.w_indices(op, loops)))
         element = tensor_of(op.result).element_type
@@ -141,7 +140,7 @@ class _ConvForm:
             return points
         return ["c", *points, *(["ci"] if self.in_block > 1 else [])]
 
-    def x_indices(self, op: graph.ConvOp, loops: _Loops) -> list[AffineExpr]:
+    def x_indices(self, op: graph.ConvOp, loops: Loops) -> list[AffineExpr]:
         """Where the input is read."""
         outer, inner, block = ("o", "oi", self.out_block) if self.depthwise else ("c", "ci", self.in_block)
         channel = loops.channel(outer, inner, block)
@@ -161,7 +160,7 @@ class _ConvForm:
         }
         return [index[axis] for axis in self.data.axes]
 
-    def w_indices(self, op: graph.ConvOp, loops: _Loops) -> list[AffineExpr]:
+    def w_indices(self, op: graph.ConvOp, loops: Loops) -> list[AffineExpr]:
         """Where the filters are read."""
         width = loops.channel("o", "oi", self.out_block)
         if self.grouped:
@@ -179,86 +178,9 @@ class _ConvForm:
         return [index[axis] for axis in self.kernel.axes]
 
 
-def _window(loops: _Loops, letter: str, stride: int, dilation: int) -> AffineExpr:
+def _window(loops: Loops, letter: str, stride: int, dilation: int) -> AffineExpr:
     """The coordinate that a kernel point of a window sees."""
     return loops[letter] * stride + loops[f"k{letter}"] * dilation
 
 
-class ConvTransposeLowering(RewritePattern):
-    """
-    `graph.conv_transpose` → zeros between and around the input's cells, then a convolution, kernel turned.
-
-    The result's cell `o` sees the kernel point `k` at cell `o + (K - 1 - k) * dilation` of that tensor.
-    """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.ConvTransposeOp, rewriter: PatternRewriter) -> None:
-        data, kernel = parse_layout(op.data_layout.data), parse_layout(op.kernel_layout.data)
-        if any(layout.rank != len(layout.letters) for layout in (data, kernel)):
-            raise StepwellError("unsupported", op, f"graph.conv_transpose in layouts {data} and {kernel}")
-        groups = op.groups.value.data
-        dims = dims_of(op.result.type)
-        split = [
-            [("g", Dim.of(groups)), ("o", dim // groups)]
-            if letter == "C" and groups > 1
-            else [({"N": "n", "C": "o"}.get(letter, letter), dim)]
-            for letter, dim in zip(data.letters, dims, strict=True)
-        ]
-        names = [name for group in split for name, _ in group]
-        loops = _Loops([*names, "c", *(f"k{letter}" for letter in kernel.spatial)])
-        x, cells = _spread(op, data, kernel, loops, rewriter)
-        of_x = {"N": [loops["n"]], "C": [loops["c"]], **{letter: [cell] for letter, cell in cells.items()}}
-        of_w = {"I": [loops["c"]], "O": [loops["o"]]} | {
-            letter: [loops[f"k{letter}"]] for letter in kernel.spatial
-        }
-        if groups > 1:
-            of_x["C"] = of_w["I"] = [loops["g"], loops["c"]]
-        reads = (
-            _grouped_read(x, data, "C", groups, of_x, loops, rewriter),
-            _grouped_read(op.w, kernel, "I", groups, of_w, loops, rewriter),
-        )
-        extents = [[dim for _, dim in group] for group in split]
-        result_dims = [dim for group in extents for dim in group]
-        element = tensor_of(op.result).element_type
-        value = sum_of_products(reads, element, result_dims, 1 + len(kernel.spatial), rewriter)
-        rewriter.replace(op, [], [join_dims(value, extents, rewriter)])
-
-
-def _grouped_read(
-    value: SSAValue,
-    layout: Layout,
-    channels: str,
-    groups: int,
-    indices: Mapping[str, Sequence[AffineExpr]],
-    loops: _Loops,
-    rewriter: PatternRewriter,
-) -> Read:
-    """An operand, read with its channels split into groups when there are some."""
-    split = [
-        [Dim.of(groups), dim // groups] if letter == channels and groups > 1 else [dim]
-        for letter, dim in zip(layout.letters, dims_of(value.type), strict=True)
-    ]
-    map = loops.map([index for letter in layout.letters for index in indices[letter]])
-    return split_dims(value, split, rewriter), map
-
-
-def _spread(
-    op: graph.ConvTransposeOp, data: Layout, kernel: Layout, loops: _Loops, rewriter: PatternRewriter
-) -> tuple[SSAValue, dict[str, AffineExpr]]:
-    """The input with zeros between its cells and around them, and the index into each spatial axis of it."""
-    low, high, steps = [0] * data.rank, [0] * data.rank, [1] * data.rank
-    cells: dict[str, AffineExpr] = {}
-    pads, rank = op.pads.get_values(), len(data.spatial)
-    for i, letter in enumerate(data.spatial):
-        axis, dilation = data.axis(letter), op.dilations.get_values()[i]
-        reach = dilation * (dims_of(op.w.type)[kernel.axis(letter)].value - 1)
-        before = reach - pads[i]
-        low[axis] = max(0, before)
-        high[axis] = max(0, reach + op.output_padding.get_values()[i] - pads[rank + i])
-        steps[axis] = op.strides.get_values()[i]
-        # A pad beyond the kernel's reach cuts cells of the input away: reading starts behind them.
-        cells[letter] = loops[letter] + (reach + max(0, -before)) - loops[f"k{letter}"] * dilation
-    return bordered(op.x, low, high, 0, rewriter, strides=steps), cells
-
-
-PATTERNS: list[RewritePattern] = [ConvLowering(), ConvTransposeLowering()]
+PATTERNS: list[RewritePattern] = [ConvLowering()]

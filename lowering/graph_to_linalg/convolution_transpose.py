@@ -1,0 +1,115 @@
+"""Transposed convolutions → a convolution over the input spread out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
+from stepwell.lowering.graph_to_linalg.convolution import Loops
+from stepwell.lowering.graph_to_linalg.slices import Indices, collected
+from stepwell.lowering.graph_to_linalg.support import Read
+from stepwell.lowering.graph_to_linalg.views import bordered, join_dims, split_dims
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.layout import Layout, parse_layout
+
+
+class ConvTransposeLowering(RewritePattern):
+    """
+    `graph.conv_transpose` → zeros between and around the input's cells, then a convolution, kernel turned.
+
+    The result's cell `o` sees the turned kernel's point `k` at cell `o + k * dilation` of that tensor.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConvTransposeOp, rewriter: PatternRewriter) -> None:
+        data, kernel = parse_layout(op.data_layout.data), parse_layout(op.kernel_layout.data)
+        if any(layout.rank != len(layout.letters) for layout in (data, kernel)):
+            raise StepwellError("unsupported", op, f"graph.conv_transpose in layouts {data} and {kernel}")
+        groups = op.groups.value.data
+        dims = dims_of(op.result.type)
+        split = [
+            [("g", Dim.of(groups)), ("o", dim // groups)]
+            if letter == "C" and groups > 1
+            else [({"N": "n", "C": "o"}.get(letter, letter), dim)]
+            for letter, dim in zip(data.letters, dims, strict=True)
+        ]
+        names = [name for group in split for name, _ in group]
+        loops = Loops([*names, "c", *(f"k{letter}" for letter in kernel.spatial)])
+        x, cells = _spread(op, data, kernel, loops, rewriter)
+        of_x = {"N": [loops["n"]], "C": [loops["c"]], **{letter: [cell] for letter, cell in cells.items()}}
+        of_w = {"I": [loops["c"]], "O": [loops["o"]]} | {
+            letter: [loops[f"k{letter}"]] for letter in kernel.spatial
+        }
+        if groups > 1:
+            of_x["C"] = of_w["I"] = [loops["g"], loops["c"]]
+        reads = (
+            _grouped_read(x, data, "C", groups, of_x, loops, rewriter),
+            _grouped_read(_turned(op.w, kernel, rewriter), kernel, "I", groups, of_w, loops, rewriter),
+        )
+        extents = [[dim for _, dim in group] for group in split]
+        result_dims = [dim for group in extents for dim in group]
+        element = tensor_of(op.result).element_type
+        value = sum_of_products(reads, element, result_dims, 1 + len(kernel.spatial), rewriter)
+        rewriter.replace(op, [], [join_dims(value, extents, rewriter)])
+
+
+def _turned(w: SSAValue, kernel: Layout, rewriter: PatternRewriter) -> SSAValue:
+    """The filters with their kernel points in reverse order."""
+    last = {axis: dims_of(w.type)[axis].value - 1 for axis in map(kernel.axis, kernel.spatial)}
+    if not any(last.values()):
+        return w
+
+    def places(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
+        return [
+            Indices.subtract(Indices.constant(last[i]), loop) if i in last else loop
+            for i, loop in enumerate(loops)
+        ]
+
+    return collected(tensor_of(w), w, [], places, rewriter)
+
+
+def _grouped_read(
+    value: SSAValue,
+    layout: Layout,
+    channels: str,
+    groups: int,
+    indices: Mapping[str, Sequence[AffineExpr]],
+    loops: Loops,
+    rewriter: PatternRewriter,
+) -> Read:
+    """An operand, read with its channels split into groups when there are some."""
+    split = [
+        [Dim.of(groups), dim // groups] if letter == channels and groups > 1 else [dim]
+        for letter, dim in zip(layout.letters, dims_of(value.type), strict=True)
+    ]
+    map = loops.map([index for letter in layout.letters for index in indices[letter]])
+    return split_dims(value, split, rewriter), map
+
+
+def _spread(
+    op: graph.ConvTransposeOp, data: Layout, kernel: Layout, loops: Loops, rewriter: PatternRewriter
+) -> tuple[SSAValue, dict[str, AffineExpr]]:
+    """The input with zeros between its cells and around them, and the index into each spatial axis of it."""
+    low, high, steps = [0] * data.rank, [0] * data.rank, [1] * data.rank
+    cells: dict[str, AffineExpr] = {}
+    pads, rank = op.pads.get_values(), len(data.spatial)
+    for i, letter in enumerate(data.spatial):
+        axis, dilation = data.axis(letter), op.dilations.get_values()[i]
+        reach = dilation * (dims_of(op.w.type)[kernel.axis(letter)].value - 1)
+        before = reach - pads[i]
+        low[axis] = max(0, before)
+        high[axis] = max(0, reach + op.output_padding.get_values()[i] - pads[rank + i])
+        steps[axis] = op.strides.get_values()[i]
+        # A pad beyond the kernel's reach cuts cells of the input away: reading starts behind them.
+        cells[letter] = loops[letter] + max(0, -before) + loops[f"k{letter}"] * dilation
+    return bordered(op.x, low, high, 0, rewriter, strides=steps), cells
+
+
+PATTERNS: list[RewritePattern] = [ConvTransposeLowering()]
