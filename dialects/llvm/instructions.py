@@ -250,9 +250,15 @@ class SwitchOp(IRDLOperation):
     The operands of the default successor come first, then those of each case: `case_segments` says how many.
 
     ```mlir
-    "llvm.switch"(%i, %x)[^default, ^one] <{
-        case_values = dense<[1]> : vector<1xi32>, case_segments = array<i32: 0>,
-        operandSegmentSizes = array<i32: 1, 1, 0>}> : (i32, f32) -> ()
+    llvm.func @f(%i: i32, %x: f32) {
+      "llvm.switch"(%i, %x)[^default, ^one] <{
+          case_values = dense<[1]> : vector<1xi32>, case_segments = array<i32: 0>,
+          operandSegmentSizes = array<i32: 1, 1, 0>}> : (i32, f32) -> ()
+    ^default(%y: f32):
+      llvm.return
+    ^one:
+      llvm.return
+    }
     ```
     """
 

@@ -145,9 +145,9 @@ class IndexSwitchLowering(LoopsToLLVMPattern):
 class BranchLowering(LoopsToLLVMPattern):
     """
     ```mlir
-    cf.cond_br %c, ^a, ^b
+    cf.cond_br %c, ^a(…), ^b(…)
     // ->
-    llvm.cond_br %c, ^a, ^b
+    llvm.cond_br %c, ^a(…), ^b(…)
     ```
     """
 

@@ -27,6 +27,7 @@ from stepwell.lowering.loops_to_llvm import (
     views,
 )
 from stepwell.lowering.loops_to_llvm.state import State
+from stepwell.runtime.target import target_from
 
 _PATTERNS = (
     functions.FunctionLowering,
@@ -97,8 +98,11 @@ class ConvertLoopsToLLVMPass(ModulePass):
 
     name: ClassVar[str] = "convert-loops-to-llvm"
 
+    mcpu: str = ""
+    """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        state = State.of(op, target_of(ctx))
+        state = State.of(op, target_from(self.mcpu) if self.mcpu else target_of(ctx))
         patterns: list[RewritePattern] = [pattern(state) for pattern in _PATTERNS]
         convert(
             op,

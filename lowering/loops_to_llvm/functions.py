@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.loops_to_llvm.code import Code, int_attr
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
@@ -187,7 +188,7 @@ class CallLowering(LoopsToLLVMPattern):
 
     ```mlir
     func.call @k(%x, %N) : (memref<4xf32>, index) -> ()
-    // ->
+    // -> …
     %args = llvm.alloca %one x !llvm.array<1 x !llvm.ptr> {alignment = 8 : i64} : (i64) -> !llvm.ptr
     %dims = llvm.alloca %one x !llvm.array<1 x i64> {alignment = 8 : i64} : (i64) -> !llvm.ptr
     llvm.store %x, %args {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
@@ -252,7 +253,7 @@ class CallLowering(LoopsToLLVMPattern):
 class ReturnLowering(LoopsToLLVMPattern):
     """
     ```mlir
-    func.return
+    … func.return
     // ->
     %ok = llvm.mlir.constant(0 : i32) : i32
     llvm.return %ok : i32
@@ -287,7 +288,9 @@ def failure_block(function: llvm.FuncOp, info: FunctionInfo) -> Block:
     """The block that returns the status it is given."""
     if info.failure is None:
         info.failure = Block(arg_types=[I32])
-        info.failure.add_op(llvm.ReturnOp(info.failure.args[0]))
+        status = llvm.ReturnOp(info.failure.args[0])
+        adopt_location(status, function.location)
+        info.failure.add_op(status)
         function.body.add_block(info.failure)
     return info.failure
 

@@ -159,6 +159,7 @@ class LibraryLowering(LoopsToLLVMPattern):
     ```mlir
     %r = math.exp %x : f64
     // ->
+    llvm.func @exp(f64) -> f64
     %r = llvm.call @exp(%x) : (f64) -> f64
     ```
     """

@@ -170,7 +170,7 @@ class CopyLowering(LoopsToLLVMPattern):
     One `memcpy` where both sides are dense, else loops that copy row by row or element by element.
 
     ```mlir
-    memref.copy %a, %b : memref<4xf32> to memref<4xf32>
+    "memref.copy"(%a, %b) : (memref<4xf32>, memref<4xf32>) -> ()
     // ->
     llvm.intr.memcpy(%b, %a, %bytes) : !llvm.ptr, !llvm.ptr, i64
     ```

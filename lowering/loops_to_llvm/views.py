@@ -128,7 +128,7 @@ class CastLowering(ViewPattern):
     A cast forgets sizes that are known; the layout does not.
 
     ```mlir
-    %d = memref.cast %m : memref<4xf32> to memref<?xf32>
+    %d = "memref.cast"(%m) : (memref<4xf32>) -> memref<?xf32>
     // ->
     ```
     """

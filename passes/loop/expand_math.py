@@ -61,6 +61,7 @@ class ExpandRecipe(RewritePattern):
     %y = math.exp %x : vector<16xf32>
     // ->
     %t = math.fma %clamped, %log2e, %rounder : vector<16xf32>
+    …
     ```
     """
 
@@ -103,6 +104,7 @@ class ExpandConstantPower(RewritePattern):
     Powers that are products and roots: x^2, x^3, x^-1, x^0.5, x^-0.5, x^0.75, … (rounding).
 
     ```mlir
+    %two = arith.constant 2.0 : f32
     %y = math.powf %x, %two : f32
     // ->
     %y = arith.mulf %x, %x : f32
@@ -164,9 +166,13 @@ class UnrollLanes(RewritePattern):
     ```mlir
     %y = math.sin %x : vector<2xf32>
     // ->
+    %zero = arith.constant dense<0.0> : vector<2xf32>
     %x0 = vector.extract %x[0] : f32 from vector<2xf32>
     %y0 = math.sin %x0 : f32
     %v0 = vector.insert %y0, %zero [0] : f32 into vector<2xf32>
+    %x1 = vector.extract %x[1] : f32 from vector<2xf32>
+    %y1 = math.sin %x1 : f32
+    %y = vector.insert %y1, %v0 [1] : f32 into vector<2xf32>
     ```
     """
 

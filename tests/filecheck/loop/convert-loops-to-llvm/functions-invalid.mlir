@@ -1,0 +1,44 @@
+// RUN: stepwell-opt %s -p convert-loops-to-llvm --split-input-file --verify-diagnostics
+
+// expected-error: a kernel takes memrefs and index values only
+func.func @scalar(%x: f32) attributes {sched.kernel} {
+  func.return
+}
+// -----
+// expected-error: sched.symbols names 2 symbols for 1 arguments
+func.func @symbols(%N: index) attributes {sched.kernel, sched.symbols = ["N", "M"]} {
+  func.return
+}
+// -----
+// expected-error: the size of an inner dimension is not known here
+func.func @unnamed(%x: memref<4x?xf32>) attributes {sched.kernel} {
+  func.return
+}
+// -----
+// expected-error: kernels take dense memrefs only
+func.func @strided(%x: memref<4xf32, strided<[2]>>) attributes {sched.kernel} {
+  func.return
+}
+// -----
+// expected-error: @two returns 2 values, not one
+func.func @two() -> (f32, f32) {
+  %x = arith.constant 0.0 : f32
+  func.return %x, %x : f32, f32
+}
+// -----
+func.func private @k(%x: memref<2x4xf32, strided<[8, 1]>>) attributes {sched.kernel}
+func.func @main(%x: memref<2x8xf32>) attributes {sched.main} {
+  %v = memref.subview %x[0, 0] [2, 4] [1, 1] : memref<2x8xf32> to memref<2x4xf32, strided<[8, 1]>>
+  // expected-error: kernel @k takes dense memrefs, found a view
+  func.call @k(%v) : (memref<2x4xf32, strided<[8, 1]>>) -> ()
+  func.return
+}
+// -----
+func.func private @k(%x: memref<4xf32>) attributes {sched.kernel} {
+  func.return
+}
+func.func @plain(%x: memref<4xf32>) {
+  // expected-error: kernel @k is called where no status can be returned
+  func.call @k(%x) : (memref<4xf32>) -> ()
+  func.return
+}

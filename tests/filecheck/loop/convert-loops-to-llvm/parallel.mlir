@@ -1,0 +1,58 @@
+// RUN: stepwell-opt %s -p convert-loops-to-llvm | filecheck %s
+
+// The body is a function that runs a range of chunks; what it uses is stored for it. Without a pool it is called directly.
+// CHECK-LABEL: llvm.func @k(
+// CHECK: %[[CAPTURES:.*]] = llvm.alloca %{{.*}} x !llvm.array<{{.*}} x i8> {alignment = 64 : i64}
+// CHECK: %[[BODY:.*]] = llvm.mlir.addressof @k.body0 : !llvm.ptr
+// CHECK: %[[RUN:.*]] = llvm.load %ctx {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+// CHECK: llvm.cond_br %{{.*}}, ^[[SERIAL:.*]], ^[[PARALLEL:.*]]
+// CHECK: ^[[SERIAL]]:
+// CHECK-NEXT: llvm.call @k.body0(%[[CAPTURES]], %{{.*}}, %[[CHUNKS:.*]]) : (!llvm.ptr, i64, i64) -> ()
+// CHECK: ^[[PARALLEL]]:
+// CHECK-NEXT: llvm.call %[[RUN]](%ctx, %[[BODY]], %[[CAPTURES]], %[[CHUNKS]]) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+// CHECK: llvm.return
+// Four chunks of five rows of 16 columns; iterations are counted over both dimensions.
+// CHECK: llvm.func internal @k.body0(%[[C:.*]]: !llvm.ptr, %[[B:.*]]: i64, %[[E:.*]]: i64) {
+// CHECK: %[[SIZE:.*]] = llvm.mlir.constant(80) : i64
+// CHECK: llvm.mul %[[B]], %[[SIZE]] : i64
+// CHECK: llvm.intr.smin
+// CHECK: %[[NUMBER:.*]] = llvm.mlir.constant(16) : i64
+// CHECK: llvm.urem %{{.*}}, %[[NUMBER]] : i64
+// CHECK: llvm.udiv %{{.*}}, %[[NUMBER]] : i64
+func.func private @k(%x: memref<20x64xf32>, %y: memref<20x64xf32>) attributes {sched.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c20 = arith.constant 20 : index
+  %c64 = arith.constant 64 : index
+  "scf.parallel"(%c0, %c0, %c20, %c64, %c1, %c4) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+  ^bb0(%i: index, %j: index):
+    %v = memref.load %x[%i, %j] : memref<20x64xf32>
+    memref.store %v, %y[%i, %j] : memref<20x64xf32>
+    scf.reduce
+  }) {sched.chunks = 4 : i64} : (index, index, index, index, index, index) -> ()
+  func.return
+}
+
+// A loop inside a loop is serial.
+// CHECK-LABEL: llvm.func @nested(
+// CHECK-NOT: llvm.func internal @nested.body2
+// CHECK: llvm.func internal @nested.body1
+// CHECK-NOT: llvm.mlir.addressof
+func.func private @nested(%z: memref<20x64xf32>) attributes {sched.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  %c64 = arith.constant 64 : index
+  %v = arith.constant 1.0 : f32
+  "scf.parallel"(%c0, %c20, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    "scf.parallel"(%c0, %c64, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%j: index):
+      memref.store %v, %z[%i, %j] : memref<20x64xf32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}

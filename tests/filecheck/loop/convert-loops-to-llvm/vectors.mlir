@@ -1,0 +1,71 @@
+// RUN: stepwell-opt %s -p 'convert-loops-to-llvm{mcpu="x86-64-v4"}' | filecheck %s
+
+// CHECK-LABEL: @memory
+// CHECK: %[[P:.*]] = llvm.getelementptr inbounds %{{.*}}[%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK: %[[A:.*]] = llvm.load %[[P]] {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+// CHECK: llvm.store %[[A]], %{{.*}} {alignment = 64 : i64} : vector<16xf32>, !llvm.ptr
+// CHECK: llvm.intr.masked.load(%{{.*}}, %mask, %{{.*}}) {alignment = 4 : i64}
+// CHECK: llvm.intr.masked.store %{{.*}}, %{{.*}}, %mask {alignment = 4 : i32} : vector<16xf32>, vector<16xi1> into !llvm.ptr
+// CHECK: %[[BYTES:.*]] = llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr -> vector<16xi8>
+// CHECK: llvm.icmp "ne" %[[BYTES]], %{{.*}} : vector<16xi8>
+func.func @memory(%m: memref<64xf32>, %o: memref<64xf32> {sched.align = 64 : i64}, %b: memref<64xi1>, %mask: vector<16xi1>, %i: index) {
+  %c16 = arith.constant 16 : index
+  %a = vector.load %m[%i] : memref<64xf32>, vector<16xf32>
+  vector.store %a, %o[%c16] : memref<64xf32>, vector<16xf32>
+  %c = vector.maskedload %m[%i], %mask, %a : memref<64xf32>, vector<16xi1>, vector<16xf32> into vector<16xf32>
+  vector.maskedstore %m[%i], %mask, %c : memref<64xf32>, vector<16xi1>, vector<16xf32>
+  %d = vector.load %b[%i] : memref<64xi1>, vector<16xi1>
+  vector.store %d, %b[%i] : memref<64xi1>, vector<16xi1>
+  func.return
+}
+
+// A transfer that may leave the memref is masked; one that reads a single element is a broadcast.
+// CHECK-LABEL: @transfer
+// CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+// CHECK: %[[LEFT:.*]] = llvm.sub %{{.*}}, %j : i64
+// CHECK: llvm.intr.smin
+// CHECK: %[[INSIDE:.*]] = llvm.icmp "slt" %{{.*}}, %{{.*}} : vector<16xi32>
+// CHECK: llvm.intr.masked.load(%{{.*}}, %[[INSIDE]], %{{.*}})
+// CHECK: %[[ONE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> f32
+// CHECK: %[[FIRST:.*]] = llvm.insertelement %[[ONE]], %{{.*}} : vector<16xf32>
+// CHECK: llvm.shufflevector %[[FIRST]], %{{.*}} [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] : vector<16xf32>
+func.func @transfer(%t: memref<8x20xf32>, %j: index) -> vector<16xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %a = vector.transfer_read %t[%c0, %j], %pad {in_bounds = [true]} : memref<8x20xf32>, vector<16xf32>
+  %b = vector.transfer_read %t[%c0, %j], %pad : memref<8x20xf32>, vector<16xf32>
+  %c = vector.transfer_read %t[%c0, %j], %pad {in_bounds = [true], permutation_map = affine_map<(d0, d1) -> (0)>} : memref<8x20xf32>, vector<16xf32>
+  %d = arith.addf %a, %b : vector<16xf32>
+  %e = arith.addf %c, %d : vector<16xf32>
+  func.return %e : vector<16xf32>
+}
+
+// CHECK-LABEL: @registers
+// CHECK: llvm.intr.fma(%v, %v, %v) : (vector<4xf32>, vector<4xf32>, vector<4xf32>) -> vector<4xf32>
+// CHECK: llvm.extractelement %{{.*}}[%{{.*}} : i64] : vector<4xf32>
+// CHECK: llvm.insertelement %{{.*}}, %v[%k : i64] : vector<4xf32>
+// CHECK: llvm.shufflevector %{{.*}}, %{{.*}} [0, 4, 1, 5] : vector<4xf32>
+// CHECK: llvm.bitcast %{{.*}} : vector<4xf32> to vector<4xi32>
+// CHECK: llvm.intr.vector.reduce.umax(%{{.*}}) : (vector<4xi32>) -> i32
+// CHECK: llvm.intr.vector.reduce.fadd{{.*}}reassoc
+// CHECK: llvm.intr.vector.reduce.fmaximum
+// CHECK: llvm.icmp "slt" %{{.*}}, %{{.*}} : vector<4xi32>
+func.func @registers(%v: vector<4xf32>, %k: index) -> (f32) {
+  %c3 = arith.constant 3 : index
+  %a = vector.fma %v, %v, %v : vector<4xf32>
+  %x = vector.extract %a[3] : f32 from vector<4xf32>
+  %b = vector.insert %x, %v [%k] : f32 into vector<4xf32>
+  %c = vector.shuffle %a, %b [0, 4, 1, 5] : vector<4xf32>, vector<4xf32>
+  %d = vector.bitcast %c : vector<4xf32> to vector<4xi32>
+  %e = vector.reduction <maxui>, %d : vector<4xi32> into i32
+  %f = vector.reduction <add>, %c, %x : vector<4xf32> into f32
+  %g = vector.reduction <maximumf>, %c : vector<4xf32> into f32
+  %m = vector.create_mask %k : vector<4xi1>
+  %h = arith.select %m, %c, %a : vector<4xi1>, vector<4xf32>
+  %i = vector.reduction <mul>, %h : vector<4xf32> into f32
+  %j = arith.sitofp %e : i32 to f32
+  %s = arith.addf %f, %g : f32
+  %t = arith.addf %s, %i : f32
+  %u = arith.addf %t, %j : f32
+  func.return %u : f32
+}

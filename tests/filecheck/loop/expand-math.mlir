@@ -1,0 +1,47 @@
+// RUN: stepwell-opt %s -p expand-math | filecheck %s
+
+// CHECK-LABEL: @exp
+// CHECK-NOT: math.exp
+// CHECK: math.fma
+// CHECK: arith.bitcast %{{.*}} : vector<16xf32> to vector<16xi32>
+// CHECK: arith.shli
+func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.exp %x : vector<16xf32>
+  func.return %y : vector<16xf32>
+}
+
+// f16 is computed in f32.
+// CHECK-LABEL: @half
+// CHECK: arith.extf %x : f16 to f32
+// CHECK-NOT: math.tanh
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+func.func @half(%x: f16) -> f16 {
+  %y = math.tanh %x : f16
+  func.return %y : f16
+}
+
+// CHECK-LABEL: @powers
+// CHECK-NOT: math.powf
+// CHECK: %[[SQUARE:.*]] = arith.mulf %x, %x : vector<4xf32>
+// CHECK: math.sqrt
+// CHECK: math.powf %{{.*}}, %{{.*}} : f32
+func.func @powers(%x: vector<4xf32>, %b: f32, %e: f32) -> (vector<4xf32>, f32) {
+  %two = arith.constant dense<2.0> : vector<4xf32>
+  %s = math.powf %x, %two : vector<4xf32>
+  %h = arith.constant 0.5 : f32
+  %hs = vector.broadcast %h : f32 to vector<4xf32>
+  %r = math.powf %s, %hs : vector<4xf32>
+  %p = math.powf %b, %e : f32
+  func.return %r, %p : vector<4xf32>, f32
+}
+
+// Functions without a recipe, and all of f64, go lane by lane to the C library.
+// CHECK-LABEL: @lanes
+// CHECK: %[[X0:.*]] = vector.extract %x[0] : f64 from vector<2xf64>
+// CHECK: %[[Y0:.*]] = math.exp %[[X0]] : f64
+// CHECK: vector.insert %[[Y0]], %{{.*}} [0] : f64 into vector<2xf64>
+// CHECK: math.exp
+func.func @lanes(%x: vector<2xf64>) -> vector<2xf64> {
+  %y = math.exp %x : vector<2xf64>
+  func.return %y : vector<2xf64>
+}
