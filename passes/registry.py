@@ -81,8 +81,15 @@ PASSES: dict[str, Entry] = {
         "multiply weights instead of outputs",
         aliases=("BackwardFoldScaleAxis",),
     ),
+    "decompose-conv-transpose": Entry(
+        "stepwell.passes.graph.decompose_conv_transpose:DecomposeConvTransposePass",
+        "transposed convolutions as convolutions whose channels are pixels",
+    ),
     "fuse-ops": Entry(
         "stepwell.passes.graph.fuse_ops:FuseOpsPass", "decide the kernels", aliases=("FuseOps",)
+    ),
+    "generalize-copies": Entry(
+        "stepwell.passes.tensor.generalize_copies:GeneralizeCopiesPass", "copies of slices as elementwise ops"
     ),
     "hoist-accumulators": Entry(
         "stepwell.passes.tensor.hoist_accumulators:HoistAccumulatorsPass", "keep accumulators in registers"

@@ -13,6 +13,7 @@ _ROUNDING = (
     "fold-constant",
     "fold-scale-axis{direction=backward}",
     "fold-constant",
+    "decompose-conv-transpose",
 )
 _FLOAT_BYTES = 4  # layouts block channels by the f32 lanes of a vector
 

@@ -1,0 +1,26 @@
+// RUN: stepwell-opt %s -p decompose-conv-transpose | filecheck %s
+
+// Stride 2, three kernel points: the first and the last belong to even cells, the middle one to odd cells.
+// CHECK-LABEL: @strided
+func.func @strided(%x: tensor<?x2x5xf32, #graph.dims<["N", 2, 5]>>) -> tensor<?x1x10xf32, #graph.dims<["N", 1, 10]>> {
+  %w = graph.constant dense<[[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]> : tensor<2x1x3xf32>
+  // CHECK: %[[W:.*]] = graph.constant dense<{{\[\[\[}}3.000000e+00, 1.000000e+00], [6.000000e+00, 4.000000e+00]], {{\[\[}}0.000000e+00, 2.000000e+00], [0.000000e+00, 5.000000e+00]]]> : tensor<2x2x2xf32>
+  // CHECK: %[[CONV:.*]] = graph.conv %x, %[[W]] strides [1] dilations [1] pads [1, 1]
+  // CHECK-SAME: -> tensor<?x2x6xf32, #graph.dims<["N", 2, 6]>>
+  // CHECK: %[[SPLIT:.*]] = graph.reshape %[[CONV]] shape <["N", 1, 2, 6]>
+  // CHECK: %[[TURNED:.*]] = graph.transpose %[[SPLIT]] perm [0, 1, 3, 2]
+  // CHECK: %[[WIDE:.*]] = graph.reshape %[[TURNED]] shape <["N", 1, 12]>
+  // CHECK: graph.pad %[[WIDE]] pads <[0, 0, -1, 0, 0, -1]>
+  %0 = graph.conv_transpose %x, %w strides [2] dilations [1] pads [1, 0] output_padding [0] data_layout "NCW" kernel_layout "IOW" : (tensor<?x2x5xf32, #graph.dims<["N", 2, 5]>>, tensor<2x1x3xf32>) -> tensor<?x1x10xf32, #graph.dims<["N", 1, 10]>>
+  func.return %0 : tensor<?x1x10xf32, #graph.dims<["N", 1, 10]>>
+}
+
+// A dilated one stays, and one whose filters are not known.
+// CHECK-LABEL: @stays
+// CHECK-COUNT-2: graph.conv_transpose
+func.func @stays(%x: tensor<1x2x5xf32>, %f: tensor<2x1x3xf32>) -> (tensor<1x1x9xf32>, tensor<1x1x7xf32>) {
+  %w = graph.constant dense<[[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]> : tensor<2x1x3xf32>
+  %0 = graph.conv_transpose %x, %w strides [1] dilations [2] pads [0, 0] output_padding [0] data_layout "NCW" kernel_layout "IOW" : (tensor<1x2x5xf32>, tensor<2x1x3xf32>) -> tensor<1x1x9xf32>
+  %1 = graph.conv_transpose %x, %f strides [1] dilations [1] pads [0, 0] output_padding [0] data_layout "NCW" kernel_layout "IOW" : (tensor<1x2x5xf32>, tensor<2x1x3xf32>) -> tensor<1x1x7xf32>
+  func.return %0, %1 : tensor<1x1x9xf32>, tensor<1x1x7xf32>
+}
