@@ -30,6 +30,7 @@ class ChooseSchedulesPass(FunctionPass):
     """
 
     name = "choose-schedules"
+    required = ("generalize-copies",)
 
     mcpu: str = ""
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""

@@ -56,6 +56,12 @@ def slice_offsets(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> list[Inde
     return [next(dynamic) if n == DYNAMIC_INDEX else n for n in op.static_offsets.get_values()]
 
 
+def slice_sizes(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> list[Index]:
+    """The sizes of a slice."""
+    dynamic = iter(op.sizes)
+    return [next(dynamic) if n == DYNAMIC_INDEX else n for n in op.static_sizes.get_values()]
+
+
 def _start(emit: Emitter, place: Place, op: vector.TransferReadOp | vector.TransferWriteOp) -> Place:
     """The place whose first element is the first one of a transfer."""
     numbers = [constant_index(i) for i in op.indices]
