@@ -35,8 +35,9 @@ def _reduced_lanes(view: Structured) -> int | None:
     """The reduction that runs along the last dimension of what is read, when lanes can be combined."""
     if len(view.inits) != 1 or combiner_of(view.body) is None:
         return None
-    for value, map in zip(view.inputs, view.maps, strict=False):
-        if isinstance(value.type, TensorType) and map.results:
+    for value, map, arg in zip(view.inputs, view.maps, view.body.args, strict=False):
+        # What is never read, such as the kernel of a pool, only tells how long loops are.
+        if arg.first_use is not None and isinstance(value.type, TensorType) and map.results:
             dim = single_dim(map.results[-1])
             if dim is not None and not view.parallel[dim]:
                 return dim
