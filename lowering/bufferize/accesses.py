@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects import arith, scf, tensor, vector
+from xdsl.dialects import arith, func, scf, tensor, vector
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, TensorType, VectorType
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -151,10 +151,35 @@ def carried_tensors(op: scf.ForOp) -> Sequence[Carried]:
     return [Carried(3 + k, *each) for k, each in enumerate(values) if is_tensor(each[0])]
 
 
-def refuse_tensors(op: scf.WhileOp) -> None:
-    """Raises: StepwellError when a `scf.while` carries a tensor."""
-    if any(is_tensor(value) for value in (*op.operands, *op.results)):
-        raise StepwellError("unsupported-op", op, "scf.while cannot carry tensors through bufferize")
+# Ops that may have tensors among their operands and results.
+_KNOWN = (
+    LinalgStructuredOperation,
+    arith.ConstantOp,
+    func.ReturnOp,
+    scf.ForOp,
+    scf.IfOp,
+    scf.YieldOp,
+    tensor.CastOp,
+    tensor.CollapseShapeOp,
+    tensor.DimOp,
+    tensor.EmptyOp,
+    tensor.ExpandShapeOp,
+    tensor.ExtractOp,
+    tensor.ExtractSliceOp,
+    tensor.FromElementsOp,
+    tensor.InsertOp,
+    tensor.InsertSliceOp,
+    tensor.SplatOp,
+    vector.TransferReadOp,
+    vector.TransferWriteOp,
+)
+
+
+def refuse_unknown(body: Block) -> None:
+    """Raises: StepwellError `unsupported-op` for an op on tensors that has no form on buffers."""
+    for op in body.walk():
+        if not isinstance(op, _KNOWN) and any(is_tensor(value) for value in (*op.operands, *op.results)):
+            raise StepwellError("unsupported-op", op, f"{op.name} on tensors has no form on buffers")
 
 
 def previous(value: SSAValue) -> SSAValue | None:

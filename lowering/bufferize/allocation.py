@@ -8,7 +8,7 @@ by lifetime; inside a parallel loop each iteration has a part of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import mul
@@ -69,11 +69,20 @@ class Storage:
     Raises: StepwellError `unsupported` for a buffer whose size has no bound on entry to the kernel.
     """
 
-    def __init__(self, body: Block, places: Places, forms: IndexForms, timeline: Timeline):
+    def __init__(
+        self,
+        body: Block,
+        places: Places,
+        forms: IndexForms,
+        timeline: Timeline,
+        outputs: Sequence[SSAValue] = (),
+    ):
         self._body = body
         self._forms = forms
         self._buffers: dict[SSAValue, SSAValue] = {}
         last = _last_moments(body, places, timeline)
+        self._in_outputs = _buffers_of_results(body, places, outputs)
+        last = {root: moment for root, moment in last.items() if root not in self._in_outputs}
         self._requests = {root: _request(root, forms, timeline) for root in last}
         scratch = [request for request in self._requests.values() if not request.on_stack]
         plan = plan_arena([_lifetime(r, last[r.root], forms, timeline) for r in scratch])
@@ -81,8 +90,13 @@ class Storage:
         self.scratch_bytes = plan.total
         """Bytes of scratch that the function needs, over its symbols."""
 
-    def reserve(self, scratch: SSAValue | None) -> None:
-        """Set the memory aside: on the stack, or in `scratch`, which is there when any of it is needed."""
+    def reserve(self, arguments: Mapping[SSAValue, SSAValue], scratch: SSAValue | None) -> None:
+        """
+        Set the memory aside: on the stack, or in `scratch`, which is there when any of it is needed.
+
+        Args: `arguments` maps the function's tensors to its buffers.
+        """
+        self._buffers = {root: arguments[output] for root, output in self._in_outputs.items()}
         # In reverse, each goes before the ones after it.
         for request in reversed(self._requests.values()):
             block = request.loops[-1].body.block if request.loops else self._body
@@ -104,7 +118,7 @@ class Storage:
     def buffer(self, root: SSAValue, at: Operation) -> SSAValue:
         """The buffer of `root`, for `at` and what comes after it."""
         request = self._requests.get(root)
-        if request is not None and not request.is_local:
+        if root in self._in_outputs or (request is not None and not request.is_local):
             return self._buffers[root]
         builder = Builder(InsertPoint.before(at))
         type = dense(tensor_of(root))
@@ -165,7 +179,7 @@ def _bound(extent: Dim, root: SSAValue) -> Dim:
         raise StepwellError(
             "unsupported",
             root.owner,
-            f"a temporary {root.type} has an extent, {extent}, with no bound on entry to the kernel",
+            f"a temporary {root.type} has an extent without a bound on entry to the kernel",
             help="bound it by a constant, as `arith.minsi` with a tile size does",
         )
     return Dim.of(bound)
@@ -191,6 +205,19 @@ def _lifetime(request: Request, last: int, forms: IndexForms, timeline: Timeline
     if request.loops:
         return Interval("", bytes, timeline.start[request.loops[0]], timeline.end[request.loops[0]])
     return Interval("", bytes, timeline.start[timeline.maker(request.root)], last)
+
+
+def _buffers_of_results(body: Block, places: Places, outputs: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
+    """The buffers that can be outputs: what is returned is in them, and nothing else uses the output."""
+    assert body.last_op is not None
+    in_outputs: dict[SSAValue, SSAValue] = {}
+    taken = {place.root for value, place in places.of.items() if value not in outputs}
+    for value, output in zip(body.last_op.operands, outputs, strict=False):
+        root, steps = places.of[value].root, places.of[value].steps
+        is_new = not (isinstance(root, BlockArgument) and root.block is body)
+        if is_new and not steps and root.type == output.type and output not in taken:
+            in_outputs.setdefault(root, output)
+    return in_outputs
 
 
 def _last_moments(body: Block, places: Places, timeline: Timeline) -> dict[SSAValue, int]:

@@ -27,7 +27,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.types import DimsAttr, tensor_of
-from stepwell.lowering.bufferize.accesses import is_tensor
+from stepwell.lowering.bufferize.accesses import is_tensor, refuse_unknown
 from stepwell.lowering.bufferize.allocation import Storage
 from stepwell.lowering.bufferize.buffers import Buffers
 from stepwell.lowering.bufferize.cleanup import drop_tensors
@@ -39,6 +39,8 @@ from stepwell.lowering.bufferize.control_flow import (
     YieldBufferize,
 )
 from stepwell.lowering.bufferize.destinations import (
+    compute_into_branch_results,
+    compute_into_carried,
     compute_into_output,
     compute_into_slices,
     own_inits,
@@ -97,7 +99,9 @@ class BufferizePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes and function.body.blocks:
-                if any(is_tensor(arg) for arg in function.args):
+                returned = function.get_return_op()
+                results = () if returned is None else returned.arguments
+                if any(is_tensor(value) for value in (*function.args, *results)):
                     _KernelBufferizer(function, self.no_copies).run()
 
 
@@ -115,12 +119,13 @@ class _KernelBufferizer:
 
     def run(self) -> None:
         """Rewrite the function in place."""
+        refuse_unknown(self._body)
         returned = self._return_op().operands
         self._outputs = [self._body.insert_arg(value.type, len(self._body.args)) for value in returned]
         forms = self._index_forms()
         self._choose_destinations(forms)
         analysis = InPlaceAnalysis(self._body, forms, frozenset(self._outputs))
-        storage = Storage(self._body, analysis.places, forms, analysis.timeline)
+        storage = Storage(self._body, analysis.places, forms, analysis.timeline, self._outputs)
         arguments = self._insert_buffers(storage)
         buffers = Buffers(analysis, forms, storage, arguments, self._no_copies)
         convert(self._function, _patterns(buffers, tuple(self._outputs)), [])
@@ -153,6 +158,8 @@ class _KernelBufferizer:
         for value, output in zip(self._return_op().operands, self._outputs, strict=True):
             compute_into_output(value, output, forms)
         compute_into_slices(self._body, forms)
+        compute_into_branch_results(self._body, forms)
+        compute_into_carried(self._body, forms)
         separate_exchanges(self._body, forms)
 
     def _insert_buffers(self, storage: Storage) -> dict[SSAValue, SSAValue]:
@@ -169,7 +176,7 @@ class _KernelBufferizer:
         if storage.scratch_bytes != 0:
             scratch = self._body.insert_arg(SCRATCH_TYPE, len(self._inputs) + len(tensors))
             scratch.name_hint = "scratch"
-        storage.reserve(scratch)
+        storage.reserve(buffers, scratch)
         return buffers
 
     def _describe(self, storage: Storage) -> None:

@@ -5,20 +5,16 @@ from __future__ import annotations
 from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects.sched import PARALLEL
 from stepwell.lowering.bufferize.accesses import is_tensor
-from stepwell.runtime.errors import StepwellError
 
 _VIEWS = (memref.SubviewOp, memref.CastOp, memref.ExpandShapeOp, memref.CollapseShapeOp)
 
 
 def drop_tensors(body: Block) -> None:
-    """
-    Erase what is left of the ops on tensors; loops and branches keep what else they carry.
-
-    Raises: StepwellError `unsupported-op` for an op on tensors that nothing has turned into one on buffers.
-    """
+    """Erase what is left of the ops on tensors; loops and branches keep what else they carry."""
     terminator = body.last_op
     assert terminator is not None
     terminator.operands = [value for value in terminator.operands if not is_tensor(value)]
@@ -36,14 +32,9 @@ def drop_tensors(body: Block) -> None:
 
 
 def _drop(op: Operation) -> None:
-    if any(is_tensor(result) for result in op.results):
-        if any(result.uses for result in op.results):
-            raise StepwellError("unsupported-op", op, f"{op.name} on tensors has no form on buffers")
+    # A view may be of a value that was computed in its place.
+    if any(is_tensor(result) for result in op.results) or (isinstance(op, _VIEWS) and not op.results[0].uses):
         Rewriter.erase_op(op)
-    elif any(is_tensor(operand) for operand in op.operands):
-        raise StepwellError("unsupported-op", op, f"{op.name} on tensors has no form on buffers")
-    elif isinstance(op, _VIEWS) and not op.results[0].uses:
-        Rewriter.erase_op(op)  # of a value that was computed in its place
 
 
 def _drop_from_for(op: scf.ForOp) -> None:
@@ -64,15 +55,44 @@ def _drop_from_for(op: scf.ForOp) -> None:
 
 
 def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
+    """A loop whose iterations are independent; one with nothing but such a loop inside, both as one."""
     terminator = body.block.last_op
     assert terminator is not None
-    reduce = scf.ReduceOp()
-    reduce.location = terminator.location
-    Rewriter.replace_op(terminator, reduce)
     attributes = {name: value for name, value in op.attributes.items() if name != PARALLEL}
-    new = scf.ParallelOp([op.lb], [op.ub], [op.step], body)
-    new.attributes = attributes
+    inner = _only_loop(body.block)
+    if inner is None:
+        reduce = scf.ReduceOp()
+        reduce.location = terminator.location
+        Rewriter.replace_op(terminator, reduce)
+        new = scf.ParallelOp([op.lb], [op.ub], [op.step], body)
+        new.attributes = attributes
+        return new
+    merged = inner.detach_region(inner.body)
+    index = merged.block.insert_arg(body.block.args[0].type, 0)
+    index.name_hint = body.block.args[0].name_hint
+    body.block.args[0].replace_all_uses_with(index)
+    first = merged.block.first_op
+    assert first is not None
+    for other in list(body.block.ops):
+        if other is not inner and other is not terminator:
+            other.detach()
+            Rewriter.insert_op(other, InsertPoint.before(first))
+    new = scf.ParallelOp(
+        [op.lb, *inner.lowerBound], [op.ub, *inner.upperBound], [op.step, *inner.step], merged
+    )
+    new.attributes = inner.attributes | attributes
     return new
+
+
+def _only_loop(block: Block) -> scf.ParallelOp | None:
+    """The parallel loop in a block that else holds only pure ops, which the loop's bounds do not need."""
+    loops = [op for op in block.ops if isinstance(op, scf.ParallelOp)]
+    others = [op for op in block.ops if op not in loops and op is not block.last_op]
+    if len(loops) != 1 or not all(is_side_effect_free(op) and not op.regions for op in others):
+        return None
+    bounds = loops[0].operands
+    is_inside = any(value.owner is block or value.owner in others for value in bounds)
+    return None if is_inside else loops[0]
 
 
 def _drop_from_if(op: scf.IfOp) -> None:

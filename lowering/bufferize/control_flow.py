@@ -80,8 +80,28 @@ class ReturnBufferize(RewritePattern):
 
 
 def move_all(moves: Sequence[tuple[SSAValue, SSAValue]], before: Operation, buffers: Buffers) -> None:
-    """Copy tensors to the places of others, in any order: `separate_exchanges` saw to that."""
+    """
+    Copy tensors to the places of others, each before what it reads is overwritten.
+
+    `separate_exchanges` saw to it that there is such an order.
+    """
     places = buffers.places.of
-    for source, target in moves:
-        if places[source] != places[target] and not buffers.is_undefined(source):
-            buffers.copy(buffers[source], buffers[target], before)
+    pending = [(s, t) for s, t in moves if places[s] != places[t] and not buffers.is_undefined(s)]
+    while pending:
+        ready = next((move for move in pending if not _is_read_later(move, pending, buffers)), pending[0])
+        pending.remove(ready)
+        source, target = buffers[ready[0]], buffers[ready[1]]
+        if source is not target:  # a buffer of its own may have become the output
+            buffers.copy(source, target, before)
+
+
+def _is_read_later(
+    move: tuple[SSAValue, SSAValue], pending: Sequence[tuple[SSAValue, SSAValue]], buffers: Buffers
+) -> bool:
+    """Whether what a move overwrites is still needed by another."""
+    places = buffers.places.of
+    return any(
+        places[move[1]].may_overlap(places[source], across_iterations=False)
+        for source, target in pending
+        if target is not move[1]
+    )

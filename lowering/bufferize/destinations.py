@@ -18,11 +18,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import carried_tensors, covers, destinations
+from stepwell.lowering.bufferize.accesses import carried_tensors, covers, destinations, is_tensor
 from stepwell.lowering.bufferize.availability import make_available
 from stepwell.lowering.bufferize.index_forms import IndexForms
 from stepwell.lowering.bufferize.origins import Origin
 from stepwell.lowering.bufferize.places import slice_step
+from stepwell.lowering.bufferize.whole import copy_into, sizes_before
 
 
 def own_inits(body: Block) -> None:
@@ -180,3 +181,68 @@ def _compute_into_slice(insert: tensor.InsertSliceOp, origin: Origin, forms: Ind
 
 def _mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
     return get_dynamic_index_list(static.get_values(), dynamic, DYNAMIC_INDEX)
+
+
+def compute_into_branch_results(body: Block, forms: IndexForms) -> None:
+    """
+    Compute what the branches of an `scf.if` result in, in one tensor from outside.
+
+    ```mlir
+    %r = scf.if %c -> (tensor<4xf32>) {
+      %e = tensor.empty() : tensor<4xf32>
+      …
+    // ->
+    %e = tensor.empty() : tensor<4xf32>
+    %r = scf.if %c -> (tensor<4xf32>) {
+      …
+    ```
+    """
+    for op in list(body.walk()):
+        if isinstance(op, scf.IfOp):
+            for k, result in enumerate(op.output):
+                if is_tensor(result):
+                    _compute_into_result(op, k, forms)
+
+
+def _compute_into_result(op: scf.IfOp, k: int, forms: IndexForms) -> None:
+    ends = [region.block.last_op for region in op.regions]
+    origins = [None if end is None else Origin.of(end.operands[k]) for end in ends]
+    origins = [o if o is not None and op.is_ancestor(o.empty) else None for o in origins]
+    if not any(origins) or (sizes := sizes_before(op.output[k], op, forms)) is None:
+        return
+    type = op.output[k].type
+    whole = tensor.EmptyOp(sizes, type)
+    whole.location = op.location
+    Rewriter.insert_op(whole, InsertPoint.before(op))
+    for end, origin in zip(ends, origins, strict=True):
+        if end is not None and (origin is None or not origin.replace(whole.tensor, forms)):
+            end.operands[k] = copy_into(end.operands[k], whole.tensor, end)
+
+
+def compute_into_carried(body: Block, forms: IndexForms) -> None:
+    """
+    Compute what an iteration ends with where the next one expects it; the in-place rule says whether it may.
+
+    ```mlir
+    %r = scf.for … iter_args(%h = %h0) -> (tensor<4xf32>) {
+      %e = tensor.empty() : tensor<4xf32>
+      %n = linalg.generic … ins(%h) outs(%e)
+      scf.yield %n
+    // ->
+      %n = linalg.generic … ins(%h) outs(%h)
+    ```
+    """
+    for op in body.walk():
+        if isinstance(op, scf.ForOp):
+            for carried in carried_tensors(op):
+                origin = Origin.of(carried.yielded)
+                if origin is not None and op.is_ancestor(origin.empty) and _is_written_whole(origin.empty):
+                    origin.replace(carried.arg, forms)
+
+
+def _is_written_whole(empty: tensor.EmptyOp) -> bool:
+    """Whether all of a tensor is written at once: if the rule forbids the place, no copy is made."""
+    users = {use.operation: use.index for use in empty.tensor.uses}
+    return all(
+        any(d.index == index and not d.is_read for d in destinations(user)) for user, index in users.items()
+    )

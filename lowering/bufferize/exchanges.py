@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.builder import Builder
 from xdsl.dialects import scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from stepwell.dialects.extents import ExtentBuilder
-from stepwell.dialects.types import tensor_of
 from stepwell.lowering.bufferize.accesses import carried_tensors, previous, viewed
 from stepwell.lowering.bufferize.index_forms import IndexForms
-from stepwell.lowering.bufferize.shapes import extents_of
+from stepwell.lowering.bufferize.whole import copy_into, sizes_before
+from stepwell.runtime.errors import StepwellError
 
 
 def separate_exchanges(body: Block, forms: IndexForms) -> None:
     """
-    Copy what a loop yields when it lies in the buffer of another tensor that the loop carries.
+    Copy what a loop yields when tensors that it carries change places; a chain of moves has an order.
 
     ```mlir
     scf.yield %b, %a : tensor<4xf32>, tensor<4xf32>  // %a and %b are the first and second iteration argument
@@ -30,12 +30,26 @@ def separate_exchanges(body: Block, forms: IndexForms) -> None:
     """
     for op in list(body.walk()):
         if isinstance(op, scf.ForOp):
-            for carried in carried_tensors(op):
-                origin = _origin(carried.yielded, op)
-                if origin is not None and origin is not carried.arg:
+            carried = {c.arg: c for c in carried_tensors(op)}
+            origins = {arg: _origin(c.yielded, op) for arg, c in carried.items()}
+            for arg in carried:
+                if _leads_back(arg, origins):
                     terminator = op.body.block.last_op
                     assert terminator is not None
-                    terminator.operands[carried.index - 3] = _copy(carried.yielded, op, forms)
+                    terminator.operands[carried[arg].index - 3] = _copy(carried[arg].yielded, op, forms)
+                    origins[arg] = None
+
+
+def _leads_back(arg: SSAValue, origins: Mapping[SSAValue, SSAValue | None]) -> bool:
+    """Whether an argument's next value lies where, over some other arguments, its own old value has to go."""
+    at = origins.get(arg)
+    if at is arg:
+        return False
+    for _ in origins:
+        if at is None or at is arg:
+            break
+        at = origins.get(at)
+    return at is arg
 
 
 def _origin(value: SSAValue, loop: scf.ForOp) -> SSAValue | None:
@@ -51,21 +65,10 @@ def _origin(value: SSAValue, loop: scf.ForOp) -> SSAValue | None:
 def _copy(value: SSAValue, loop: scf.ForOp, forms: IndexForms) -> SSAValue:
     terminator = loop.body.block.last_op
     assert terminator is not None
-    builder = Builder(InsertPoint.before(terminator))
-    type = tensor_of(value)
-    extents = ExtentBuilder(builder, forms.values)
-    sizes = [
-        extents.extent(dim) if n == DYNAMIC_INDEX else n
-        for n, dim in zip(type.get_shape(), extents_of(value, forms), strict=True)
-    ]
-    empty = builder.insert(tensor.EmptyOp([size for size in sizes if isinstance(size, SSAValue)], type))
-    copy = tensor.InsertSliceOp.get(
-        value,
-        empty.tensor,
-        static_sizes=type.get_shape(),
-        static_offsets=[0] * len(sizes),
-        static_strides=[1] * len(sizes),
-        sizes=list(empty.dynamic_sizes),
-    )
-    empty.location = copy.location = loop.location
-    return builder.insert(copy).result
+    sizes = sizes_before(value, terminator, forms)
+    if sizes is None:
+        raise StepwellError("unsupported", loop, f"a loop exchanges tensors of unknown size: {value.type}")
+    empty = tensor.EmptyOp(sizes, value.type)
+    empty.location = loop.location
+    Builder(InsertPoint.before(terminator)).insert(empty)
+    return copy_into(value, empty.tensor, terminator)

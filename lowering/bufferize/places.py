@@ -15,7 +15,6 @@ from stepwell.lowering.bufferize.accesses import (
     destinations,
     is_tensor,
     previous,
-    refuse_tensors,
     viewed,
 )
 from stepwell.lowering.bufferize.index_forms import IndexForms
@@ -140,7 +139,6 @@ class Places:
                 case scf.IfOp():
                     self._visit_if(op)
                 case scf.WhileOp():
-                    refuse_tensors(op)
                     for region in op.regions:
                         self._walk(region.block)
                 case _:

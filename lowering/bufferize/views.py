@@ -58,9 +58,11 @@ class InsertSliceBufferize(RewritePattern):
     def match_and_rewrite(self, op: tensor.InsertSliceOp, rewriter: PatternRewriter) -> None:
         (destination,) = destinations(op)
         buffer = self.buffers.destination(op, destination)
-        if op not in self.buffers.places.in_place_inserts:
-            part = _subview(op, buffer, tensor_of(op.source).get_shape())
-            self.buffers.copy(self.buffers[op.source], part, op)
+        if op in self.buffers.places.in_place_inserts:
+            return
+        is_whole = not destination.is_read and op.source.type == op.dest.type
+        part = buffer if is_whole else _subview(op, buffer, tensor_of(op.source).get_shape())
+        self.buffers.copy(self.buffers[op.source], part, op)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from xdsl.ir import Operation
@@ -30,7 +31,7 @@ def prepare_graph_op(op: Operation, compiler: Compiler) -> Step:
     if not isinstance(op, GraphOp) or not has_meaning(op.name):
         raise StepwellError("unsupported-op", op, f"the interpreter cannot run {op.name}")
     present = [value is not None for value in operand_slots(op)]
-    properties = plain_properties(op, compiler.machine.symbols)
+    properties = _properties(op, compiler.machine.symbols)
     single = len(op.results) == 1
 
     def run(frame: Frame, *values: Value) -> Value:
@@ -41,10 +42,20 @@ def prepare_graph_op(op: Operation, compiler: Compiler) -> Step:
     return run
 
 
+def _properties(op: Operation, symbols: Mapping[str, int]) -> Mapping[str, object]:
+    try:
+        return plain_properties(op, symbols)
+    except KeyError as error:
+        raise StepwellError("run-time", op, f"{op.name}: no input tells the size of {error}") from None
+
+
 @implements_in_frame("graph.constant")
 def prepare_constant(op: graph.ConstantOp, compiler: Compiler) -> InFrame:
     """A constant, from the weight store when it is large."""
-    array = constant_array(op, compiler.machine.weights)
+    try:
+        array = constant_array(op, compiler.machine.weights)
+    except KeyError:
+        raise StepwellError("unknown-weight", op, "the weight store lacks the bytes of a constant") from None
     return lambda frame: array
 
 
@@ -98,6 +109,8 @@ def prepare_assert(op: graph.AssertOp, compiler: Compiler) -> Step:
 
     def run(frame: Frame) -> tuple[()]:
         symbols = compiler.machine.symbols
+        if unknown := (lhs.symbols() | rhs.symbols()) - symbols.keys():
+            raise StepwellError("run-time", op, f"no input tells the size of {', '.join(sorted(unknown))}")
         a, b = lhs.evaluate(symbols), rhs.evaluate(symbols)
         if a != b:
             raise StepwellError("run-time", op, op.message.data, note=f"{lhs} is {a}, {rhs} is {b}")

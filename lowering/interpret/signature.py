@@ -8,7 +8,15 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    TensorType,
+    VectorType,
+)
 from xdsl.ir import Attribute
 
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
@@ -54,15 +62,13 @@ class Signature:
         """
         if len(inputs) not in (self.inputs, len(self.types)):
             raise self._error(f"takes {self.inputs} inputs, got {len(inputs)}")
-        found: dict[str, int] = dict(
-            zip(self.names, (int(v) for v in inputs[len(self.dims) :]), strict=False)
-        )
+        found = dict(zip(self.names, (int(v) for v in inputs[len(self.dims) :]), strict=False))
         for position, (array, dims) in enumerate(zip(inputs, self.dims, strict=False)):
             if np.ndim(array) != len(dims):
                 raise self._error(f"input {position} has {len(dims)} dimensions, got {np.ndim(array)}")
             for size, dim in zip(np.shape(array), dims, strict=True):
-                if len(dim.symbols()) == 1 and dim == Dim.symbol(name := next(iter(dim.symbols()))):
-                    found.setdefault(name, size)
+                if len(names := dim.symbols() - found.keys()) == 1:
+                    _solve(dim, next(iter(names)), size, found)
         self._check(inputs, found)
         return found
 
@@ -108,6 +114,15 @@ class Signature:
         return [cast(Array, value) for value in written]
 
 
+def _solve(dim: Dim, name: str, size: int, found: dict[str, int]) -> None:
+    """Find the one unknown symbol of an extent, where it occurs linearly."""
+    start, step = (dim.substitute({name: Dim.of(n)}).evaluate(found) for n in (0, 1))
+    if step != start and (size - start) % (step - start) == 0:
+        value = (size - start) // (step - start)
+        if dim.substitute({name: Dim.of(value)}).evaluate(found) == size:
+            found[name] = value
+
+
 def _is_shaped(type: Attribute) -> bool:
     return isinstance(type, MemRefType | TensorType)
 
@@ -120,7 +135,7 @@ def _number(function: func.FuncOp, name: str, default: int) -> int:
 def _dims(type: Attribute, attributes: DictionaryAttr) -> tuple[Dim, ...]:
     if isinstance(declared := attributes.data.get("graph.dims"), DimsAttr):
         return declared.get()
-    if isinstance(type, MemRefType):
+    if isinstance(type, MemRefType | VectorType):
         shape = cast("MemRefType[Attribute]", type).get_shape()
         return tuple(Dim.of(n) if n >= 0 else Dim.symbol("?") for n in shape)
     return dims_of(cast(Tensor, type)) if isinstance(type, TensorType) else ()

@@ -27,9 +27,10 @@ from stepwell.lowering.interpret.engine import (
     Value,
     implements_in_frame,
 )
-from stepwell.lowering.interpret.grids import Array, along_loops, index_grid, loop_extents
+from stepwell.lowering.interpret.grids import Array, along_loops, index_grid, linear_form, loop_extents
 from stepwell.lowering.interpret.reductions import combiners_of
 from stepwell.lowering.interpret.scalars import is_grid
+from stepwell.lowering.interpret.tensors import checked
 from stepwell.runtime.errors import StepwellError
 
 MAX_GRID_ELEMS = 1 << 23
@@ -64,8 +65,14 @@ class _Structured:
         kinds = [it.data for it in op.get_iterator_types()]
         self._reductions = [dim for dim, kind in enumerate(kinds) if kind == IteratorType.REDUCTION]
         self._parallel = [dim for dim, kind in enumerate(kinds) if kind != IteratorType.REDUCTION]
+        self._scatters = not all(self._moves_evenly(map) for map in self._maps[self._inputs :])
         self._contraction = Contraction.of(op)
         self._combiners = combiners_of(op, compiler)
+
+    def _moves_evenly(self, map: AffineMap) -> bool:
+        """Whether an output is written once at each of its elements that the loops reach."""
+        linear = all(linear_form(expr, map.num_dims) is not None for expr in map.results)
+        return linear and not map.used_dims() & set(self._reductions)
 
     def run(self, frame: Frame, *operands: Value) -> Value:
         """The op's step: takes operands, gives results."""
@@ -75,7 +82,9 @@ class _Structured:
         operands = (*operands[: self._inputs], *outputs)
         shaped = [k for k, is_shaped in enumerate(self._shaped) if is_shaped]
         extents = loop_extents([self._maps[k] for k in shaped], [operands[k] for k in shaped])
-        if 0 not in extents:
+        if 0 not in extents and self._scatters:
+            self._run_one_by_one(frame, operands, extents)
+        elif 0 not in extents:
             seen = [
                 along_loops(operand, map, extents) if is_shaped else operand
                 for operand, map, is_shaped in zip(operands, self._maps, self._shaped, strict=True)
@@ -84,6 +93,20 @@ class _Structured:
         if self._in_place:
             return ()
         return outputs[0] if len(outputs) == 1 else outputs
+
+    def _run_one_by_one(self, frame: Frame, operands: Sequence[Value], extents: Sequence[int]) -> None:
+        """Element by element, for outputs that are written at the same place again."""
+        outer = frame.grid
+        for frame.grid in np.ndindex(*extents):
+            places = [map.eval(frame.grid, ()) for map in self._maps]
+            elements = [
+                operand[checked(place, operand.shape)] if is_shaped else operand
+                for operand, place, is_shaped in zip(operands, places, self._shaped, strict=True)
+            ]
+            results = self._body.run(frame, elements)
+            for k, result in enumerate(results, self._inputs):
+                operands[k][places[k]] = result
+        frame.grid = outer
 
     def _run_in_pieces(self, frame: Frame, operands: Sequence[Value], extents: Sequence[int]) -> None:
         grid = index_grid(extents)
