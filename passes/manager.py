@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -37,16 +37,20 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
 
 def _make_pass(spec: ArgSpec) -> ModulePass:
     pass_class = load_pass(spec.name)
+    given = spec.normalize_parameter_names().parameters
+    known = {field.name for field in fields(pass_class) if field.init}
     try:
+        if unknown := given.keys() - known:
+            raise ValueError(f"no option is named {', '.join(sorted(unknown)).replace('_', '-')}")
         made = pass_class.from_spec(spec)
     except ValueError as error:
         options = [
             f"{name.replace('_', '-')}: {kind}" + (f" = {default}" if default is not None else "")
             for name, kind, default in get_pass_option_infos(pass_class)
+            if name in known
         ]
         legal = f"options of {spec.name}: {', '.join(options) or 'none'}"
         raise StepwellError("bad-option", f"pass {spec.name}", str(error), help=legal) from None
-    given = spec.normalize_parameter_names().parameters
     unset = {
         name: value
         for name, value in PassContext.current().options_of(spec.name).items()

@@ -12,7 +12,7 @@
 // PIPELINE-NEXT: --> pass-pipeline:1:5
 // PIPELINE-NEXT: | cse,,dce
 // PIPELINE-NEXT: |     ^
-// OPTION: error[bad-option]
+// OPTION: error[bad-option]: no option is named depth
 // OPTION-NEXT: --> pass canonicalize
 // OPTION-NEXT: = help: options of canonicalize: none
 // CONFIG: error[bad-config]: no config key is named 'no-such.key'
