@@ -28,8 +28,8 @@ BY_BODY = (
 )
 """Operators that have no conversion of their own."""
 
-MAX_OPS = 1_000_000
-"""Of a model after expansion: functions that call each other twice double with each level."""
+MAX_OPS = 200_000
+"""Of a model after expansion: functions that call one below twice double it with each level."""
 
 
 @dataclass(frozen=True)
@@ -71,45 +71,44 @@ def _expand(op: onnx.OnnxOp, bodies: SchemaFunctions) -> None:
 
 def _inline_calls(module: ModuleOp) -> None:
     functions = {o.sym_name.data: o for o in module.ops if isinstance(o, onnx.FunctionOp)}
-    done: set[str] = set()
-    for name in functions:
-        _inline_in(name, functions, done, ())
-    for op in list(module.ops):
-        if not isinstance(op, onnx.FunctionOp):
-            _inline_into(op, functions)
+    others = [op for op in module.ops if not isinstance(op, onnx.FunctionOp)]
+    sizes: dict[str, int] = {}
+    for op in others:
+        if (ops := _expanded_size(op, functions, sizes, ())) > MAX_OPS:
+            raise StepwellError("invalid-model", op, f"the functions expand to {ops} ops, at most {MAX_OPS}")
+        while calls := _calls(op, functions):
+            for call in calls:
+                function = functions[_callee(call)]
+                arguments = {**function.defaults.data, **call.arguments.data}
+                operands = with_absent(call.inputs, call.absent, None)
+                results = with_absent(call.outputs, call.absent_outputs, None)
+                inline(call, function, operands, arguments, results)
     for function in functions.values():
         function.detach()
         function.erase()
 
 
-def _inline_in(
-    name: str, functions: Mapping[str, onnx.FunctionOp], done: set[str], callers: tuple[str, ...]
-) -> None:
-    """Inline what a function calls, the callees first."""
-    if name in callers:
-        cycle = " -> ".join([*callers[callers.index(name) :], name])
-        raise StepwellError("cycle", functions[name], f"functions call each other: {cycle}")
-    if name in done:
-        return
-    for op in functions[name].walk():
-        if isinstance(op, onnx.CallOp) and (callee := _callee(op)) in functions:
-            _inline_in(callee, functions, done, (*callers, name))
-    _inline_into(functions[name], functions)
-    done.add(name)
+def _calls(op: Operation, functions: Mapping[str, onnx.FunctionOp]) -> list[onnx.CallOp]:
+    return [o for o in op.walk() if isinstance(o, onnx.CallOp) and _callee(o) in functions]
 
 
-def _inline_into(op: Operation, functions: Mapping[str, onnx.FunctionOp]) -> None:
-    calls = [o for o in op.walk() if isinstance(o, onnx.CallOp) and _callee(o) in functions]
-    ops = sum(sum(1 for _ in functions[_callee(call)].walk()) for call in calls)
-    if ops > MAX_OPS:
-        raise StepwellError(
-            "invalid-model", op, f"the functions called here expand to more than {MAX_OPS} ops"
-        )
-    for call in calls:
-        function = functions[_callee(call)]
-        arguments = {**function.defaults.data, **call.arguments.data}
-        operands = with_absent(call.inputs, call.absent, None)
-        inline(call, function, operands, arguments, with_absent(call.outputs, call.absent_outputs, None))
+def _expanded_size(
+    op: Operation,
+    functions: Mapping[str, onnx.FunctionOp],
+    sizes: dict[str, int],
+    callers: tuple[str, ...],
+) -> int:
+    """How many ops there are in an op when all calls are expanded. Raises: StepwellError `cycle`."""
+    total = sum(1 for _ in op.walk())
+    for call in _calls(op, functions):
+        name = _callee(call)
+        if name in callers:
+            cycle = " -> ".join([*callers[callers.index(name) :], name])
+            raise StepwellError("cycle", call, f"functions call each other: {cycle}")
+        if name not in sizes:
+            sizes[name] = _expanded_size(functions[name], functions, sizes, (*callers, name))
+        total += sizes[name]
+    return total
 
 
 def _callee(call: onnx.CallOp) -> str:
