@@ -41,13 +41,11 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "dtype"), CASES, ids=str)
 def test_reduce(kind: str, dtype: np.dtype[Any]) -> None:
-    for axes in ([1], [0, 2], [0, 1, 2], []):
-        for keep_dims in (False, True):
-            for special in (False, dtype in FLOATS):
-                x = numbers(dtype, 3, 4, 5, special=special)
-                build = partial(graph.ReduceOp, kind=kind, axes=axes, keep_dims=keep_dims)
-                run(build(value(x)), x)
-                expect_lowering(build, [x])
+    for axes, keep_dims in (([1], False), ([0, 2], True), ([0, 1, 2], False), ([], True)):
+        x = numbers(dtype, 3, 4, 5, special=dtype in FLOATS and keep_dims)
+        build = partial(graph.ReduceOp, kind=kind, axes=axes, keep_dims=keep_dims)
+        run(build(value(x)), x)
+        expect_lowering(build, [x])
 
 
 @pytest.mark.parametrize(
