@@ -15,7 +15,6 @@ from stepwell.runtime.errors import StepwellError
 
 _ALL_FAST_FLAGS = 7
 _GEP_SSA_INDEX = llvm.GEP_USE_SSA_VAL
-_ASSEMBLY_FLAGS = (("has_side_effects", "sideeffect"), ("is_align_stack", "alignstack"))
 
 
 def fast_flags(op: Operation) -> str:
@@ -184,19 +183,6 @@ def _call(f: FunctionEmitter, op: Operation) -> str:
     return f"{''.join(words)} {callee}({f.typed_list(args)})"
 
 
-def _inline_asm(f: FunctionEmitter, op: Operation) -> str:
-    assert isinstance(op, llvm.InlineAsmOp)
-    flags = "".join(f"{word} " for name, word in _ASSEMBLY_FLAGS if name in op.properties)
-    flags += "inteldialect " if op.asm_dialect is not None and op.asm_dialect.value.data else ""
-    output = f.types(op.res.type if op.res is not None else llvm.LLVMVoidType())
-    code = f'"{_escaped(op.asm_string.data)}", "{_escaped(op.constraints.data)}"'
-    return f"call {output} asm {flags}{code}({f.typed_list(op.operands)})"
-
-
-def _escaped(text: str) -> str:
-    return "".join(c if c.isprintable() and c not in '"\\' else f"\\{ord(c):02X}" for c in text)
-
-
 def _atomic_rmw(f: FunctionEmitter, op: Operation) -> str:
     assert isinstance(op, ours.AtomicRMWOp)
     return f"atomicrmw {op.bin_op.data} {f.typed(op.ptr)}, {f.typed(op.val)} {op.ordering.data}"
@@ -260,7 +246,6 @@ INSTRUCTIONS: dict[type[Operation], Emit | None] = {
     llvm.ExtractValueOp: _aggregate("extractvalue"),
     llvm.InsertValueOp: _aggregate("insertvalue"),
     llvm.CallOp: _call,
-    llvm.InlineAsmOp: _inline_asm,
     ours.AtomicRMWOp: _atomic_rmw,
     llvm.BrOp: _br,
     llvm.CondBrOp: _cond_br,

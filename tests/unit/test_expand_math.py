@@ -1,0 +1,141 @@
+"""Elementary functions: their error over all of f32, and what they give for special values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tests.native_code import RUNNABLE, Native, kernel
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Doubles: TypeAlias = npt.NDArray[np.float64]
+
+_ERF = cast("Callable[[Doubles], Doubles]", np.vectorize(math.erf, otypes=[np.float64]))
+
+# Function -> numpy's in f64, and the largest error that we allow in units in the last place.
+FUNCTIONS: dict[str, tuple[Callable[[Doubles], Doubles], float]] = {
+    "exp": (np.exp, 1.1),
+    "exp2": (np.exp2, 1.1),
+    "expm1": (np.expm1, 1.5),
+    "log": (np.log, 1.0),
+    "log2": (np.log2, 1.8),
+    "log10": (np.log10, 2.0),
+    "log1p": (np.log1p, 1.6),
+    "tanh": (np.tanh, 2.5),
+    "erf": (_ERF, 1.4),
+    "sin": (np.sin, 1.0),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 1.6),
+}
+
+
+def unary(function: str, type: str, lanes: int | None) -> str:
+    """A kernel that applies a function of `math` to all elements."""
+    register = type if lanes is None else f"vector<{lanes}x{type}>"
+    op = "memref." if lanes is None else "vector."
+    of = "" if lanes is None else f", {register}"
+    return kernel(
+        "N",
+        {"x": f"{type}[N]", "y": f"{type}[N]"},
+        f"""
+  %step = arith.constant {lanes or 1} : index
+  scf.for %i = %c0 to %N step %step {{
+    %v = {op}load %x[%i] : memref<?x{type}>{of}
+    %r = math.{function} %v : {register}
+    {op}store %r, %y[%i] : memref<?x{type}>{of}
+  }}""",
+    )
+
+
+def samples() -> Floats:
+    """Numbers from all of f32, more of them where functions turn, and the special ones."""
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 1e-45, -1e-45, 2**-126, 3.4e38, -3.4e38, 88.72283]
+    special += [88.72284, -103.97, -87.3365, -104, 127.99999, 128, -149, -150, -126, 0.9, 4, -4, 9, -17.5]
+    bits = np.arange(0, 1 << 32, 4999, dtype=np.uint64).astype(np.uint32)
+    rng = np.random.default_rng(3)
+    parts = [
+        np.array(special, np.float32),
+        bits.view(np.float32),
+        rng.standard_normal(100_000).astype(np.float32),
+        (rng.random(100_000) * 200 - 100).astype(np.float32),
+        (1 + rng.standard_normal(50_000) * 1e-3).astype(np.float32),
+    ]
+    x = np.concatenate(parts)
+    return np.concatenate([x, np.zeros(-len(x) % 16, np.float32)])
+
+
+def errors_in_ulp(y: Floats, exact: Doubles) -> Doubles:
+    """How far off results are, in units in the last place; infinite where NaN or infinity is wrong."""
+    rounded = exact.astype(np.float32)
+    ulp = np.spacing(np.abs(rounded)).astype(np.float64)
+    error = np.abs(y.astype(np.float64) - exact) / ulp
+    # Just below the overflow either the largest number or infinity is right.
+    near_overflow = np.abs(exact) > float(np.finfo(np.float32).max) * (1 - 2**-23)
+    same = (y == rounded) | (np.isnan(y) & np.isnan(rounded))
+    error = np.where(np.isfinite(y) & np.isfinite(rounded), error, np.where(same, 0.0, np.inf))
+    return np.where(near_overflow & ~np.isnan(y), np.where(np.abs(y) > 3.4e38, 0.0, error), error)
+
+
+@pytest.mark.parametrize("mcpu", RUNNABLE)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_error_over_all_of_f32(function: str, mcpu: str) -> None:
+    exact, limit = FUNCTIONS[function]
+    x = samples()
+    y = np.zeros_like(x)
+    assert Native(unary(function, "f32", 16), mcpu)("k", [x, y], [len(x)]) == 0
+    with np.errstate(all="ignore"):
+        expected = exact(x.astype(np.float64))
+        errors = errors_in_ulp(y, expected)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= limit, f"{function}({x[worst]!r}) = {y[worst]!r}, not {expected[worst]!r}"
+
+
+@pytest.mark.parametrize("function", ["expm1", "log1p", "tanh", "erf"])
+def test_sign_of_zero_is_kept(function: str) -> None:
+    x = np.array([0.0, -0.0] * 8, np.float32)
+    y = np.ones_like(x)
+    assert Native(unary(function, "f32", 16))("k", [x, y], [16]) == 0
+    np.testing.assert_array_equal(y.view(np.uint32), x.view(np.uint32))
+
+
+@pytest.mark.parametrize("lanes", [None, 8])
+@pytest.mark.parametrize(("name", "dtype"), [("f16", np.float16), ("f64", np.float64), ("f32", np.float32)])
+@pytest.mark.parametrize("function", ["exp", "tanh", "sin", "log"])
+def test_other_types_and_scalars(function: str, name: str, dtype: type, lanes: int | None) -> None:
+    x = np.linspace(0.01, 5, 64).astype(dtype)
+    y = np.zeros_like(x)
+    assert Native(unary(function, name, lanes))("k", [x, y], [64]) == 0
+    expected = FUNCTIONS[function][0](x.astype(np.float64)).astype(dtype)
+    ulp = np.spacing(np.abs(expected)).astype(np.float64)
+    assert (np.abs(y.astype(np.float64) - expected.astype(np.float64)) <= 2.5 * ulp).all()
+
+
+@pytest.mark.parametrize(
+    "exponent", [-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 2.7, -1.3]
+)
+def test_constant_powers(exponent: float) -> None:
+    text = kernel(
+        "N",
+        {"x": "f32[N]", "y": "f32[N]"},
+        f"""
+  %step = arith.constant 8 : index
+  %e = arith.constant dense<{exponent}> : vector<8xf32>
+  scf.for %i = %c0 to %N step %step {{
+    %v = vector.load %x[%i] : memref<?xf32>, vector<8xf32>
+    %r = math.powf %v, %e : vector<8xf32>
+    vector.store %r, %y[%i] : memref<?xf32>, vector<8xf32>
+  }}""",
+    )
+    special = np.array([0, -0.0, np.inf, -np.inf, np.nan, -2.5, 1, 3e38], np.float32)
+    x = np.concatenate([special, np.linspace(0.01, 9, 56, dtype=np.float32)])
+    y = np.zeros_like(x)
+    assert Native(text)("k", [x, y], [64]) == 0
+    with np.errstate(all="ignore"):
+        # An array of exponents: for a single one numpy takes shortcuts that are not C's `pow`.
+        exact = np.power(x.astype(np.float64), np.full(64, np.float32(exponent), np.float64))
+        expected = exact.astype(np.float32)
+    np.testing.assert_allclose(y, expected, rtol=4e-7)
