@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.shell import run_line
+from tests.support.shell import run_line
 
 _RUN = re.compile(r"//\s*RUN:\s*(.*?)\s*$", re.MULTILINE)
 

@@ -28,7 +28,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fragments import check_fragment, halves_of, is_sketch
+from tests.support.fragments import check_fragment, halves_of, is_sketch
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

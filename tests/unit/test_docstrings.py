@@ -23,7 +23,14 @@ from xdsl.transforms.dead_code_elimination import dce
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.instruments import module_text
-from tests.fragments import ONE_VALUE, check_fragment, free_values, halves_of, is_sketch, parse_fragment
+from tests.support.fragments import (
+    ONE_VALUE,
+    check_fragment,
+    free_values,
+    halves_of,
+    is_sketch,
+    parse_fragment,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("dialects", "patterns", "passes", "lowering")
