@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.sched import KERNEL
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.dead import erase_dead
 from stepwell.passes.tensor.emit import Constants, Emitter, Slice
 from stepwell.passes.tensor.memory import slice_offsets, slice_sizes
 from stepwell.passes.tensor.structured import Structured, tensor_element, tensor_shape
@@ -32,6 +33,7 @@ class GeneralizeCopiesPass(FunctionPass):
     } -> tensor<4x8xf32>
     %1 = tensor.insert_slice %c into %0[0, 1] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x10xf32>
     ```
+    What nothing uses is erased, so that it does not stand between ops that could share loops.
     """
 
     name = "generalize-copies"
@@ -43,6 +45,7 @@ class GeneralizeCopiesPass(FunctionPass):
         for op in list(func.body.block.ops):
             if isinstance(op, tensor.InsertSliceOp) and _is_copy(op):
                 _generalize(op, constants)
+        erase_dead(func)
 
 
 def _is_copy(op: tensor.InsertSliceOp) -> bool:
