@@ -285,7 +285,7 @@ def test_outputs_may_be_inputs_constants_or_twice_the_same() -> None:
 
 
 def test_other_domains_are_calls() -> None:
-    """Operators that are not ONNX's keep all they have: absent inputs and outputs, attributes of every kind."""
+    """Operators that are not ONNX's keep all they have: absent values, attributes of every kind."""
     attributes = 'f = 1.5, i = 2, s = "t", is = [1, 2], fs = [0.5], ss = ["u"], t = float[2] {1, 2}'
     body = f"{GRAPH} {{ a, , b = com.acme.Mix <{attributes}> (x, , x) y = Add(a, b) }}"
     module = come_back(onnx_model(body, header=', "com.acme" : 1'), valid=False)
