@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
@@ -177,7 +177,11 @@ class WhereLowering(RewritePattern):
     def match_and_rewrite(self, op: graph.WhereOp, rewriter: PatternRewriter) -> None:
         scalars = Scalars(element_of_value(op.on_true))
         operands = [op.condition, op.on_true, op.on_false]
-        result = elementwise(tensor_of(op.result), operands, lambda s: scalars.select(*s), op, rewriter)
+
+        def body(s: Sequence[SSAValue]) -> SSAValue:
+            return scalars.select(s[0], scalars.narrow(s[1]), scalars.narrow(s[2]))
+
+        result = elementwise(tensor_of(op.result), operands, body, op, rewriter)
         rewriter.replace(op, [], [result])
 
 

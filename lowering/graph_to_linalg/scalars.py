@@ -71,8 +71,12 @@ class Scalars:
         return arith.ExtFOp(scalar, self.type).result if self.narrow_float else scalar
 
     def narrow(self, scalar: SSAValue) -> SSAValue:
-        """A computed scalar as an element to store, rounded."""
-        return arith.TruncFOp(scalar, self.element).result if self.narrow_float else scalar
+        """A computed scalar as an element to store, rounded; one that was only moved is as it was."""
+        if not self.narrow_float or scalar.type == self.element:
+            return scalar
+        if isinstance(widened := scalar.owner, arith.ExtFOp) and widened.input.type == self.element:
+            return widened.input
+        return arith.TruncFOp(scalar, self.element).result
 
     def constant(self, number: float) -> SSAValue:
         """A number; integers wrap."""

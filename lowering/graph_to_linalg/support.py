@@ -182,9 +182,10 @@ def generic(
             for element, constant in zip(elements, (*constants, None), strict=True)
         ]
         YieldOp(Scalars(elements[-1]).narrow(body(scalars)))
-    if isinstance(unused := scalars[-1].owner, arith.ExtFOp) and scalars[-1].first_use is None:
-        unused.detach()
-        unused.erase()
+    for widened in (scalar.owner for scalar in scalars if scalar.first_use is None):
+        if isinstance(widened, arith.ExtFOp):
+            widened.detach()
+            widened.erase()
     return rewriter.insert(
         GenericOp(
             [value for value, _ in tensors],

@@ -1,0 +1,83 @@
+// RUN: stepwell-opt %s -p convert-graph-to-linalg | filecheck %s
+
+// The bare reduction is one generic op, from the identity.
+// CHECK-LABEL: func.func private @k0
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: %[[START:.*]] = linalg.fill ins(%[[ZERO]] : f32) outs(%{{.*}} : tensor<2xf32>)
+// CHECK: %[[SUM:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<2x3xf32>) outs(%[[START]]
+// CHECK: arith.addf
+// CHECK: func.return %[[SUM]]
+func.func @sum(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  %y = graph.fused (%p = %x : tensor<2x3xf32>) -> (tensor<2xf32>) {
+    %0 = graph.reduce %p kind "sum" axes [1] keep_dims false : tensor<2x3xf32> -> tensor<2xf32>
+    graph.yield %0 : tensor<2xf32>
+  }
+  func.return %y : tensor<2xf32>
+}
+
+// Narrow floats are summed in f32, and divided by the count before they are rounded, once.
+// CHECK-LABEL: func.func private @k1
+// CHECK: linalg.generic {{.*}} ins(%p : tensor<?x?xf16>) outs(%{{.*}} : tensor<?xf32>)
+// CHECK: arith.extf
+// CHECK: %[[I:.*]] = arith.index_cast %S : index to i64
+// CHECK: %[[COUNT:.*]] = arith.sitofp %[[I]] : i64 to f32
+// CHECK: arith.divf %{{.*}}, %[[COUNT]] : f32
+// CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>]{{.*}} outs(%{{.*}} : tensor<?x1xf16>)
+// CHECK: arith.truncf
+func.func @mean(%x: tensor<?x?xf16, #graph.dims<["N", "S"]>>) -> tensor<?x1xf16, #graph.dims<["N", 1]>> {
+  %y = graph.fused (%p = %x : tensor<?x?xf16, #graph.dims<["N", "S"]>>) -> (tensor<?x1xf16, #graph.dims<["N", 1]>>) {
+    %0 = graph.reduce %p kind "mean" axes [1] keep_dims true : tensor<?x?xf16, #graph.dims<["N", "S"]>> -> tensor<?x1xf16, #graph.dims<["N", 1]>>
+    graph.yield %0 : tensor<?x1xf16, #graph.dims<["N", 1]>>
+  }
+  func.return %y : tensor<?x1xf16, #graph.dims<["N", 1]>>
+}
+
+// Softmax: the maximum of each row, powers, their sum, quotients.
+// CHECK-LABEL: func.func private @k2
+// CHECK: %[[MAX:.*]] = linalg.generic {{.*}} ins(%p : tensor<2x3xf32>) outs(%{{.*}} : tensor<2xf32>)
+// CHECK: arith.maximumf
+// CHECK: %[[POWERS:.*]] = linalg.generic {{.*}} ins(%p, %[[MAX]] : tensor<2x3xf32>, tensor<2xf32>)
+// CHECK: arith.subf
+// CHECK: math.exp
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[POWERS]] : tensor<2x3xf32>) outs(%{{.*}} : tensor<2xf32>)
+// CHECK: arith.addf
+// CHECK: linalg.generic {{.*}} ins(%[[POWERS]], %[[SUM]] : tensor<2x3xf32>, tensor<2xf32>)
+// CHECK: arith.divf
+func.func @softmax(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %y = graph.fused (%p = %x : tensor<2x3xf32>) -> (tensor<2x3xf32>) {
+    %0 = graph.softmax %p axis 1 : tensor<2x3xf32> -> tensor<2x3xf32>
+    graph.yield %0 : tensor<2x3xf32>
+  }
+  func.return %y : tensor<2x3xf32>
+}
+
+// The place of a maximum is the lowest index that has it.
+// CHECK-LABEL: func.func private @k3
+// CHECK: arith.maxsi
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2xi64>)
+// CHECK: linalg.index 1 : index
+// CHECK: arith.cmpi eq
+// CHECK: arith.minsi %{{.*}} : i64
+func.func @argmax(%x: tensor<2x3xi8>) -> tensor<2xi64> {
+  %y = graph.fused (%p = %x : tensor<2x3xi8>) -> (tensor<2xi64>) {
+    %0 = graph.argmax %p axis 1 keep_dims false select_last false : tensor<2x3xi8> -> tensor<2xi64>
+    graph.yield %0 : tensor<2xi64>
+  }
+  func.return %y : tensor<2xi64>
+}
+
+// A running sum is a loop along the axis, a layer at a step.
+// CHECK-LABEL: func.func private @k4
+// CHECK: %[[N:.*]] = arith.constant 3 : index
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]] step %{{.*}} iter_args(%[[LAYER:.*]] = %{{.*}}, %[[RESULT:.*]] = %{{.*}}) -> (tensor<2x1xf32>, tensor<2x3xf32>)
+// CHECK: %[[X:.*]] = tensor.extract_slice %p[0, %[[I]]] [2, 1] [1, 1]
+// CHECK: %[[NEXT:.*]] = linalg.generic {{.*}} ins(%[[LAYER]], %[[X]] : tensor<2x1xf32>, tensor<2x1xf32>)
+// CHECK: %[[MORE:.*]] = tensor.insert_slice %[[NEXT]] into %[[RESULT]][0, %[[I]]]
+// CHECK: scf.yield %[[NEXT]], %[[MORE]]
+func.func @scan(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %y = graph.fused (%p = %x : tensor<2x3xf32>) -> (tensor<2x3xf32>) {
+    %0 = graph.scan %p kind "sum" axis 1 exclusive false reverse false : tensor<2x3xf32> -> tensor<2x3xf32>
+    graph.yield %0 : tensor<2x3xf32>
+  }
+  func.return %y : tensor<2x3xf32>
+}
