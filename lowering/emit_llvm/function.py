@@ -1,4 +1,4 @@
-"""One function of LLVM IR text: names of values, blocks, phis, metadata of memory accesses and loops."""
+"""One function of LLVM IR text: names of values, blocks, phis, hints for loops."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from stepwell.dialects.llvm.instructions import PoisonOp, SwitchOp, ZeroOp
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 LOOP_ATTRIBUTE = "llvm.loop"
 """On the branch back to a loop's head: names of LLVM's loop hints, such as `llvm.loop.unroll.disable`."""
-BUFFER_ATTRIBUTE = "llvm.buffer"
-"""On loads and stores: a number; accesses to buffers of different numbers do not overlap."""
 
 Edge: TypeAlias = tuple[Block, Sequence[SSAValue]]
 
@@ -34,7 +32,6 @@ class FunctionEmitter:
         self._edges: dict[Operation, list[str]] = {}
         self._incoming: dict[Block, list[tuple[str, Sequence[SSAValue]]]] = {}
         self._detours: list[str] = []
-        self._buffers: dict[int, tuple[str, str, str]] = {}
 
     def name(self, value: SSAValue) -> str:
         """An operand as text: a register, or a constant in place."""
@@ -81,7 +78,6 @@ class FunctionEmitter:
                         error.code, op, f"{op.name}: {error.message}", note=error.notes, help=error.help
                     ) from None
                 lines.append(f"  {self.name(op.results[0])} = {text}" if op.results else f"  {text}")
-        self._finish_buffers()
         return [*lines, *self._detours]
 
     def _constant(self, value: OpResult) -> str | None:
@@ -132,29 +128,6 @@ class FunctionEmitter:
     def _phi(self, arg: BlockArgument, index: int, edges: list[tuple[str, Sequence[SSAValue]]]) -> str:
         sources = ", ".join(f"[ {self.name(values[index])}, %{label} ]" for label, values in edges)
         return f"  {self.name(arg)} = phi {self.types(arg.type)} {sources}"
-
-    def access_suffix(self, op: Operation) -> str:
-        """Metadata of a memory access: its buffer, and those that it therefore leaves alone."""
-        if not op.attributes or not isinstance(buffer := op.attributes.get(BUFFER_ATTRIBUTE), IntegerAttr):
-            return ""
-        number = buffer.value.data
-        if number not in self._buffers:
-            # A domain for each function: buffers are numbered anew in each.
-            if not self._buffers:
-                self._domain = self.module.metadata("distinct !{!self}")
-            scope = self.module.metadata(f"distinct !{{!self, {self._domain}}}")
-            self._buffers[number] = (
-                scope,
-                self.module.metadata(f"!{{{scope}}}"),
-                self.module.metadata(""),
-            )
-        _, inside, outside = self._buffers[number]
-        return f", !alias.scope {inside}, !noalias {outside}"
-
-    def _finish_buffers(self) -> None:
-        for number, (_, _, outside) in self._buffers.items():
-            others = ", ".join(scope for other, (scope, _, _) in self._buffers.items() if other != number)
-            self.module.set_metadata(outside, f"!{{{others}}}")
 
     def loop_suffix(self, op: Operation) -> str:
         """Metadata of a branch back: hints for LLVM's loop passes."""

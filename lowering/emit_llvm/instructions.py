@@ -113,7 +113,7 @@ def _load(f: FunctionEmitter, op: Operation) -> str:
     type = op.results[0].type
     atomic, order = _ordering(op)
     place = f"{f.typed(op.operands[0])}{order}{alignment_of(op, type)}"
-    return f"load {atomic}{f.types(type)}, {place}{f.access_suffix(op)}"
+    return f"load {atomic}{f.types(type)}, {place}"
 
 
 def _store(f: FunctionEmitter, op: Operation) -> str:
@@ -122,7 +122,7 @@ def _store(f: FunctionEmitter, op: Operation) -> str:
     volatile = "volatile " if "volatile_" in op.properties else ""
     place = f"{f.typed(address)}{order}{alignment_of(op, value.type)}"
     hint = f", !nontemporal {f.module.metadata('!{i32 1}')}" if "nontemporal" in op.properties else ""
-    return f"store {atomic}{volatile}{f.typed(value)}, {place}{f.access_suffix(op)}{hint}"
+    return f"store {atomic}{volatile}{f.typed(value)}, {place}{hint}"
 
 
 def _getelementptr(f: FunctionEmitter, op: Operation) -> str:

@@ -78,28 +78,28 @@ def _masked_load(f: FunctionEmitter, op: Operation) -> str:
     vector = op.results[0].type
     name = f"llvm.masked.load.{f.types.mangle(vector)}.{f.types.mangle(op.operands[0].type)}"
     f.module.declare(name, vector, [v.type for v in op.operands])
-    return f"call {f.types(vector)} @{name}({_aligned(f, op, 0)}){f.access_suffix(op)}"
+    return f"call {f.types(vector)} @{name}({_aligned(f, op, 0)})"
 
 
 def _masked_store(f: FunctionEmitter, op: Operation) -> str:
     value, pointer, _ = op.operands
     name = f"llvm.masked.store.{f.types.mangle(value.type)}.{f.types.mangle(pointer.type)}"
     f.module.declare(name, None, [v.type for v in op.operands])
-    return f"call void @{name}({_aligned(f, op, 1)}){f.access_suffix(op)}"
+    return f"call void @{name}({_aligned(f, op, 1)})"
 
 
 def _masked_gather(f: FunctionEmitter, op: Operation) -> str:
     vector = op.results[0].type
     name = f"llvm.masked.gather.{f.types.mangle(vector)}.{f.types.mangle(op.operands[0].type)}"
     f.module.declare(name, vector, [v.type for v in op.operands])
-    return f"call {f.types(vector)} @{name}({_aligned(f, op, 0)}){f.access_suffix(op)}"
+    return f"call {f.types(vector)} @{name}({_aligned(f, op, 0)})"
 
 
 def _masked_scatter(f: FunctionEmitter, op: Operation) -> str:
     value, pointers, _ = op.operands
     name = f"llvm.masked.scatter.{f.types.mangle(value.type)}.{f.types.mangle(pointers.type)}"
     f.module.declare(name, None, [v.type for v in op.operands])
-    return f"call void @{name}({_aligned(f, op, 1)}){f.access_suffix(op)}"
+    return f"call void @{name}({_aligned(f, op, 1)})"
 
 
 def _memory(name: str) -> Emit:

@@ -119,10 +119,6 @@ class ModuleEmitter:
         self._metadata.append(text.replace("!self", reference))
         return reference
 
-    def set_metadata(self, reference: str, text: str) -> None:
-        """Fill a node that was empty so far."""
-        self._metadata[int(reference[1:])] = text.replace("!self", reference)
-
     def _function(self, op: llvm.FuncOp) -> str:
         f = FunctionEmitter(self)
         has_body = bool(op.body.blocks)
