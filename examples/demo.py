@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +74,8 @@ def reference(pictures: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """What the model means, by the evaluator that defines ONNX."""
     from onnx.reference import ReferenceEvaluator
 
-    return np.asarray(ReferenceEvaluator(str(MODEL)).run(None, {"pictures": pictures})[0])
+    evaluator: Any = ReferenceEvaluator(str(MODEL))
+    return np.asarray(evaluator.run(None, {"pictures": pictures})[0])
 
 
 def drawn(picture: npt.NDArray[np.float32]) -> str:

@@ -29,6 +29,7 @@ def convert(
     type_converter: Callable[[Attribute], Attribute] | None = None,
     legal_ops: Iterable[type[Operation]] = (),
     convert_new_ops: bool = False,
+    partial: bool = False,
 ) -> None:
     """
     Rewrite `module`, or one function, in place with `patterns`, each written with `@op_type_rewrite_pattern`.
@@ -36,6 +37,7 @@ def convert(
     Args: `illegal` names dialects (`"graph"`) or ops (`"graph.conv"`) that may not be left, `legal_ops`
     excepts single classes; `type_converter` maps the types of block arguments before their block is visited;
     `convert_new_ops` visits what patterns insert too, so that one may expand into ops that others convert.
+    `partial` leaves them where they are.
     A pattern may split the block of its op: what follows is visited in the new block, after those before it.
     Raises: StepwellError `unsupported-op` that lists every op left, with its locations.
     """
@@ -43,7 +45,8 @@ def convert(
         _PatternTable(patterns), _Illegal(set(illegal), tuple(legal_ops)), type_converter, convert_new_ops
     )
     walk.visit_regions(module)
-    walk.refuse_leftovers()
+    if not partial:
+        walk.refuse_leftovers()
 
 
 class _PatternTable:

@@ -62,8 +62,8 @@ def has_vectors(module: ModuleOp) -> bool:
     """
     Whether code computes on vectors already.
 
-    Such code is what we want it to be, and LLVM's pipeline would double its compile time for nothing (measured:
-    under 2 % of run time); scalar loops need the pipeline, which vectorizes them.
+    Such code is what we want it to be, and LLVM's pipeline would double its compile time for nothing
+    (measured: under 2 % of run time); scalar loops need the pipeline, which vectorizes them.
     """
     return any(isinstance(result.type, VectorType) for op in module.walk() for result in op.results)
 

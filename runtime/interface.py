@@ -113,7 +113,7 @@ class Interface:
             )
         for dim, size in zip(spec.dims, shape, strict=True):
             text = str(dim)
-            if not dim.is_static and dim.symbols() == {text}:
+            if not dim.is_static and text in dim.symbols():
                 values.setdefault(text, size)
 
     def _check_inputs(self, shapes: Sequence[tuple[int, ...]], values: Mapping[str, int]) -> None:
@@ -129,7 +129,7 @@ class Interface:
                         note=f"expected {spec}, found shape {list(shape)}",
                         help=None
                         if not dim.is_static
-                        else "compile with --input-shape for this size, or export it with a dynamic dimension",
+                        else "compile with --input-shape for this size, or export a dynamic dimension",
                     )
 
     def _check_assumptions(self, values: Mapping[str, int]) -> None:

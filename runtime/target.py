@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from stepwell.runtime.errors import StepwellError
 
@@ -79,8 +79,9 @@ class TargetDescription:
     @staticmethod
     def from_json(data: Mapping[str, object]) -> TargetDescription:
         """The description that `to_json` wrote. Raises: TypeError or KeyError when it is not one."""
-        fields = cast(dict[str, Any], dict(data))
-        return TargetDescription(**{**fields, "features": tuple(fields["features"])})
+        fields: dict[str, Any] = dict(data)
+        fields["features"] = tuple(fields["features"])
+        return TargetDescription(**fields)
 
     def lanes(self, element_bytes: int) -> int:
         """How many elements of that size fill a vector register."""

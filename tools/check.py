@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +47,8 @@ def check_against_reference(path: Path, feeds: Mapping[str, object], outputs: Ma
         raise StepwellError("no-reference", str(path), "--check needs an .onnx model to compare with")
     from onnx.reference import ReferenceEvaluator
 
-    expected = cast("list[Array]", ReferenceEvaluator(str(path)).run(None, dict(feeds)))
+    evaluator: Any = ReferenceEvaluator(str(path))
+    expected: list[Array] = evaluator.run(None, dict(feeds))
     status = 0
     for (name, found), wanted in zip(outputs.items(), expected, strict=True):
         difference = relative_difference(found, np.asarray(wanted))

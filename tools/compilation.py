@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import cast
 
@@ -41,7 +42,7 @@ class Compilation:
     counts: dict[str, int] = field(default_factory=dict[str, int])
 
     @contextmanager
-    def timed(self, level: str) -> Iterator[None]:
+    def timed(self, level: str) -> Generator[None]:
         """Add the time of a block to a level's."""
         start = perf_counter()
         yield
@@ -107,7 +108,7 @@ def compile_image(
     with compilation.timed("kernels"):
         texts = _deduplicate(compilation.module, options)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
-        report = None if progress is None else (lambda done, total: progress("kernels", done, total))
+        report = partial(progress, "kernels") if progress is not None else None
         objects, hits = compile_kernels(kernels, target, cache, processes=processes, progress=report)
     compilation.counts |= {"kernels": len(kernels), "cached kernels": hits}
     for func_op, _ in kernels.values():

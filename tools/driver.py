@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +21,7 @@ from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    Source = str | os.PathLike[str] | bytes | ModelProto
+    Source = str | Path | bytes | ModelProto
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def start(model: Source, options: CompileOptions) -> Compilation:
 
 def read_module(model: Source, ctx: StepwellContext) -> ModuleOp:
     """A model, or IR as text (.mlir), as a module. Raises: StepwellError `no-such-file`, `bad-…`."""
-    if isinstance(model, str | os.PathLike) and Path(model).suffix == ".mlir":
+    if isinstance(model, str | Path) and Path(model).suffix == ".mlir":
         from stepwell.tools.ir_files import read_ir
 
         return read_ir(Path(model), ctx)

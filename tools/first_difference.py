@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -21,7 +22,7 @@ def first_difference(path: Path, feeds: Mapping[str, object]) -> str:
     Each probe compiles the model up to one node; kernels that probes share come from the cache. Differences
     are taken to persist downstream, so a node whose difference a later one hides can be missed.
     """
-    model = onnx.load(str(path))
+    model: onnx.ModelProto = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
     nodes = [node for node in model.graph.node if node.output and node.output[0]]
     reference = _reference_values(model, [node.output[0] for node in nodes], feeds)
     low, high = 0, len(nodes)
@@ -41,8 +42,8 @@ def first_difference(path: Path, feeds: Mapping[str, object]) -> str:
 def _reference_values(
     model: onnx.ModelProto, names: list[str], feeds: Mapping[str, object]
 ) -> dict[str, Array]:
-    evaluator = ReferenceEvaluator(_with_outputs(model, names))
-    values = evaluator.run(None, dict(feeds))
+    evaluator: Any = ReferenceEvaluator(_with_outputs(model, names))
+    values: list[object] = evaluator.run(None, dict(feeds))
     return {name: np.asarray(value) for name, value in zip(names, values, strict=True)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -65,9 +66,8 @@ class OnnxRuntime(Engine):
 
 def onnxruntime_session(path: Path, threads: int, *, optimize: bool = True) -> Any:
     """An ONNX Runtime session; without `optimize` it is the reference for numbers."""
-    import onnxruntime as ort
-
-    options: Any = ort.SessionOptions()
+    ort = _package("onnxruntime")
+    options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
@@ -85,21 +85,19 @@ class OpenVino(Engine):
     module = "openvino"
 
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
-        import openvino as ov  # pyright: ignore[reportMissingImports]
-
-        core: Any = ov.Core()
-        model: Any = core.read_model(str(path))
+        core = _package("openvino").Core()
+        model = core.read_model(str(path))
         model.reshape({name: list(array.shape) for name, array in feeds.items()})
         settings = {
             "INFERENCE_NUM_THREADS": threads,
             "INFERENCE_PRECISION_HINT": "f32",
             "PERFORMANCE_HINT": "LATENCY",
         }
-        request: Any = core.compile_model(model, "CPU", settings).create_infer_request()
+        request = core.compile_model(model, "CPU", settings).create_infer_request()
         inputs = dict(feeds)
 
         def run() -> Sequence[Array]:
-            results: Any = request.infer(inputs)
+            results = request.infer(inputs)
             return [np.asarray(value) for value in results.values()]
 
         return run
@@ -120,11 +118,7 @@ class Iree(Engine):
         import sys
         import tempfile
 
-        import iree.compiler as compiler  # pyright: ignore[reportMissingImports]
-        import iree.runtime as runtime  # pyright: ignore[reportMissingImports]
-
-        toolkit: Any = compiler
-        api: Any = runtime
+        toolkit, api = _package("iree.compiler"), _package("iree.runtime")
         with tempfile.TemporaryDirectory() as folder:
             text = Path(folder) / "model.mlir"
             importer = [sys.executable, "-m", "iree.compiler.tools.import_onnx", str(path), "-o", str(text)]
@@ -132,14 +126,14 @@ class Iree(Engine):
             flags = ["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3", "--iree-opt-data-tiling"]
             binary: bytes = toolkit.compile_file(str(text), target_backends=["llvm-cpu"], extra_args=flags)
         driver = "local-sync" if threads == 1 else "local-task"
-        config: Any = api.Config(driver)
-        module: Any = api.load_vm_module(api.VmModule.copy_buffer(config.vm_instance, binary), config)
-        entry: Any = next(f for n, f in vars(module).items() if not n.startswith("_") and callable(f))
+        config = api.Config(driver)
+        module = api.load_vm_module(api.VmModule.copy_buffer(config.vm_instance, binary), config)
+        entry = next(module[name] for name in module.vm_module.function_names if not name.startswith("__"))
         arrays = list(feeds.values())
 
         def run() -> Sequence[Array]:
-            results: Any = entry(*arrays)
-            return [np.asarray(r) for r in (results if isinstance(results, tuple | list) else [results])]
+            results = entry(*arrays)
+            return [np.asarray(part) for part in _listed(results)]
 
         return run
 
@@ -151,23 +145,29 @@ class Tvm(Engine):
     module = "tvm"
 
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
-        import onnx
-        import tvm  # pyright: ignore[reportMissingImports]
-        from tvm import relax  # pyright: ignore[reportMissingImports]
-        from tvm.relax.frontend.onnx import from_onnx  # pyright: ignore[reportMissingImports]
-
-        api: Any = tvm
+        api, relax = _package("tvm"), _package("tvm.relax")
         shapes = {name: list(array.shape) for name, array in feeds.items()}
-        module: Any = from_onnx(onnx.load(str(path)), shape_dict=shapes)
-        built: Any = relax.build(relax.get_pipeline("zero")(module), target="llvm -mcpu=native")
-        machine: Any = relax.VirtualMachine(built, api.cpu())
+        module = _package("tvm.relax.frontend.onnx").from_onnx(
+            _package("onnx").load(str(path)), shape_dict=shapes
+        )
+        built = relax.build(relax.get_pipeline("zero")(module), target="llvm -mcpu=native")
+        machine = relax.VirtualMachine(built, api.cpu())
         arrays = [api.nd.array(a) for a in feeds.values()]
 
         def run() -> Sequence[Array]:
-            results: Any = machine["main"](*arrays)
-            return [r.numpy() for r in (results if isinstance(results, list | tuple) else [results])]
+            return [part.numpy() for part in _listed(machine["main"](*arrays))]
 
         return run
+
+
+def _package(name: str) -> Any:
+    """A package that may be missing and has no types."""
+    return import_module(name)
+
+
+def _listed(results: Any) -> list[Any]:
+    several: list[Any] | tuple[Any, ...] = results if isinstance(results, list | tuple) else [results]
+    return list(several)
 
 
 ENGINES: dict[str, type[Engine]] = {e.name: e for e in (Stepwell, OnnxRuntime, OpenVino, Iree, Tvm)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -13,19 +13,19 @@ _PATIENCE_SECONDS = 1.0
 
 
 @contextmanager
-def shown_progress() -> Iterator[Progress | None]:
+def shown_progress() -> Generator[Progress | None]:
     """A progress callback that draws a bar once the work has taken a second; None when nobody looks."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     start = perf_counter()
     with Bar(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-        tasks = {}
+        tasks: dict[str, TaskID] = {}
 
         def report(step: str, done: int, total: int) -> None:
             if perf_counter() - start < _PATIENCE_SECONDS:

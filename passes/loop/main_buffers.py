@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import cast
@@ -53,7 +53,7 @@ def symbols_of(function: func.FuncOp) -> tuple[str, ...]:
     return tuple(n.data for n in cast("ArrayAttr[StringAttr]", names)) if isinstance(names, ArrayAttr) else ()
 
 
-def declared_dims(type: Attribute, attributes: dict[str, Attribute]) -> tuple[Dim, ...]:
+def declared_dims(type: Attribute, attributes: Mapping[str, Attribute]) -> tuple[Dim, ...]:
     """Dimensions from a `graph.dims` attribute where there is one, else from the type itself."""
     dims = attributes.get("graph.dims")
     return dims.get() if isinstance(dims, DimsAttr) else dims_of(type)
@@ -107,7 +107,7 @@ class _Analysis:
     def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature]):
         self.kernels = kernels
         self.found = MainBuffers()
-        self.symbols = dict(zip(_index_args(main), symbols_of(main), strict=True))
+        self.symbols: dict[SSAValue, str] = dict(zip(_index_args(main), symbols_of(main), strict=True))
         self.weights = 0
         attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
         inputs = [arg for arg in main.args if isinstance(arg.type, TensorType)]

@@ -9,6 +9,7 @@ it.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -97,8 +98,7 @@ class _MainOnBuffers:
         self.main, self.buffers, self.plan = main, buffers, plan
         self.symbols = symbols_of(main)
         self.globals: list[memref.GlobalOp] = []
-        inputs = [cast(Tensor, a.type) for a in main.args if isinstance(a.type, TensorType)]
-        outputs = [cast(Tensor, t) for t in main.function_type.outputs]
+        inputs, outputs = tensors_among(main.function_type.inputs), tensors_among(main.function_type.outputs)
         self.types = [*(memref_of(t) for t in (*inputs, *outputs)), _BYTES, *[_INDEX] * len(self.symbols)]
         self.block = Block(arg_types=self.types)
         self.inputs = self.block.args[: len(inputs)]
@@ -215,16 +215,20 @@ def memref_of(tensor: Tensor) -> MemRefType[Attribute]:
     return MemRefType(tensor.element_type, tensor.get_shape())
 
 
+def tensors_among(types: Iterable[Attribute]) -> list[Tensor]:
+    """The tensor types among some types, in order."""
+    return [cast(Tensor, t) for t in types if isinstance(t, TensorType)]
+
+
 def declaration(kernel: func.FuncOp) -> func.FuncOp:
     """
     A kernel on tensors as the declaration that its bufferized form has: inputs, outputs, scratch, symbols.
     """
-    inputs = kernel.function_type.inputs.data
-    tensors = [*(t for t in inputs if isinstance(t, TensorType)), *kernel.function_type.outputs.data]
-    types: list[Attribute] = [memref_of(cast(Tensor, t)) for t in tensors]
+    inputs, outputs = kernel.function_type.inputs, kernel.function_type.outputs
+    types: list[Attribute] = [memref_of(t) for t in (*tensors_among(inputs), *tensors_among(outputs))]
     if "sched.scratch" in kernel.attributes:
         types.append(_BYTES)
-    types += [t for t in inputs if not isinstance(t, TensorType)]
+    types += [_INDEX] * len(symbols_of(kernel))
     declared = func.FuncOp.external(kernel.sym_name.data, types, [])
     declared.attributes |= kernel.attributes
     return declared

@@ -76,7 +76,7 @@ def _fix(arg: BlockArgument, name: str, shape: Sequence[int], symbols: dict[str,
     fits = len(dims) == len(shape)
     for dim, size in zip(dims, shape, strict=False):
         text = str(dim)
-        if dim.symbols() == {text} and not dim.is_unknown:
+        if text in dim.symbols() and not dim.is_unknown:
             dim = symbols.setdefault(text, Dim.of(size))
         fits &= not dim.is_static or dim == size
     if not fits:

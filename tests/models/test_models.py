@@ -1,4 +1,4 @@
-"""Whole networks against ONNX Runtime without optimizations; one compilation for all sizes of open dimensions."""
+"""Whole networks against ONNX Runtime without optimizations; one compilation for all sizes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _reference(path: Path, feeds: Mapping[str, Array], *, optimize: bool = False
 
 
 def _allowed(path: Path, feeds: Mapping[str, Array]) -> float:
-    """1e-4 of the output's range, or twice what ONNX Runtime's own optimizations change, where that is more."""
+    """1e-4 of the output's range, or twice what ONNX Runtime's own optimizations change, if that is more."""
     plain, optimized = _reference(path, feeds), _reference(path, feeds, optimize=True)
     own = max(relative_difference(optimized[name], plain[name]) for name in plain)
     return max(TOLERANCE, 2 * own)

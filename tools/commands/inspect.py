@@ -8,11 +8,15 @@ from collections.abc import Mapping
 from math import prod
 from typing import cast
 
+from stepwell.dialects import onnx
+from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.artifact import load_image
 from stepwell.runtime.interface import Interface
 from stepwell.tools.commands.options import add_model
+from stepwell.tools.compilation import main_of, read_interface
 from stepwell.tools.driver import check_suffix, read_module
 from stepwell.tools.report import readable_bytes
+from stepwell.tools.support import MISSING, support_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,9 +29,6 @@ def run(args: Namespace) -> int:
     check_suffix(args.model)
     if args.model.suffix == ".stepwell":
         return _inspect_artifact(args)
-    from stepwell.dialects._xdsl import StepwellContext
-    from stepwell.tools.compilation import main_of, read_interface
-    from stepwell.tools.support import support_of
 
     ctx = StepwellContext()
     module = read_module(args.model, ctx)
@@ -35,15 +36,19 @@ def run(args: Namespace) -> int:
     elements = sum(ctx.weights.get(key).size for key in ctx.weights)
     size = sum(ctx.weights.get(key).nbytes for key in ctx.weights)
     print(f"parameters: {elements:,} in {len(ctx.weights)} tensors, {readable_bytes(size)}")
-    counts = Counter(op.name for op in main_of(module).walk())
-    missing = 0
-    print("ops:")
-    for name, count in counts.most_common():
-        if name.startswith(("onnx.", "graph.")):
-            how = support_of(name)
-            missing += how == "missing"
-            print(f"  {count:>6}  {name.partition('.')[2]:<28} {how}")
-    return 1 if missing else 0
+    operators = [op for op in main_of(module).walk() if isinstance(op, onnx.OnnxOp)]
+    print("operators:")
+    kinds = Counter((_name(op), support_of(op)) for op in operators)
+    for (name, how), count in kinds.most_common():
+        print(f"  {count:>6}  {name:<28} {how}")
+    return 1 if any(how == MISSING for _, how in kinds) else 0
+
+
+def _name(op: onnx.OnnxOp) -> str:
+    """The operator's name as ONNX has it."""
+    if isinstance(op, onnx.CallOp):
+        return op.op_type.data
+    return op.name.removeprefix("onnx.")
 
 
 def _inspect_artifact(args: Namespace) -> int:

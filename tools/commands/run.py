@@ -76,9 +76,8 @@ def _time(model: CompiledModel, feeds: Mapping[str, object], repeat: int) -> Non
         model(*arrays)
         times.append(perf_counter() - start)
     low, median, high = (1e3 * float(q) for q in np.quantile(times, [0, 0.5, 1]))
-    print(
-        f"{repeat} runs, {model.threads} threads: {low:.3f} / {median:.3f} / {high:.3f} ms (min / median / max)"
-    )
+    spread = f"{low:.3f} / {median:.3f} / {high:.3f} ms (min / median / max)"
+    print(f"{repeat} runs, {model.threads} threads: {spread}")
 
 
 def _read_inputs(path: Path) -> dict[str, object]:

@@ -1,0 +1,49 @@
+"""How each ONNX operator is supported: by a conversion of its own, by its function body, or not at all."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, cast
+
+from onnx import defs
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from stepwell.dialects import onnx
+from stepwell.dialects._xdsl import matched_op_types
+from stepwell.dialects.onnx.base import domain_of
+from stepwell.lowering.onnx_to_graph import ONNX_TO_GRAPH
+from stepwell.lowering.onnx_to_graph.elementwise import BINARY, CHAINS, SWAPPED, UNARY
+from stepwell.runtime.weights import WeightStore
+
+NATIVE, BODY, MISSING = "native", "by function body", "missing"
+
+
+@cache
+def _converted() -> frozenset[type[Operation]]:
+    patterns = (pattern(WeightStore()) for pattern in ONNX_TO_GRAPH)
+    matched = {op_type for pattern in patterns for op_type in matched_op_types(pattern)}
+    # Patterns of the base class go by tables.
+    by_table = {*UNARY, *BINARY, *SWAPPED, *CHAINS}
+    return frozenset((matched - {onnx.OnnxOp}) | by_table)
+
+
+@cache
+def _with_body() -> frozenset[tuple[str, str]]:
+    schemas: list[Any] = list(defs.get_all_schemas_with_history())
+    return frozenset(
+        (s.domain, s.name) for s in schemas if s.has_function or s.has_context_dependent_function
+    )
+
+
+def support_of(op: onnx.OnnxOp) -> str:
+    """`native`, `by function body` or `missing`: of the operator as a whole; an option may be refused."""
+    if isinstance(op, onnx.CallOp):
+        module = cast(ModuleOp, op.get_toplevel_object())
+        functions = [f for f in module.ops if isinstance(f, onnx.FunctionOp)]
+        local = any((f.domain, f.op_type) == (op.domain, op.op_type) for f in functions)
+        return BODY if local else MISSING
+    if type(op) in _converted():
+        return NATIVE
+    named = (domain_of(op.name), op.name.rpartition(".")[2])
+    return BODY if named in _with_body() else MISSING
