@@ -1,0 +1,58 @@
+// RUN: stepwell-opt %s -p convert-onnx-to-graph | filecheck %s
+
+// Types are inferred from those of the inputs; a function's results get them too.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: -> (tensor<?x4xf32, #graph.dims<["N", 4]>> {graph.name = "y"})
+func.func @main(
+    %x: tensor<?x4xf32, #graph.dims<["N", 4]>> {graph.name = "x"}, %b: tensor<4xf32>
+) -> (tensor<*xf32> {graph.name = "y"}) {
+  // CHECK: %[[SUM:.*]] = graph.add %x, %b : (tensor<?x4xf32, #graph.dims<["N", 4]>>, tensor<4xf32>) -> tensor<?x4xf32, #graph.dims<["N", 4]>>
+  %0 = "onnx.Add"(%x, %b) : (tensor<?x4xf32, #graph.dims<["N", 4]>>, tensor<4xf32>) -> tensor<*xf32>
+  // CHECK: graph.relu %[[SUM]]
+  %1 = "onnx.Relu"(%0) : (tensor<*xf32>) -> tensor<*xf32>
+  func.return %1 : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @comparisons
+func.func @comparisons(%a: tensor<4xf32>, %b: tensor<4xf32>) {
+  // Never `not less`: NaN makes both false.
+  // CHECK: graph.less %b, %a
+  %0 = "onnx.Greater"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  // CHECK: graph.less_equal %b, %a
+  %1 = "onnx.GreaterOrEqual"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  // CHECK: graph.where %{{.*}}, %a, %b
+  %2 = "onnx.Where"(%1, %a, %b) : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: graph.is_inf %a positive true negative false
+  %3 = "onnx.IsInf"(%a) <{detect_negative = 0 : i64}> : (tensor<4xf32>) -> tensor<4xi1>
+  func.return
+}
+
+// CHECK-LABEL: func.func @chains
+func.func @chains(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK: %[[M:.*]] = graph.maximum %a, %b
+  // CHECK: graph.maximum %[[M]], %c
+  %0 = "onnx.Max"(%a, %b, %c) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: %[[S:.*]] = graph.add %a, %b
+  // CHECK: %[[TWO:.*]] = graph.constant dense<2.000000e+00> : tensor<f32>
+  // CHECK: graph.divide %[[S]], %[[TWO]]
+  %1 = "onnx.Mean"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // A chain of one is the value itself.
+  // CHECK: func.return %a, %{{.*}}
+  %2 = "onnx.Sum"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %2, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @integers
+func.func @integers(%a: tensor<4xi32>, %b: tensor<4xi32>) {
+  // CHECK: graph.remainder %a, %b rounding "floor"
+  %0 = "onnx.Mod"(%a, %b) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  // CHECK: graph.remainder %a, %b rounding "trunc"
+  %1 = "onnx.Mod"(%a, %b) <{fmod = 1 : i64}> : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  // CHECK: graph.cast %a to f32
+  %2 = "onnx.Cast"(%a) <{to = 1 : i64}> : (tensor<4xi32>) -> tensor<4xf32>
+  // A cast to the type that it has is nothing.
+  // CHECK: graph.neg %a
+  %3 = "onnx.Cast"(%a) <{to = 6 : i64}> : (tensor<4xi32>) -> tensor<4xi32>
+  %4 = "onnx.Neg"(%3) : (tensor<4xi32>) -> tensor<4xi32>
+  func.return
+}
