@@ -8,6 +8,7 @@ product of matrices, as one numpy reduction, or step by step along them with eve
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, TensorType
@@ -112,12 +113,22 @@ class _Structured:
         grid = index_grid(extents)
         outer, mask = frame.grid, frame.mask
         frame.mask = None
-        splittable = range(len(extents)) if self._combiners else self._parallel
-        axis = max(splittable, key=lambda dim: extents[dim], default=None)
-        for piece in _pieces(extents, axis):
+        held = self._held_at_once(extents)
+        splittable = held if self._combiners and self._contraction is None else self._parallel
+        axis = max((dim for dim in held if dim in splittable), key=lambda dim: extents[dim], default=None)
+        for piece in _pieces([extents[dim] for dim in held], None if axis is None else extents[axis]):
             frame.grid = [_part(index, axis, piece) for index in grid]
             self._run_piece(frame, [_part(operand, axis, piece) for operand in operands])
         frame.grid, frame.mask = outer, mask
+
+    def _held_at_once(self, extents: Sequence[int]) -> Sequence[int]:
+        """The loops whose product is the number of elements that are in memory together."""
+        if self._contraction is not None:
+            factors = (self._maps[k].used_dims() for k in (self._contraction.lhs, self._contraction.rhs))
+            return sorted(max(factors, key=lambda dims: prod(extents[dim] for dim in dims)))
+        if self._combiners is None and self._reductions:
+            return self._parallel
+        return range(len(extents))
 
     def _run_piece(self, frame: Frame, operands: Sequence[Value]) -> None:
         outputs = operands[self._inputs :]
@@ -149,14 +160,13 @@ class _Structured:
         return results
 
 
-def _pieces(extents: Sequence[int], axis: int | None) -> Iterator[slice]:
-    """The parts of one loop that keep the grid small."""
-    if axis is None:
+def _pieces(held: Sequence[int], extent: int | None) -> Iterator[slice]:
+    """The parts of a loop of some extent that keep small the number of elements held at once."""
+    if extent is None:
         yield slice(None)
         return
-    count = min(extents[axis], -(-int(np.prod(extents, dtype=np.int64)) // MAX_GRID_ELEMS))
-    size = -(-extents[axis] // count)
-    for start in range(0, extents[axis], size):
+    size = -(-extent // min(extent, -(-prod(held) // MAX_GRID_ELEMS)))
+    for start in range(0, extent, size):
         yield slice(start, start + size)
 
 
