@@ -166,8 +166,7 @@ def _package(name: str) -> Any:
 
 
 def _listed(results: Any) -> list[Any]:
-    several: list[Any] | tuple[Any, ...] = results if isinstance(results, list | tuple) else [results]
-    return list(several)
+    return [*results] if type(results) in (list, tuple) else [results]
 
 
 ENGINES: dict[str, type[Engine]] = {e.name: e for e in (Stepwell, OnnxRuntime, OpenVino, Iree, Tvm)}

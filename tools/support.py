@@ -36,7 +36,7 @@ def _with_body() -> frozenset[tuple[str, str]]:
     )
 
 
-def support_of(op: onnx.OnnxOp) -> str:
+def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
     """`native`, `by function body` or `missing`: of the operator as a whole; an option may be refused."""
     if isinstance(op, onnx.CallOp):
         module = cast(ModuleOp, op.get_toplevel_object())

@@ -36,7 +36,7 @@ def run(args: Namespace) -> int:
     elements = sum(ctx.weights.get(key).size for key in ctx.weights)
     size = sum(ctx.weights.get(key).nbytes for key in ctx.weights)
     print(f"parameters: {elements:,} in {len(ctx.weights)} tensors, {readable_bytes(size)}")
-    operators = [op for op in main_of(module).walk() if isinstance(op, onnx.OnnxOp)]
+    operators = [op for op in main_of(module).walk() if isinstance(op, onnx.OnnxOp | onnx.CallOp)]
     print("operators:")
     kinds = Counter((_name(op), support_of(op)) for op in operators)
     for (name, how), count in kinds.most_common():
@@ -44,11 +44,9 @@ def run(args: Namespace) -> int:
     return 1 if any(how == MISSING for _, how in kinds) else 0
 
 
-def _name(op: onnx.OnnxOp) -> str:
+def _name(op: onnx.OnnxOp | onnx.CallOp) -> str:
     """The operator's name as ONNX has it."""
-    if isinstance(op, onnx.CallOp):
-        return op.op_type.data
-    return op.name.removeprefix("onnx.")
+    return op.op_type.data if isinstance(op, onnx.CallOp) else op.op_type
 
 
 def _inspect_artifact(args: Namespace) -> int:
