@@ -42,6 +42,9 @@ PASSES: dict[str, Entry] = {
     "choose-schedules": Entry(
         "stepwell.lowering.schedules:ChooseSchedulesPass", "tiles, order and lanes for each kernel, by rules"
     ),
+    "collapse-loops": Entry(
+        "stepwell.passes.tensor.collapse_loops:CollapseLoopsPass", "merge loops that walk operands together"
+    ),
     "convert-graph-to-linalg": Entry(
         "stepwell.lowering.graph_to_linalg:ConvertGraphToLinalgPass", "outline kernels, lower them to linalg"
     ),

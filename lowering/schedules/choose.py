@@ -30,7 +30,7 @@ class ChooseSchedulesPass(FunctionPass):
     """
 
     name = "choose-schedules"
-    required = ("generalize-copies",)
+    required = ("generalize-copies", "collapse-loops")
 
     mcpu: str = ""
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""

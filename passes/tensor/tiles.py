@@ -112,7 +112,7 @@ def cut(
     """
     shape = tensor_shape(value)
     regions = [
-        _region(emit, view, expr, tiles) or (0, _dim_size(emit, value, i), 1, expr)
+        _region(emit, view, expr, tiles) or (0, dim_size(emit, value, i), 1, expr)
         for i, expr in enumerate(map.results)
     ]
     local = AffineMap(map.num_dims, 0, tuple(r[3] for r in regions))
@@ -156,7 +156,7 @@ def _region(
     return offset, span, 1, inner
 
 
-def _dim_size(emit: Emitter, value: SSAValue, position: int) -> Index:
+def dim_size(emit: Emitter, value: SSAValue, position: int) -> Index:
     """The size of a dimension of a tensor, as a number or as a value that is at hand."""
     size = tensor_shape(value)[position]
     if size != DYNAMIC_INDEX:
@@ -166,7 +166,7 @@ def _dim_size(emit: Emitter, value: SSAValue, position: int) -> Index:
         before = sum(n == DYNAMIC_INDEX for n in tensor_shape(value)[:position])
         return owner.dynamic_sizes[before]
     if isinstance(value, OpResult) and (producer := Structured.of(value.op)) is not None:
-        return _dim_size(emit, producer.inits[value.index], position)
+        return dim_size(emit, producer.inits[value.index], position)
     if isinstance(value, BlockArgument) and (symbol := _symbol(value, position)) is not None:
         return symbol
     return emit.value(tensor.DimOp(value, emit.constants.index(position)))
@@ -193,7 +193,7 @@ def extent(emit: Emitter, view: Structured, dim: int) -> Index:
     """How many iterations a loop has, as a number or as a value."""
     source = view.sources[dim]
     assert source is not None  # the verifier of linalg ops asks for it
-    return _dim_size(emit, *source)
+    return dim_size(emit, *source)
 
 
 def rebuild(

@@ -1,0 +1,276 @@
+"""Merge loops that walk all their operands together, so that rows are long and loops are few."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    ArrayAttr,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+
+from stepwell.dialects.sched import KERNEL, SCHEDULE
+from stepwell.dialects.types import tensor_of
+from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.dead import erase_dead
+from stepwell.passes.tensor.emit import Constants, Emitter
+from stepwell.passes.tensor.structured import Structured, single_dim, tensor_element, tensor_shape
+from stepwell.passes.tensor.tiles import dim_size
+
+_RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
+# What sees a tensor in its own shape again.
+_BORDERS = (ReturnOp, *_RESHAPES)
+
+
+class CollapseLoopsPass(FunctionPass):
+    """
+    Merge neighbouring loops of static extent that are neighbouring dimensions wherever they appear.
+
+    ```mlir
+    %1 = linalg.generic {… (d0, d1, d2) -> (d0, d1, d2), (d0, d1, d2) -> (d0), …}
+         ins(%x, %b : tensor<4x7x7xf32>, tensor<4xf32>) outs(%0 : tensor<4x7x7xf32>) …
+    // ->
+    %y = tensor.collapse_shape %x [[0], [1, 2]] : tensor<4x7x7xf32> into tensor<4x49xf32>
+    %1 = linalg.generic {… (d0, d1) -> (d0, d1), (d0, d1) -> (d0), …} ins(%y, %b : …) outs(…) …
+    %2 = tensor.expand_shape %1 [[0], [1, 2]] output_shape [4, 7, 7] : tensor<4x49xf32> into tensor<4x7x7xf32>
+    ```
+    All ops of a kernel agree on it, so reshapes stand only at its borders, where they are views. A window of
+    one point counts as none: the pixels of a 1x1 convolution are one loop. Kernels with schedules stay as
+    they are.
+    """
+
+    name = "collapse-loops"
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if KERNEL not in func.attributes or any(SCHEDULE in op.attributes for op in func.body.block.ops):
+            return
+        ops = [_Op.of(view) for op in func.body.block.ops if (view := Structured.of(op)) is not None]
+        joined = _joined_dims(ops)
+        if any(joined.values()):
+            _Rewriter(joined, Constants(func)).run(func, ops)
+            erase_dead(func)
+
+
+@dataclass(frozen=True, eq=False)
+class _Op:
+    """A structured op with maps in which loops of one iteration move nothing."""
+
+    view: Structured
+    maps: tuple[AffineMap, ...]
+
+    @staticmethod
+    def of(view: Structured) -> _Op:
+        return _Op(view, tuple(_without_unit_loops(map, view.extents) for map in view.maps))
+
+    def operands(self) -> list[tuple[SSAValue, AffineMap]]:
+        """The tensors with their maps, results included."""
+        pairs = [
+            *zip(self.view.op.operands, self.maps, strict=True),
+            *zip(self.view.op.results, self.maps[len(self.view.inputs) :], strict=True),
+        ]
+        return [(v, m) for v, m in pairs if isinstance(v.type, TensorType)]
+
+    def can_join(self, dim: int, joined: Mapping[SSAValue, set[int]]) -> bool:
+        """Whether a loop and the next one are together in every operand, or in none."""
+        view = self.view
+        if dim + 1 >= view.rank or view.parallel[dim] != view.parallel[dim + 1]:
+            return False
+        if None in view.extents[dim : dim + 2] or _uses_index(view, dim):
+            return False
+        return all(
+            not map_dims(map) & {dim, dim + 1} or _position(map, dim) in joined[value]
+            for value, map in self.operands()
+        )
+
+
+def map_dims(map: AffineMap) -> set[int]:
+    """The loops that move an operand."""
+    return set[int]().union(*(e.used_dims() for e in map.results))
+
+
+def _without_unit_loops(map: AffineMap, extents: Sequence[int | None]) -> AffineMap:
+    zero = AffineConstantExpr(0)
+    dims: list[AffineExpr] = [zero if n == 1 else AffineDimExpr(d) for d, n in enumerate(extents)]
+    results = tuple(
+        e if single_dim(e) is not None else e.replace_dims_and_symbols(dims, []) for e in map.results
+    )
+    return AffineMap(map.num_dims, 0, results)
+
+
+def _uses_index(view: Structured, dim: int) -> bool:
+    return any(isinstance(op, linalg.IndexOp) and op.dim.value.data in (dim, dim + 1) for op in view.body.ops)
+
+
+def _position(map: AffineMap, dim: int) -> int | None:
+    """Where a loop and the next one are neighbouring dimensions of an operand, and nowhere else in it."""
+    places = [i for i, e in enumerate(map.results) if e.used_dims() & {dim, dim + 1}]
+    if len(places) != 2 or places[1] != places[0] + 1:
+        return None
+    first, second = (map.results[i] for i in places)
+    return places[0] if single_dim(first) == dim and single_dim(second) == dim + 1 else None
+
+
+def _joined_dims(ops: Sequence[_Op]) -> dict[SSAValue, set[int]]:
+    """
+    For each tensor the dimensions that merge with the next one.
+
+    Starts with all that could, and drops those that some op cannot merge until all ops agree.
+    """
+    inside: set[Operation] = {op.view.op for op in ops}
+    joined: dict[SSAValue, set[int]] = {}
+    for op in ops:
+        for value, _ in op.operands():
+            shape = tensor_shape(value)
+            static = {t for t in range(len(shape) - 1) if DYNAMIC_INDEX not in shape[t : t + 2]}
+            joined[value] = static if _is_free(value, inside) else set()
+    changed = True
+    while changed:
+        changed = False
+        for op in ops:
+            good = {d for d in range(op.view.rank) if op.can_join(d, joined)}
+            for value, map in op.operands():
+                kept = {t for t in joined[value] if single_dim(map.results[t]) in good}
+                changed |= kept != joined[value]
+                joined[value] = kept
+            for init, result in zip(op.view.inits, op.view.op.results, strict=True):
+                both = joined[init] & joined[result]
+                changed |= both != joined[init] or both != joined[result]
+                joined[init], joined[result] = both, set(both)
+    return joined
+
+
+def _is_free(value: SSAValue, inside: set[Operation]) -> bool:
+    """Whether a tensor may have another shape: all that make it or use it can see it in another one."""
+    if isinstance(value, BlockArgument) or isinstance(value.owner, _RESHAPES):
+        return True
+    users = [use.operation for use in value.uses]
+    if isinstance(value.owner, tensor.EmptyOp):
+        return all(user in inside for user in users)
+    return value.owner in inside and all(user in inside or isinstance(user, _BORDERS) for user in users)
+
+
+class _Rewriter:
+    """Builds the ops again on merged dimensions."""
+
+    def __init__(self, joined: Mapping[SSAValue, set[int]], constants: Constants):
+        self._joined = joined
+        self._constants = constants
+        self._merged: dict[SSAValue, SSAValue] = {}
+
+    def run(self, func: FuncOp, ops: Sequence[_Op]) -> None:
+        """Rewrite the ops in order, and what others see of them."""
+        for op in ops:
+            self._rebuild(op)
+        rebuilt = {op.view.op for op in ops}
+        for user in func.body.block.ops:
+            if user in rebuilt:
+                continue
+            for index, value in enumerate(user.operands):
+                if value.owner in rebuilt:
+                    emit = Emitter.before(user, self._constants)
+                    user.operands[index] = _expand(emit, self._merged[value], value, self._groups(value))
+        for op in reversed(ops):
+            op.view.op.detach()
+            op.view.op.erase()
+
+    def _groups(self, value: SSAValue) -> list[list[int]]:
+        """The dimensions of a tensor, merged ones together."""
+        return _runs(len(tensor_shape(value)), self._joined.get(value, set()))
+
+    def _rebuild(self, op: _Op) -> None:
+        view = op.view
+        loops = _runs(view.rank, {d for d in range(view.rank) if op.can_join(d, self._joined)})
+        emit = Emitter.before(view.op, self._constants)
+        operands = [self._operand(emit, value) for value in view.op.operands]
+        count = len(view.inputs)
+        maps = [
+            _merged_map(map, loops, self._groups(value))
+            for value, map in zip(view.op.operands, op.maps, strict=True)
+        ]
+        made = _generic(emit, view, operands[:count], operands[count:], maps, loops)
+        self._merged.update(zip(view.op.results, made, strict=True))
+
+    def _operand(self, emit: Emitter, value: SSAValue) -> SSAValue:
+        """A tensor with merged dimensions."""
+        groups = self._groups(value)
+        if value in self._merged:
+            return self._merged[value]
+        if len(groups) == len(tensor_shape(value)):
+            return value
+        shape = tensor_shape(value)
+        sizes = [shape[g[0]] if len(g) == 1 else prod(shape[t] for t in g) for g in groups]
+        type = TensorType(tensor_element(value), sizes)
+        if isinstance(empty := value.owner, tensor.EmptyOp):
+            return emit.value(tensor.EmptyOp(empty.dynamic_sizes, type))
+        op = tensor.CollapseShapeOp.create(
+            operands=[value], result_types=[type], properties={"reassociation": _reassociation(groups)}
+        )
+        # An argument that several ops read is viewed once.
+        self._merged[value] = emit.value(op)
+        return self._merged[value]
+
+
+def _generic(
+    emit: Emitter,
+    view: Structured,
+    inputs: Sequence[SSAValue],
+    inits: Sequence[SSAValue],
+    maps: Sequence[AffineMap],
+    loops: Sequence[Sequence[int]],
+) -> Sequence[SSAValue]:
+    types = [init.type for init in inits]
+    if isinstance(view.op, linalg.FillOp):
+        return emit.add(linalg.FillOp(inputs, inits, types)).results
+    kinds = [view.op.iterator_types.data[group[0]] for group in loops]
+    body = view.op.body.clone()
+    for index in [op for op in body.block.ops if isinstance(op, linalg.IndexOp)]:
+        number = next(i for i, group in enumerate(loops) if index.dim.value.data in group)
+        index.properties["dim"] = IntegerAttr(number, i64)
+    attrs = [AffineMapAttr(m) for m in maps]
+    op = linalg.GenericOp(inputs, inits, body, attrs, kinds, types)
+    op.attributes |= view.op.attributes
+    return emit.add(op).results
+
+
+def _runs(count: int, joined: set[int]) -> list[list[int]]:
+    """0 .. count - 1 in groups: each number of `joined` with the next one."""
+    groups: list[list[int]] = []
+    for i in range(count):
+        if i - 1 in joined:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return groups
+
+
+def _merged_map(map: AffineMap, loops: Sequence[Sequence[int]], groups: Sequence[Sequence[int]]) -> AffineMap:
+    number = {d: i for i, group in enumerate(loops) for d in group}
+    dims: list[AffineExpr] = [AffineDimExpr(number[d]) for d in range(map.num_dims)]
+    results = tuple(map.results[g[0]].replace_dims_and_symbols(dims, []) for g in groups)
+    return AffineMap(len(loops), 0, results)
+
+
+def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    return ArrayAttr([ArrayAttr([IntegerAttr(t, i64) for t in group]) for group in groups])
+
+
+def _expand(emit: Emitter, merged: SSAValue, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
+    """A result in its own shape again."""
+    if merged.type == value.type:
+        return merged
+    shape = tensor_shape(value)
+    dynamic = [dim_size(emit, value, t) for t, n in enumerate(shape) if n == DYNAMIC_INDEX]
+    sizes = [emit.materialize(size) for size in dynamic]
+    return emit.value(tensor.ExpandShapeOp(merged, sizes, _reassociation(groups), shape, tensor_of(value)))
