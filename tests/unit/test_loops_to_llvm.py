@@ -16,7 +16,7 @@ from stepwell.dialects.parser import parse_module
 from stepwell.passes import run_pipeline
 from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField
 from stepwell.runtime.pool import get_pool
-from tests.native_code import RUNNABLE, Native, kernel, llvm_text
+from tests.support.native_code import RUNNABLE, Native, kernel, llvm_text
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
