@@ -15,23 +15,23 @@ from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import WeightAttr, dims_of, tensor_of
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.layout import parse_layout, to_layout
+from stepwell.runtime.layout import parse_layout, plain_layout, to_layout
 from stepwell.runtime.weights import WeightStore
 
 # Below this share of useful channels a padded block costs more than it saves: 24 of 32 are worth it, 20 not.
 MIN_USEFUL = 0.7
+IMAGE_RANKS = (3, 4, 5)
 
 
 class BlockedValues:
     """
-    NCHW tensors that are there as NCHW16c too, say: made so by an op, or transformed once for all users.
+    Images [N, C, spatial…] that are there as NCHW16c too, say: made so by an op, or transformed for users.
 
     Channels that fill the last block are zeros in a transformed value and finite numbers in a computed one.
     """
 
     def __init__(self, block: int, weights: WeightStore):
         self.block = block
-        self.layout = f"NCHW{block}c"
         self._weights = weights
         self._blocked: dict[SSAValue, SSAValue] = {}
         self._plain: dict[SSAValue, SSAValue] = {}
@@ -55,7 +55,15 @@ class BlockedValues:
         if not isinstance(value.type, TensorType) or tensor_of(value).element_type != f32:
             return False
         dims = dims_of(tensor_of(value))
-        return len(dims) == 4 and dims[1].is_static and self.fits_channels(dims[1].value)
+        return len(dims) in IMAGE_RANKS and dims[1].is_static and self.fits_channels(dims[1].value)
+
+    def plain_layout(self, value: SSAValue) -> str:
+        """The layout of an image: NCW, NCHW or NCDHW."""
+        return plain_layout("NC", len(dims_of(value.type)) - 2)
+
+    def blocked_layout(self, value: SSAValue) -> str:
+        """The layout of the blocked form of a (plain) image."""
+        return f"{self.plain_layout(value)}{self.block}c"
 
     def fits_channels(self, channels: int) -> bool:
         """Whether so many channels fill enough of their blocks."""
@@ -72,7 +80,13 @@ class BlockedValues:
     def blocked(self, value: SSAValue, before: Operation) -> SSAValue:
         """The blocked form of a value that fits, transformed in front of an op when it is not there yet."""
         if value not in self._blocked:
-            self._blocked[value] = self.transformed(value, "NCHW", self.layout, before)
+            source, layout = value, self.plain_layout(value)
+            if isinstance(turned := value.owner, graph.TransposeOp):
+                # One move for both: [N, H, W, C] becomes [N, C/16, H, W, 16] directly.
+                source, perm = turned.input, list(turned.perm.get_values())
+                layout = "".join(layout[perm.index(i)] for i in range(len(perm)))
+            source = self.plain(source, before)
+            self._blocked[value] = self.transformed(source, layout, self.blocked_layout(value), before)
         return self._blocked[value]
 
     def plain(self, value: SSAValue, before: Operation) -> SSAValue:
@@ -100,16 +114,17 @@ class BlockedValues:
         dims = dims_of(value.type)
         result = self._blocked[value]
         whole = [dims[0], Dim.of(self.padded_channels(dims[1].value)), *dims[2:]]
-        if dims[2] == 1 and dims[3] == 1:
+        if all(dim == 1 for dim in dims[2:]):
             # One pixel: blocks of channels stand in a row already.
             result = self.insert(graph.ReshapeOp(result, whole), before)
         else:
-            result = self.insert(graph.LayoutTransformOp(result, self.layout, "NCHW"), before)
-        return self.first_channels(result, dims, before)
+            layouts = self.blocked_layout(value), self.plain_layout(value)
+            result = self.insert(graph.LayoutTransformOp(result, *layouts), before)
+        return self.cut(result, dims, before)
 
-    def first_channels(self, value: SSAValue, dims: Sequence[Dim], before: Operation) -> SSAValue:
-        """A tensor without the channels that fill the last block: cut to `dims`."""
-        if dims_of(value.type)[1] == dims[1]:
+    def cut(self, value: SSAValue, dims: Sequence[Dim], before: Operation) -> SSAValue:
+        """A tensor without the channels that fill the last block, of these dimensions."""
+        if dims_of(value.type) == tuple(dims):
             return value
         rank = len(dims)
         return self.insert(graph.SliceOp(value, [0] * rank, list(dims), [1] * rank), before)

@@ -23,10 +23,10 @@ Rule: TypeAlias = Callable[[GraphOp, BlockedValues], bool]
 @dataclass(frozen=True)
 class ConvertLayoutPass(FunctionPass):
     """
-    Store images as [N, C/block, H, W, block] between convolutions.
+    Store images as [N, C/block, H, W, block] between convolutions; sequences and volumes likewise.
 
-    Dense and depthwise 2-d convolutions with constant filters are blocked; a first layer of few channels
-    reads NCHW. Elementwise ops, pools, reductions over pixels and joins of channels keep the blocks.
+    Dense and depthwise convolutions with constant filters are blocked; a first layer of few channels
+    reads NCHW. Elementwise ops, pools, resizes, reductions over pixels and joins of channels keep the blocks.
     Everything else, and the function's results, get NCHW back, once for all users. Constants are rearranged
     now. Channels that do not fill their last block are padded when that wastes little.
 

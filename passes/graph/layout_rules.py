@@ -42,9 +42,15 @@ _FINITE = (
 
 
 def conv(op: graph.ConvOp, values: BlockedValues) -> bool:
-    """A dense or depthwise 2-d convolution with constant filters and enough channels."""
-    plain = op.data_layout.data == "NCHW" and op.kernel_layout.data == "OIHW" and op.out_layout is None
-    if not plain or not isinstance(op.w.owner, graph.ConstantOp) or not values.fits(op.result):
+    """A dense or depthwise convolution with constant filters and enough channels."""
+    oi = op.kernel_layout.data
+    plain = op.data_layout.data == values.plain_layout(op.result) and op.out_layout is None
+    if (
+        not plain
+        or oi != "OI" + op.data_layout.data[2:]
+        or not isinstance(op.w.owner, graph.ConstantOp)
+        or not values.fits(op.result)
+    ):
         return False
     groups, block = op.groups.value.data, values.block
     width, depth = (dim.value for dim in dims_of(op.w.type)[:2])
@@ -54,17 +60,18 @@ def conv(op: graph.ConvOp, values: BlockedValues) -> bool:
     few = not depthwise and depth < block and not values.is_computed(op.x)
     if not few and not values.fits(op.x):
         return False
-    kernel = f"OIHW{block}o" if few or depthwise else f"OIHW{block}i{block}o"
+    kernel = f"{oi}{block}o" if few or depthwise else f"{oi}{block}i{block}o"
+    layout = values.blocked_layout(op.result)
     made = graph.ConvOp(
         values.plain(op.x, op) if few else values.blocked(op.x, op),
-        values.transformed(op.w, "OIHW", kernel, op),
+        values.transformed(op.w, oi, kernel, op),
         strides=op.strides.get_values(),
         dilations=op.dilations.get_values(),
         pads=op.pads.get_values(),
         groups=values.padded_channels(groups) if depthwise else 1,
-        data_layout="NCHW" if few else values.layout,
+        data_layout=op.data_layout.data if few else layout,
         kernel_layout=kernel,
-        out_layout=values.layout,
+        out_layout=layout,
     )
     values.define(op.result, values.insert(made, op))
     return True
@@ -81,7 +88,9 @@ def bias_add(op: graph.BiasAddOp, values: BlockedValues) -> bool:
 
 def pool(op: graph.PoolOp, values: BlockedValues) -> bool:
     """A pool, window by window on whole blocks."""
-    if not values.is_computed(op.x) or op.indices.data != "none" or op.data_layout.data != "NCHW":
+    if not values.is_computed(op.x) or op.indices.data != "none":
+        return False
+    if op.data_layout.data != values.plain_layout(op.x):
         return False
     made = graph.PoolOp(
         values.blocked(op.x, op),
@@ -93,7 +102,7 @@ def pool(op: graph.PoolOp, values: BlockedValues) -> bool:
         ceil=bool(op.ceil.value.data),
         count_include_pad=bool(op.count_include_pad.value.data),
         p=op.p.value.data,
-        data_layout=values.layout,
+        data_layout=values.blocked_layout(op.x),
     )
     values.define(op.outputs[0], values.insert(made, op))
     return True
@@ -102,9 +111,10 @@ def pool(op: graph.PoolOp, values: BlockedValues) -> bool:
 def reduce(op: graph.ReduceOp, values: BlockedValues) -> bool:
     """A reduction over pixels; without their dimensions the result is plain again, by a reshape."""
     axes, keep = list(op.axes.get_values()), bool(op.keep_dims.value.data)
-    if not values.is_computed(op.input) or not axes or not {*axes} <= {2, 3}:
+    pixels = list(range(2, len(dims_of(op.input.type))))
+    if not values.is_computed(op.input) or not axes or not {*axes} <= {*pixels}:
         return False
-    if not keep and axes != [2, 3]:
+    if not keep and axes != pixels:
         return False
     x = values.blocked(op.input, op)
     result = values.insert(graph.ReduceOp(x, op.kind.data, axes, keep_dims=keep), op)
@@ -113,7 +123,7 @@ def reduce(op: graph.ReduceOp, values: BlockedValues) -> bool:
     else:
         dims = dims_of(op.result.type)
         whole = values.insert(graph.ReshapeOp(result, [dims[0], values.padded_channels(dims[1].value)]), op)
-        values.define_plain(op.result, values.first_channels(whole, dims, op))
+        values.define_plain(op.result, values.cut(whole, dims, op))
     return True
 
 
@@ -134,12 +144,49 @@ def pad(op: graph.PadOp, values: BlockedValues) -> bool:
     """Pixels around an image."""
     if not values.is_computed(op.input) or op.pads is None:
         return False
-    pads = op.pads.get()
-    if any(pads[i] != 0 for i in (0, 1, 4, 5)):
+    pads, rank = op.pads.get(), len(dims_of(op.input.type))
+    if any(pads[i] != 0 for i in (0, 1, rank, rank + 1)):
         return False
     zero = Dim.of(0)
     x = values.blocked(op.input, op)
-    made = graph.PadOp(x, [*pads[:4], zero, *pads[4:], zero], op.mode.data, op.value)
+    made = graph.PadOp(x, [*pads[:rank], zero, *pads[rank:], zero], op.mode.data, op.value)
+    values.define(op.result, values.insert(made, op))
+    return True
+
+
+def transpose(op: graph.TransposeOp, values: BlockedValues) -> bool:
+    """A blocked image straight to another order of its axes."""
+    if not values.is_computed(op.input):
+        return False
+    letters = values.plain_layout(op.input)
+    target = "".join(letters[i] for i in op.perm.get_values())
+    moved = graph.LayoutTransformOp(values.blocked(op.input, op), values.blocked_layout(op.input), target)
+    values.define_plain(op.result, values.cut(values.insert(moved, op), dims_of(op.result.type), op))
+    return True
+
+
+def resize(op: graph.ResizeOp, values: BlockedValues) -> bool:
+    """Pixels at another density."""
+    dims = dims_of(op.input.type)
+    if not values.is_computed(op.input) or op.shape is None or op.roi is not None:
+        return False
+    shape = op.shape.get()
+    scales = op.scales.get_values() if op.scales is not None else [1.0] * len(dims)
+    if shape[:2] != dims[:2] or any(scale != 1 for scale in scales[:2]):
+        return False
+    x = values.blocked(op.input, op)
+    made = graph.ResizeOp(
+        x,
+        [*dims_of(x.type)[:2], *shape[2:], Dim.of(values.block)],
+        None if op.scales is None else [*scales, 1.0],
+        mode=op.mode.data,
+        coordinate=op.coordinate.data,
+        nearest=op.nearest.data,
+        cubic_a=op.cubic_a.value.data,
+        antialias=op.antialias is not None,
+        exclude_outside=op.exclude_outside is not None,
+        extrapolation=op.extrapolation.value.data,
+    )
     values.define(op.result, values.insert(made, op))
     return True
 
@@ -149,14 +196,12 @@ def elementwise(op: GraphOp, values: BlockedValues) -> bool:
     if not isinstance(op, (UnaryOp, BinaryOp, graph.WhereOp, graph.ClipOp)):
         return False
     result = op.results[0]
-    computed = [x for x in op.operands if values.is_computed(x)]
-    if (
-        not computed
-        or len(dims_of(result.type)) != 4
-        or dims_of(result.type)[1] != dims_of(computed[0].type)[1]
-    ):
+    images = [x for x in op.operands if values.is_computed(x)]
+    if not images and _meets_blocked(result, values):
+        images = [x for x in op.operands if isinstance(x.owner, graph.TransposeOp) and values.fits(x)]
+    if not images or not _same_channels(result, images[0]):
         return False
-    if values.is_padded(computed[0]) and not _stays_finite(op):
+    if values.is_padded(images[0]) and not _stays_finite(op):
         return False
     ways = [_operand(x, result, values, op) for x in op.operands]
     if any(way is None for way in ways):
@@ -173,6 +218,17 @@ def elementwise(op: GraphOp, values: BlockedValues) -> bool:
     return True
 
 
+def _meets_blocked(value: SSAValue, values: BlockedValues) -> bool:
+    """Whether a value is used together with one that is computed in blocked form."""
+    users = [use.operation for use in value.uses]
+    return any(values.is_computed(x) and _same_channels(x, value) for user in users for x in user.operands)
+
+
+def _same_channels(a: SSAValue, b: SSAValue) -> bool:
+    dims, others = dims_of(a.type), dims_of(b.type)
+    return len(dims) == len(others) and dims[1] == others[1]
+
+
 def _stays_finite(op: GraphOp) -> bool:
     if isinstance(op, graph.DivideOp):
         return all(dim == 1 for dim in dims_of(op.rhs.type)) and isinstance(op.rhs.owner, graph.ConstantOp)
@@ -183,15 +239,16 @@ def _operand(
     value: SSAValue, result: SSAValue, values: BlockedValues, before: GraphOp
 ) -> Callable[[], SSAValue] | None:
     """How to get an operand that broadcasts to a blocked result; None when there is no cheap way."""
-    dims, channels = dims_of(value.type), dims_of(result.type)[1]
-    if all(dim == 1 for dim in dims) and len(dims) < 4:
+    dims, channels, rank = dims_of(value.type), dims_of(result.type)[1], len(dims_of(result.type))
+    if all(dim == 1 for dim in dims) and len(dims) < rank:
         return lambda: values.plain(value, before)
-    if len(dims) == 4 and (values.is_computed(value) or (dims[1] == channels and values.fits(value))):
+    if len(dims) == rank and (values.is_computed(value) or (dims[1] == channels and values.fits(value))):
         return lambda: values.blocked(value, before)
-    if len(dims) == 4 and dims[1] == 1:
-        return lambda: values.insert(graph.ExpandDimsOp(values.plain(value, before), [4]), before)
-    if len(dims) == 3 and dims[0] == channels and isinstance(value.owner, graph.ConstantOp):
-        return lambda: values.transformed(value, "CHW", f"CHW{values.block}c", before)
+    if len(dims) == rank and dims[1] == 1:
+        return lambda: values.insert(graph.ExpandDimsOp(values.plain(value, before), [rank]), before)
+    if len(dims) == rank - 1 and dims[0] == channels and isinstance(value.owner, graph.ConstantOp):
+        layouts = values.plain_layout(result)[1:], values.blocked_layout(result)[1:]
+        return lambda: values.transformed(value, *layouts, before)
     return None
 
 
@@ -202,4 +259,6 @@ RULES: Mapping[type[GraphOp], Callable[[Any, BlockedValues], bool]] = {
     graph.PadOp: pad,
     graph.PoolOp: pool,
     graph.ReduceOp: reduce,
+    graph.ResizeOp: resize,
+    graph.TransposeOp: transpose,
 }

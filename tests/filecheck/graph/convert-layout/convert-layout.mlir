@@ -40,7 +40,7 @@ func.func @first(%x: tensor<?x1x3x3xf32, #graph.dims<["N", 1, 3, 3]>>) -> tensor
 
 // What has no blocked form gets NCHW back; a division could make NaN of the padding, so it is plain as well.
 // CHECK-LABEL: @outside
-func.func @outside(%x: tensor<1x3x2x2xf32>, %d: tensor<1x3x2x2xf32>) -> (tensor<1x3x2x2xf32>, tensor<3x1x2x2xf32>) {
+func.func @outside(%x: tensor<1x3x2x2xf32>, %d: tensor<1x3x2x2xf32>) -> (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) {
   %w = graph.constant dense<[[[[1.0]]], [[[2.0]]], [[[3.0]]]]> : tensor<3x1x1x1xf32>
   // CHECK: graph.conv {{.*}} groups 4 data_layout "NCHW2c" kernel_layout "OIHW2o"
   %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 3 : (tensor<1x3x2x2xf32>, tensor<3x1x1x1xf32>) -> tensor<1x3x2x2xf32>
@@ -48,9 +48,9 @@ func.func @outside(%x: tensor<1x3x2x2xf32>, %d: tensor<1x3x2x2xf32>) -> (tensor<
   // CHECK: %[[CUT:.*]] = graph.slice %[[BACK]]
   // CHECK: graph.divide %[[CUT]], %d
   %1 = graph.divide %0, %d : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32>
-  // CHECK: graph.transpose %[[CUT]]
-  %2 = graph.transpose %0 perm [1, 0, 2, 3] : tensor<1x3x2x2xf32> -> tensor<3x1x2x2xf32>
-  func.return %1, %2 : tensor<1x3x2x2xf32>, tensor<3x1x2x2xf32>
+  // CHECK: graph.reverse %[[CUT]]
+  %2 = graph.reverse %0 axes [3] : tensor<1x3x2x2xf32> -> tensor<1x3x2x2xf32>
+  func.return %1, %2 : tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>
 }
 
 // Nothing to gain: two of four groups, filters from outside.
@@ -63,4 +63,35 @@ func.func @untouched(%x: tensor<1x4x2x2xf32>, %f: tensor<4x4x1x1xf32>) -> tensor
   // CHECK: graph.conv {{.*}} pads [0, 0, 0, 0] :
   %1 = graph.conv %0, %f strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x4x2x2xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x2x2xf32>
   func.return %1 : tensor<1x4x2x2xf32>
+}
+
+// Transposes from and to channels last are one move with the change of layout.
+// CHECK-LABEL: @channels_last
+// CHECK-SAME: %[[X:[a-z]+]]: tensor<1x4x2x2xf32>
+func.func @channels_last(%x: tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32> {
+  %w = graph.constant dense<[[[[1.0]]], [[[2.0]]], [[[3.0]]], [[[4.0]]]]> : tensor<4x1x1x1xf32>
+  // CHECK: %[[CONV:.*]] = graph.conv
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 4 : (tensor<1x4x2x2xf32>, tensor<4x1x1x1xf32>) -> tensor<1x4x2x2xf32>
+  // CHECK: %[[LAST:.*]] = graph.layout_transform %[[CONV]] from "NCHW2c" to "NHWC" : tensor<1x2x2x2x2xf32> -> tensor<1x2x2x4xf32>
+  %1 = graph.transpose %0 perm [0, 2, 3, 1] : tensor<1x4x2x2xf32> -> tensor<1x2x2x4xf32>
+  // CHECK: %[[EXP:.*]] = graph.exp %[[LAST]]
+  %2 = graph.exp %1 : tensor<1x2x2x4xf32> -> tensor<1x2x2x4xf32>
+  // CHECK: %[[FIRST:.*]] = graph.layout_transform %[[EXP]] from "NHWC" to "NCHW2c" : tensor<1x2x2x4xf32> -> tensor<1x2x2x2x2xf32>
+  %3 = graph.transpose %2 perm [0, 3, 1, 2] : tensor<1x2x2x4xf32> -> tensor<1x4x2x2xf32>
+  // CHECK: %[[NEG:.*]] = graph.neg %[[FIRST]]
+  %4 = graph.neg %3 : tensor<1x4x2x2xf32> -> tensor<1x4x2x2xf32>
+  // CHECK: graph.add %[[CONV]], %[[NEG]]
+  %5 = graph.add %0, %4 : (tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  func.return %5 : tensor<1x4x2x2xf32>
+}
+
+// Sequences are blocked like images.
+// CHECK-LABEL: @sequence
+func.func @sequence(%x: tensor<1x2x5xf32>) -> tensor<1x2x9xf32> {
+  %w = graph.constant dense<[[[1.0], [2.0]], [[3.0], [4.0]]]> : tensor<2x2x1xf32>
+  // CHECK: %[[CONV:.*]] = graph.conv {{.*}} data_layout "NCW2c" kernel_layout "OIW2i2o"
+  %0 = graph.conv %x, %w strides [1] dilations [1] pads [0, 0] data_layout "NCW" kernel_layout "OIW" : (tensor<1x2x5xf32>, tensor<2x2x1xf32>) -> tensor<1x2x5xf32>
+  // CHECK: graph.pad %[[CONV]] pads <[0, 0, 2, 0, 0, 0, 2, 0]>
+  %1 = graph.pad %0 pads <[0, 0, 2, 0, 0, 2]> mode "constant" : tensor<1x2x5xf32> -> tensor<1x2x9xf32>
+  func.return %1 : tensor<1x2x9xf32>
 }
