@@ -11,13 +11,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from threading import Thread
 
 import numpy as np
 import numpy.typing as npt
 
 HASH_CHARS = 32  # of a SHA-256 digest: 128 bits, collisions are out of reach
 PARALLEL_BYTES = 1 << 22  # below 4 MiB a second thread costs more than it hashes
-HASHING_THREADS = 2
 
 
 def content_hash(array: npt.NDArray[np.generic]) -> str:
@@ -35,6 +35,26 @@ def content_hash(array: npt.NDArray[np.generic]) -> str:
     return digest.hexdigest()[:HASH_CHARS]
 
 
+def _hashes_on_two_threads(arrays: Sequence[npt.NDArray[np.generic]]) -> dict[int, str]:
+    """Hash by index, in two shares of equal size: one task for each array would cost more in locks."""
+    shares: tuple[list[int], list[int]] = ([], [])
+    nbytes = [0, 0]
+    for index in sorted(range(len(arrays)), key=lambda i: -arrays[i].nbytes):
+        lighter = int(nbytes[1] < nbytes[0])
+        shares[lighter].append(index)
+        nbytes[lighter] += arrays[index].nbytes
+    keys: dict[int, str] = {}
+
+    def hash_share(share: list[int]) -> None:
+        keys.update((index, content_hash(arrays[index])) for index in share)
+
+    other = Thread(target=hash_share, args=(shares[1],))
+    other.start()
+    hash_share(shares[0])
+    other.join()
+    return keys
+
+
 class WeightStore:
     """Arrays by content hash. An array may be a view of a mapped file; it is read only from then on."""
 
@@ -49,11 +69,8 @@ class WeightStore:
         """Keep many arrays and return their hashes in order; large ones are hashed on two threads."""
         if sum(array.nbytes for array in arrays) < PARALLEL_BYTES:
             return [self.add(array) for array in arrays]
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(HASHING_THREADS) as pool:
-            keys = list(pool.map(content_hash, arrays))
-        return [self._keep(key, array) for key, array in zip(keys, arrays, strict=True)]
+        keys = _hashes_on_two_threads(arrays)
+        return [self._keep(keys[index], array) for index, array in enumerate(arrays)]
 
     def _keep(self, key: str, array: npt.NDArray[np.generic]) -> str:
         if key not in self._arrays:
