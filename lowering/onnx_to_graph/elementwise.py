@@ -10,11 +10,11 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
+from stepwell.lowering.onnx_to_graph.broadcasting import agreeing, legacy_broadcast
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
     emit,
-    legacy_broadcast,
 )
 
 UNARY: Mapping[type[onnx.OnnxOp], type[UnaryOp]] = {
@@ -95,7 +95,7 @@ class BinaryLowering(OnnxLowering):
         if (target := BINARY.get(type(op)) or SWAPPED.get(type(op))) is None:
             return
         lhs, rhs = op.operands
-        rhs = legacy_broadcast(op, lhs, rhs, rewriter)
+        lhs, rhs = agreeing(op, [lhs, legacy_broadcast(op, lhs, rhs, rewriter)], rewriter)
         rewriter.replace(op, target(rhs, lhs) if type(op) in SWAPPED else target(lhs, rhs))
 
 
@@ -106,7 +106,8 @@ class ChainLowering(OnnxLowering):
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
         if (target := CHAINS.get(type(op))) is None:
             return
-        result = reduce(lambda a, b: emit(target(a, b), rewriter), op.operands)
+        operands = agreeing(op, op.operands, rewriter)
+        result = reduce(lambda a, b: emit(target(a, b), rewriter), operands)
         if isinstance(op, onnx.MeanOp) and len(op.operands) > 1:
             count = self.scalar(len(op.operands), element_of(result), rewriter)
             result = emit(graph.DivideOp(result, count), rewriter)
@@ -118,7 +119,7 @@ class WhereLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.WhereOp, rewriter: PatternRewriter) -> None:
-        rewriter.replace(op, graph.WhereOp(op.condition, op.X, op.Y))
+        rewriter.replace(op, graph.WhereOp(*agreeing(op, [op.condition, op.X, op.Y], rewriter)))
 
 
 class ReciprocalLowering(OnnxLowering):

@@ -1,4 +1,4 @@
-"""What conversions from `onnx` share: constant operands, axes, new constants, broadcasting in old opsets."""
+"""What conversions from `onnx` share: constant operands, axes, element types, new constants."""
 
 from __future__ import annotations
 
@@ -156,19 +156,3 @@ def normalized_axis(axis: int, rank: int, op: onnx.OnnxOp) -> int:
 def normalized_axes(axes: Sequence[int], rank: int, op: onnx.OnnxOp) -> list[int]:
     """Axes counted from the front, sorted, without repetition."""
     return sorted({normalized_axis(axis, rank, op) for axis in axes})
-
-
-def legacy_broadcast(op: onnx.OnnxOp, lhs: SSAValue, rhs: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """
-    The right operand of a binary op below opset 7, placed so that numpy's rules broadcast it.
-
-    There `axis` says at which dimension of the left operand the right one's first dimension stands; without
-    it the right one is a suffix, as in numpy.
-    """
-    if onnx.opset_of(op) >= 7 or not op.has("axis"):
-        return rhs
-    rank, rank_rhs = rank_of(lhs, op), rank_of(rhs, op)
-    trailing = rank - normalized_axis(op.integer("axis"), rank, op) - rank_rhs
-    if trailing <= 0:
-        return rhs
-    return rewriter.insert(graph.ExpandDimsOp(rhs, range(rank_rhs, rank_rhs + trailing))).result
