@@ -7,7 +7,7 @@ that equal symbols stay provably equal. A tensor without encoding has anonymous 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TypeAlias, cast
 
@@ -65,6 +65,11 @@ class DimsAttr(ParametrizedAttribute):
                     raise VerifyException(str(error)) from None
             elif not isinstance(dim, IntAttr):
                 raise VerifyException(f"a dimension is a number or a string, found {dim}")
+
+    @staticmethod
+    def of(dims: Iterable[Dim]) -> DimsAttr:
+        """The attribute of some dimensions."""
+        return DimsAttr(ArrayAttr([_dim_attr(d) for d in dims]))
 
     def get(self) -> tuple[Dim, ...]:
         """The dimensions as expressions."""

@@ -37,7 +37,7 @@ def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:
     if position >= LEVELS.index("vector"):
         compilation.run("tensor", SCHEDULE_PIPELINE)
     if position >= LEVELS.index("loops"):
-        compilation.run("loop", f"{LOOP_PIPELINE},plan-memory{{keep-kernels=true}}")
+        compilation.run("loop", f"{LOOP_PIPELINE},plan-memory")
     if position >= LEVELS.index("llvm"):
         compilation.run("llvm", LLVM_PIPELINE)
     return compilation

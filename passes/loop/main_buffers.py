@@ -11,6 +11,9 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
     StringAttr,
     TensorType,
     UnrealizedConversionCastOp,
@@ -22,6 +25,9 @@ from stepwell.dialects.types import DimsAttr, dims_of, tensor_of
 from stepwell.passes.loop.arena import Interval
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
+
+INPUTS, OUTPUTS = "sched.inputs", "sched.outputs"
+"""Keys of how many arguments of a bufferized kernel are inputs, and how many are outputs behind them."""
 
 # Ops of `@main` that only give a value another shape or type.
 VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, UnrealizedConversionCastOp, tensor.CastOp)
@@ -37,14 +43,30 @@ class KernelSignature:
 
     @staticmethod
     def of(kernel: func.FuncOp) -> KernelSignature:
-        """The signature of a kernel function on tensors, or of its declaration."""
-        types = kernel.function_type.outputs.data
-        attrs = kernel.res_attrs.data if kernel.res_attrs is not None else [DictionaryAttr({})] * len(types)
-        dims = tuple(declared_dims(type, attr.data) for type, attr in zip(types, attrs, strict=True))
+        """The signature of a kernel function on tensors or on buffers, or of its declaration."""
+        if is_on_buffers(kernel):
+            first = integer_of(kernel.attributes[INPUTS])
+            last = first + integer_of(kernel.attributes[OUTPUTS])
+            types, attrs = kernel.function_type.inputs.data[first:last], kernel.arg_attrs
+            told = attrs.data[first:last] if attrs is not None else [DictionaryAttr({})] * len(types)
+        else:
+            types, attrs = kernel.function_type.outputs.data, kernel.res_attrs
+            told = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
+        dims = tuple(declared_dims(type, attr.data) for type, attr in zip(types, told, strict=True))
         scratch = kernel.attributes.get("sched.scratch")
         return KernelSignature(
             symbols_of(kernel), dims, Dim.of(scratch.data if isinstance(scratch, StringAttr) else "0")
         )
+
+
+def is_on_buffers(kernel: func.FuncOp) -> bool:
+    """Whether a kernel has been bufferized: its results are arguments then."""
+    return OUTPUTS in kernel.attributes
+
+
+def integer_of(attribute: Attribute) -> int:
+    """The value of an integer attribute."""
+    return cast("IntegerAttr[IntegerType]", attribute).value.data
 
 
 def symbols_of(function: func.FuncOp) -> tuple[str, ...]:
@@ -56,7 +78,11 @@ def symbols_of(function: func.FuncOp) -> tuple[str, ...]:
 def declared_dims(type: Attribute, attributes: Mapping[str, Attribute]) -> tuple[Dim, ...]:
     """Dimensions from a `graph.dims` attribute where there is one, else from the type itself."""
     dims = attributes.get("graph.dims")
-    return dims.get() if isinstance(dims, DimsAttr) else dims_of(type)
+    if isinstance(dims, DimsAttr):
+        return dims.get()
+    if isinstance(type, MemRefType):
+        return tuple(Dim.of(n) for n in cast("MemRefType[Attribute]", type).get_shape())
+    return dims_of(type)
 
 
 @dataclass

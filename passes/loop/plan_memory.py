@@ -19,6 +19,7 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
+    DictionaryAttr,
     FunctionType,
     IndexType,
     MemRefType,
@@ -35,7 +36,7 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects import graph
 from stepwell.dialects.extents import ExtentBuilder
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import Tensor, WeightAttr
+from stepwell.dialects.types import DimsAttr, Tensor, WeightAttr
 from stepwell.passes.loop.arena import ArenaPlan, plan_arena
 from stepwell.passes.loop.main_buffers import (
     VIEWS,
@@ -43,6 +44,7 @@ from stepwell.passes.loop.main_buffers import (
     KernelSignature,
     MainBuffers,
     analyse_main,
+    is_on_buffers,
     symbols_of,
 )
 from stepwell.runtime.dims import Dim
@@ -57,9 +59,9 @@ class PlanMemoryPass(ModulePass):
     Give every intermediate of `@main` a place in one arena, and call the kernels on buffers.
 
     Needs `@main` to hold calls of kernels, constants and reshapes only, and the kernels (or their
-    declarations) beside it; leaves kernels on tensors as declarations on buffers. The arena's size stands in
-    `sched.arena` as a dimension expression in bytes. `print` shows the plan on standard error
-    (`--print-memory-plan`).
+    declarations) beside it; leaves kernels on tensors as declarations on buffers, kernels on buffers as they
+    are. The arena's size stands in `sched.arena` as a dimension expression in bytes. `print` shows the plan
+    on standard error (`--print-memory-plan`).
     Source: the greedy-by-size planner of passes/loop/arena.py; MLIR's one-shot bufferization for the form.
     """
 
@@ -118,6 +120,7 @@ class _MainOnBuffers:
             self._insert(memref.CopyOp(self._memref(value), view), self.main)
         self._insert(func.ReturnOp(), self.main)
         planned = func.FuncOp("main", FunctionType.from_lists(self.types, []), Region(self.block))
+        planned.properties["arg_attrs"] = self._argument_dims()
         planned.attributes |= {
             "sched.main": UnitAttr(),
             "sched.symbols": ArrayAttr([StringAttr(s) for s in self.symbols]),
@@ -126,11 +129,22 @@ class _MainOnBuffers:
         planned.location = self.main.location
         body = module.body.block
         for op in [op for op in body.ops if isinstance(op, func.FuncOp)]:
+            if is_on_buffers(op):
+                continue
             if op is not self.main:
                 body.insert_op_before(declaration(op), op)
             op.detach()
             op.erase(safe_erase=False)
         body.add_ops([*self.globals, planned])
+
+    def _argument_dims(self) -> ArrayAttr[DictionaryAttr]:
+        """The dimensions of inputs and outputs by name, which their buffer types do not tell."""
+        inputs = [a for a in self.main.args if isinstance(a.type, TensorType)]
+        last = self.main.body.block.last_op
+        assert last is not None
+        dims = [self.buffers.dims[value] for value in (*inputs, *last.operands)]
+        named = [DictionaryAttr({"graph.dims": DimsAttr.of(d)} if not all_static(d) else {}) for d in dims]
+        return ArrayAttr([*named, *[DictionaryAttr({})] * (1 + len(self.symbols))])
 
     def _convert(self, op: Operation) -> None:
         match op:
@@ -213,6 +227,11 @@ class _MainOnBuffers:
 def memref_of(tensor: Tensor) -> MemRefType[Attribute]:
     """The dense buffer type of a tensor type."""
     return MemRefType(tensor.element_type, tensor.get_shape())
+
+
+def all_static(dims: Iterable[Dim]) -> bool:
+    """Whether all dimensions are numbers."""
+    return all(d.is_static for d in dims)
 
 
 def tensors_among(types: Iterable[Attribute]) -> list[Tensor]:

@@ -19,7 +19,7 @@ func.func private @k1(tensor<?x2x4xf32>, index)
     attributes {sched.kernel, sched.symbols = ["M"]}
 
 // CHECK: func.func private @k0(memref<?x64xf32>, memref<64x8xf32>, memref<?x8xf32>, memref<?xi8>, index)
-// CHECK: func.func @main(%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?x8xf32>, %[[ARENA:.*]]: memref<?xi8>, %[[N:.*]]: index)
+// CHECK: func.func @main(%[[X:.*]]: memref<?x64xf32> {graph.dims = #graph.dims<["N", 64]>}, %[[Y:.*]]: memref<?x8xf32> {{.*}}, %[[ARENA:.*]]: memref<?xi8>, %[[N:.*]]: index)
 // CHECK-SAME: sched.arena = "64 * ((32 * N) ceildiv 64) + 64 * N"
 // CHECK: %[[W:.*]] = memref.get_global @w0
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[N]]
