@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.sched import KERNEL, SCHEDULE, Schedule, schedule_of
 from stepwell.lowering.schedules.contraction import Product, schedule_product
-from stepwell.lowering.schedules.elementwise import schedule_elementwise
+from stepwell.lowering.schedules.elementwise import schedule_by_rows, schedule_elementwise
 from stepwell.lowering.schedules.row import schedule_along, schedule_reduction
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.groups import fused_group
@@ -72,10 +72,11 @@ class _Chooser:
             self._taken.add(member.op)
             if SCHEDULE in member.op.attributes or schedule.vectorize is None:
                 continue
-            # What follows the lanes of the anchor is vectorized with it.
             if schedule.vectorize in member.loop_of and anchor.parallel[schedule.vectorize]:
-                continue
-            if (own := schedule_along(member, schedule.parallel, self._target)) is not None:
+                own = schedule_by_rows(member, anchor, schedule, self._target)
+            else:
+                own = schedule_along(member, schedule.parallel, self._target)
+            if own is not None:
                 member.op.attributes[SCHEDULE] = own.attr()
 
     def _product(self, view: Structured) -> Schedule | None:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from math import ceil, prod
+
 from xdsl.dialects.linalg import ops as linalg
 
 from stepwell.dialects.sched import Schedule
 from stepwell.lowering.schedules.register_tile import register_file
+from stepwell.passes.tensor.groups import Member
 from stepwell.passes.tensor.structured import Structured, projected_permutation
 from stepwell.passes.tensor.vectorize import has_vector_form
 from stepwell.runtime.target import TargetDescription
+
+# What `expand-math` turns into polynomials, and about how many instructions these have.
+_NAMES = "acos asin atan atan2 cos cosh erf exp exp2 expm1 log log10 log1p log2 powf sin sinh tan tanh"
+_FUNCTIONS = frozenset(f"math.{name}" for name in _NAMES.split())
+_FUNCTION_OPS = 25
+# Vector instructions of one op on a tile; a kernel has some of them, and copies for remainders.
+_MOST_EPILOGUE_OPS = 400
 
 
 def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedule | None:
@@ -27,8 +37,9 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     vectors = all(
         isinstance(op, linalg.IndexOp | linalg.YieldOp) or has_vector_form(op) for op in view.body.ops
     )
-    # Some independent registers hide latencies; long bodies with all of them would spill on 16 registers.
-    budget = registers.lanes * (4 if registers.count >= 32 else 2)
+    # Some independent registers hide latencies; long bodies have enough to do, and would spill.
+    is_long = registers.count < 32 or body_length(view) > _FUNCTION_OPS
+    budget = registers.lanes * (2 if is_long else 4)
     tile = [0] * view.rank
     left = budget
     for dim in reversed(out):
@@ -42,6 +53,30 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     if not view.can_slice(set(loops)):
         return None
     return Schedule(tuple(tile), parallel=loops, vectorize=out[-1] if vectors else None)
+
+
+def schedule_by_rows(
+    member: Member, anchor: Structured, schedule: Schedule, target: TargetDescription
+) -> Schedule | None:
+    """
+    The schedule of an op that follows a tile of results in registers: none, or loops of its own for a long body.
+
+    A body such as that of `erf` on all registers of a tile would be more code than all the rest.
+    """
+    lanes = schedule.vectorize
+    assert lanes is not None
+    sizes = [1 if d is None else schedule.tile[d] or anchor.extents[d] or 1 for d in member.loop_of]
+    along = member.loop_of.index(lanes)
+    width = register_file(member.view, target).lanes
+    vectors = prod(ceil(n / width) if d == along else n for d, n in enumerate(sizes))
+    if vectors * body_length(member.view) <= _MOST_EPILOGUE_OPS:
+        return None
+    return Schedule(tuple(0 if d == along or n == 1 else 1 for d, n in enumerate(sizes)), vectorize=along)
+
+
+def body_length(view: Structured) -> int:
+    """About how many vector instructions a body takes."""
+    return sum(_FUNCTION_OPS if op.name in _FUNCTIONS else 1 for op in view.body.ops)
 
 
 def _row_step(extent: int | None, budget: int, lanes: int) -> int:

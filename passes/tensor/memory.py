@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from xdsl.dialects import tensor, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import SSAValue
 
 from stepwell.passes.tensor import transfers
 from stepwell.passes.tensor.emit import Emitter, Index
 from stepwell.passes.tensor.pieces import Layout, Pieces, Position, broadcast, extract, gather
 from stepwell.passes.tensor.structured import tensor_element, tensor_shape
 from stepwell.passes.tensor.transfers import DimOf, constant_index, dim_of, vector_type
+
+_VIEWS = (tensor.ExtractSliceOp, tensor.CollapseShapeOp, tensor.ExpandShapeOp, tensor.CastOp)
+_READS = (vector.TransferReadOp, tensor.ExtractOp, tensor.DimOp)
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,8 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     """
     The pieces of a `vector.transfer_read`, each read once however often it repeats.
 
-    A piece of a kernel's argument is read where it is first used, so that few are in registers at a time:
-    arguments are never written before they are read at the same index. Everything else is read here.
+    A piece is read where it is first used, so that few are in registers at a time; but here when something
+    else overwrites the tensor, perhaps before that use, or uses the vector in a loop.
     """
     place = _start(emit, Place.of(emit, op.source), op)
     dims, home = dim_of(op), op.parent
@@ -98,8 +101,22 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     same = [tuple(indices_of(p)) for p in layout.positions] if dims[-1] is None else None
     pieces = Pieces(layout, make=make, same=same)
     is_local = all(use.operation.parent is home for use in op.result.uses)
-    is_argument = isinstance(place.root, BlockArgument) and isinstance(place.root.block.parent_op(), FuncOp)
-    return pieces if is_local and is_argument else pieces.settle(emit)
+    return pieces if is_local and _is_only_read(place.root) else pieces.settle(emit)
+
+
+def _is_only_read(value: SSAValue) -> bool:
+    """Whether no op takes a tensor, or a view of it, as the place to write its result to."""
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, _VIEWS):
+            if not _is_only_read(op.results[0]):
+                return False
+        elif isinstance(op, linalg.GenericOp | tensor.InsertSliceOp):
+            if use.index >= (len(op.inputs) if isinstance(op, linalg.GenericOp) else 1):
+                return False
+        elif not isinstance(op, _READS):
+            return False
+    return True
 
 
 def _read(

@@ -246,10 +246,15 @@ def _init_tile(
     return _sliced(emit, init, at, {})
 
 
+def _is_finer(step: int, tile: Tile) -> bool:
+    return isinstance(tile.size, int) and 0 < step < tile.size
+
+
 def _tile_schedule(member: Member, schedule: Schedule, own: Mapping[int, Tile]) -> dict[str, Attribute]:
     """What is left of an op's schedule inside the loops; an op without one is vectorized like the anchor."""
     if (given := schedule_of(member.op)) is not None:
-        rest = tuple(0 if d in own else t for d, t in enumerate(given.tile))
+        # A step below the tile's size is a loop inside the tile.
+        rest = tuple(0 if d in own and not _is_finer(t, own[d]) else t for d, t in enumerate(given.tile))
         order = tuple(d for d in given.loops() if rest[d])
         return {SCHEDULE: replace(given, tile=rest, order=order, parallel=()).attr()}
     rank = member.view.rank

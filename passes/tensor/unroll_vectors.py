@@ -182,7 +182,7 @@ class _Unroller:
         if not isinstance(op.result.type, VectorType):
             return
         layout = self._layout(op.result)
-        if layout.types() == [op.result.type]:
+        if not layout.leading and len(layout.positions) == 1:
             return
         assert isinstance(op.value, DenseIntOrFPElementsAttr)
         numbers = cast(Sequence[float], op.value.get_values())
