@@ -63,11 +63,11 @@ func.func @two_names(
     %a: tensor<?x?xf32, #graph.dims<["N", "S"]>>, %b: tensor<?x1xf32, #graph.dims<["M", 1]>>, %c: tensor<4xf32>
 ) {
   // CHECK: graph.assert "M" equals "N", "Add at {{.*}}: dimensions M and N must be equal, since neither is a fixed 1"
-  // CHECK: %[[B:.*]] = graph.reshape %b shape #graph.dims<["N", 1]>
+  // CHECK: %[[B:.*]] = graph.reshape %b shape <["N", 1]>
   // CHECK: graph.add %a, %[[B]] : {{.*}} -> tensor<?x?xf32, #graph.dims<["N", "S"]>>
   %0 = "onnx.Add"(%a, %b) : (tensor<?x?xf32, #graph.dims<["N", "S"]>>, tensor<?x1xf32, #graph.dims<["M", 1]>>) -> tensor<*xf32>
   // CHECK: graph.assert "S" equals "4"
-  // CHECK: %[[A:.*]] = graph.reshape %a shape #graph.dims<["N", 4]>
+  // CHECK: %[[A:.*]] = graph.reshape %a shape <["N", 4]>
   // CHECK: graph.multiply %[[A]], %c : {{.*}} -> tensor<?x4xf32, #graph.dims<["N", 4]>>
   %1 = "onnx.Mul"(%a, %c) : (tensor<?x?xf32, #graph.dims<["N", "S"]>>, tensor<4xf32>) -> tensor<*xf32>
   func.return
