@@ -45,6 +45,7 @@ from stepwell.dialects.graph.channel_norm import GroupNormOp as GroupNormOp
 from stepwell.dialects.graph.channel_norm import InstanceNormOp as InstanceNormOp
 from stepwell.dialects.graph.channel_norm import LrnOp as LrnOp
 from stepwell.dialects.graph.contraction import BiasAddOp as BiasAddOp
+from stepwell.dialects.graph.contraction import MatmulIntegerOp as MatmulIntegerOp
 from stepwell.dialects.graph.contraction import MatmulOp as MatmulOp
 from stepwell.dialects.graph.convolution import ConvOp as ConvOp
 from stepwell.dialects.graph.convolution import ConvTransposeOp as ConvTransposeOp

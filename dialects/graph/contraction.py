@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, Signedness, TensorType, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
-from xdsl.irdl import base, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -26,6 +36,7 @@ from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 FALSE = IntegerAttr(0, i1)
+_BYTES = (IntegerType(8), IntegerType(8, Signedness.UNSIGNED))
 
 
 @irdl_op_definition
@@ -138,6 +149,92 @@ class MatmulOp(GraphOp):
 
 
 @irdl_op_definition
+class MatmulIntegerOp(GraphOp):
+    """
+    Matrix product of 8-bit integers, less their zero points, summed in i32.
+
+    ```mlir
+    %y = graph.matmul_integer %a, %b a_zero_point %p : tensor<ui8> b_zero_point %q : tensor<32xi8>
+      : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
+    ```
+    A zero point is one number, or one per row of `a` or column of `b`, or the rank of its operand with 1
+    for the dimension that is summed.
+    Constraints:
+      (C1) `a` and `b` have rank 2 or more, 8-bit integers, signed or not.
+      (C2) the contracted dimensions are equal and the batch dimensions broadcast.
+      (C3) a zero point has the type of its operand, and one of the shapes above.
+      (C4) `result` is i32; sums wrap.
+    Source: ONNX MatMulInteger, opset 10.
+    """
+
+    name = "graph.matmul_integer"
+    KIND: ClassVar[Kind] = Kind.CONTRACTION
+
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+    a_zero_point = opt_operand_def(TensorType)
+    b_zero_point = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$a `,` $b (`a_zero_point` $a_zero_point^ `:` type($a_zero_point))? "
+        "(`b_zero_point` $b_zero_point^ `:` type($b_zero_point))? "
+        "attr-dict `:` `(` type($a) `,` type($b) `)` `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        a_zero_point: SSAValue | None = None,
+        b_zero_point: SSAValue | None = None,
+    ):
+        super().__init__(operands=[a, b, a_zero_point, b_zero_point], result_types=[a.type])
+        self.set_result_types()
+
+    def check(self) -> None:
+        for name, value in (("a", self.a), ("b", self.b)):  # (C1)
+            element = element_of_value(value)
+            if element not in _BYTES:
+                raise VerifyException(f"operand {name} must have 8-bit integers, found {element}")
+            if (rank := len(dims_of(value.type))) < 2:
+                raise VerifyException(f"operand {name} must have rank 2 or more, found {rank}")
+        a, b = dims_of(self.a.type), dims_of(self.b.type)
+        if differ(a[-1], b[-2]):  # (C2)
+            raise VerifyException(f"contracted dimensions must be equal, found {a[-1]} in a and {b[-2]} in b")
+        _expect_zero_point(self.a_zero_point, self.a, len(a) - 2, "a_zero_point")  # (C3)
+        _expect_zero_point(self.b_zero_point, self.b, len(b) - 1, "b_zero_point")
+
+    def infer(self) -> Sequence[Attribute]:  # (C4)
+        a, b = dims_of(self.a.type), dims_of(self.b.type)
+        return [tensor_type(i32, (*broadcast([a[:-2], b[:-2]]), a[-2], b[-1]))]
+
+
+def _expect_zero_point(value: SSAValue | None, operand: SSAValue, kept: int, name: str) -> None:
+    """Require a zero point to be one number, one per `kept` dimension, or as its operand with 1 for K."""
+    if value is None:
+        return
+    if (found := element_of_value(value)) != (wanted := element_of_value(operand)):
+        raise VerifyException(f"{name} must be {wanted}, as its operand, found {found}")
+    dims, own = dims_of(operand.type), dims_of(value.type)
+    summed = len(dims) + len(dims) - 3 - kept
+    shapes = [
+        (),
+        (Dim.of(1),),
+        (dims[kept],),
+        tuple(Dim.of(1) if i == summed else dim for i, dim in enumerate(dims)),
+    ]
+    if not any(
+        len(own) == len(shape) and not any(differ(x, y) for x, y in zip(own, shape, strict=True))
+        for shape in shapes
+    ):
+        texts = ", ".join(map(shape_text, shapes))
+        raise VerifyException(f"{name} must have one of the shapes {texts}, found {shape_text(own)}")
+
+
+@irdl_op_definition
 class BiasAddOp(GraphOp):
     """
     Add one number per channel; sugar for `expand_dims` and `add` that patterns match in one form.
@@ -185,4 +282,4 @@ class BiasAddOp(GraphOp):
         return [tensor_of(self.x)]
 
 
-OPS: list[type[Operation]] = [MatmulOp, BiasAddOp]
+OPS: list[type[Operation]] = [MatmulOp, MatmulIntegerOp, BiasAddOp]

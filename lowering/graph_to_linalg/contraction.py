@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -20,6 +20,7 @@ from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     REDUCTION,
+    Body,
     Read,
     empty,
     filled,
@@ -91,15 +92,6 @@ class MatmulLowering(RewritePattern):
         value = sum_of_products(reads, result.element_type, dims, 1, rewriter)
         rewriter.replace(op, [], [join_dims(value, groups, rewriter)])
 
-    def _batch(self, value: SSAValue, dims: Sequence[Dim], batch_rank: int) -> list[AffineExpr]:
-        """Indices of an operand's batch dimensions: aligned at the right, 0 where the extent is 1."""
-        own = dims_of(value.type)[:-2]
-        first = batch_rank - len(own)
-        return [
-            AffineExpr.constant(0) if dim == 1 and dims[loop] != 1 else AffineExpr.dimension(loop)
-            for loop, dim in enumerate(own, start=first)
-        ]
-
     def _a_read(self, op: graph.MatmulOp, dims: Sequence[Dim]) -> Read:
         columns = 2 if op.panel else int(len(dims_of(op.b.type)) > 1)
         k = AffineExpr.dimension(len(dims))
@@ -109,7 +101,7 @@ class MatmulLowering(RewritePattern):
         rows = [AffineExpr.dimension(m), k]
         if op.transpose_a.value.data:
             rows.reverse()
-        return op.a, AffineMap(len(dims) + 1, 0, (*self._batch(op.a, dims, m), *rows))
+        return op.a, AffineMap(len(dims) + 1, 0, (*batch_indices(op.a, dims, m), *rows))
 
     def _b_read(self, op: graph.MatmulOp, dims: Sequence[Dim]) -> Read:
         loops = len(dims) + 1
@@ -120,7 +112,68 @@ class MatmulLowering(RewritePattern):
             return op.b, AffineMap(loops, 0, (k,))
         rows = int(len(dims_of(op.a.type)) > 1)
         columns = [n, k] if op.transpose_b.value.data else [k, n]
-        return op.b, AffineMap(loops, 0, (*self._batch(op.b, dims, len(dims) - 1 - rows), *columns))
+        return op.b, AffineMap(loops, 0, (*batch_indices(op.b, dims, len(dims) - 1 - rows), *columns))
+
+
+class MatmulIntegerLowering(RewritePattern):
+    """`graph.matmul_integer` → a `linalg.generic` that widens, subtracts zero points, multiplies and adds."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> None:
+        dims = dims_of(op.result.type)
+        loops, batch = len(dims) + 1, len(dims) - 2
+        m, n, k = (AffineExpr.dimension(batch + i) for i in range(3))
+        a_map = AffineMap(loops, 0, (*batch_indices(op.a, dims, batch), m, k))
+        b_map = AffineMap(loops, 0, (*batch_indices(op.b, dims, batch), k, n))
+        reads: list[Read] = [(op.a, a_map), (op.b, b_map)]
+        for zero_point, map, kept, summed in (
+            (op.a_zero_point, a_map, m, len(a_map.results) - 1),
+            (op.b_zero_point, b_map, n, len(b_map.results) - 2),
+        ):
+            if zero_point is not None:
+                reads.append((zero_point, _zero_point_map(zero_point, map, kept, summed)))
+        init = filled(tensor_of(op.result), 0, rewriter)
+        body = _integer_body(op)
+        write = init, projection(loops, range(len(dims)))
+        iterators = [PARALLEL] * len(dims) + [REDUCTION]
+        rewriter.replace(op, [], [generic(reads, write, iterators, body, rewriter)])
+
+
+def _zero_point_map(value: SSAValue, map: AffineMap, kept: AffineExpr, summed: int) -> AffineMap:
+    """How a zero point is read: as one number, by row or column, or like its operand without the sum."""
+    rank = len(dims_of(value.type))
+    if rank < len(map.results):
+        one = rank == 1 and dims_of(value.type)[0] == 1
+        indices: tuple[AffineExpr, ...] = (AffineExpr.constant(0) if one else kept,) * rank
+    else:
+        indices = tuple(AffineExpr.constant(0) if i == summed else e for i, e in enumerate(map.results))
+    return AffineMap(map.num_dims, 0, indices)
+
+
+def _integer_body(op: graph.MatmulIntegerOp) -> Body:
+    sums = Scalars(i32)
+    offsets = [value for value in (op.a_zero_point, op.b_zero_point) if value is not None]
+    elements = [element_of_value(value) for value in (op.a, op.b, *offsets)]
+
+    def body(scalars: Sequence[SSAValue]) -> SSAValue:
+        a, b, *points = (Scalars(e).convert(s, sums) for e, s in zip(elements, scalars[:-1], strict=True))
+        if op.a_zero_point is not None:
+            a = sums.subtract(a, points.pop(0))
+        if op.b_zero_point is not None:
+            b = sums.subtract(b, points.pop(0))
+        return sums.add(scalars[-1], sums.multiply(a, b))
+
+    return body
+
+
+def batch_indices(value: SSAValue, dims: Sequence[Dim], batch_rank: int) -> list[AffineExpr]:
+    """Indices of an operand's batch dimensions: aligned at the right, 0 where the extent is 1."""
+    own = dims_of(value.type)[:-2]
+    first = batch_rank - len(own)
+    return [
+        AffineExpr.constant(0) if dim == 1 and dims[loop] != 1 else AffineExpr.dimension(loop)
+        for loop, dim in enumerate(own, start=first)
+    ]
 
 
 class BiasAddLowering(RewritePattern):
@@ -138,4 +191,4 @@ class BiasAddLowering(RewritePattern):
         rewriter.replace(op, [], [result])
 
 
-PATTERNS: list[RewritePattern] = [MatmulLowering(), BiasAddLowering()]
+PATTERNS: list[RewritePattern] = [MatmulLowering(), MatmulIntegerLowering(), BiasAddLowering()]

@@ -45,6 +45,21 @@ def matmul(
     return np.asarray(np.matmul(lhs, rhs)).astype(result, copy=False)
 
 
+@meaning("graph.matmul_integer")
+def matmul_integer(
+    a: Array, b: Array, a_zero_point: Array | None = None, b_zero_point: Array | None = None
+) -> Array:
+    """Sums of at most 2^37 products of 9-bit numbers are exact in f64, where numpy has a fast product."""
+    lhs: Numbers = a.astype(np.float64)
+    rhs: Numbers = b.astype(np.float64)
+    if a_zero_point is not None:
+        per_row = a_zero_point.ndim == 1 and a_zero_point.size > 1
+        lhs = lhs - (a_zero_point[:, None] if per_row else a_zero_point).astype(np.float64)
+    if b_zero_point is not None:
+        rhs = rhs - b_zero_point.astype(np.float64)
+    return np.asarray(np.matmul(lhs, rhs)).astype(np.int64).astype(np.int32)
+
+
 @meaning("graph.bias_add")
 def bias_add(x: Numbers, b: Numbers, *, axis: int = 1) -> Array:
     """Add one number a channel; a bias of rank 2 belongs to channels blocked in the last dimension."""

@@ -29,6 +29,11 @@ def floats(*shape: int) -> npt.NDArray[np.float32]:
     return RNG.uniform(-1, 1.5, shape).astype(np.float32)
 
 
+def expect_close(actual: Any, expected: Any, rtol: float) -> None:
+    """Compare with a relative and an absolute tolerance."""
+    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol)
+
+
 def model(
     op_type: str,
     inputs: Sequence[Array | None],
@@ -73,9 +78,8 @@ def compare(
     session: Any = onnxruntime.InferenceSession(proto.SerializeToString())
     feed = {f"x{i}": x for i, x in enumerate(inputs) if x is not None}
     expected = session.run(None, feed)
-    actual: Sequence[Any] = converted(proto, inputs)
-    for mine, theirs in zip(actual, expected, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=rtol, atol=rtol)
+    for mine, theirs in zip(converted(proto, inputs), expected, strict=True):
+        expect_close(mine, theirs, rtol)
 
 
 @pytest.mark.parametrize("auto_pad", ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"])
@@ -133,6 +137,41 @@ def test_gemm_with_beta_zero_reads_nothing_of_c() -> None:
     inputs = [floats(3, 4), floats(4, 5), np.full(5, np.nan, np.float32)]
     (y,) = converted(model("Gemm", inputs, beta=0.0), inputs)
     assert not np.isnan(np.asarray(y, np.float32)).any()
+
+
+def integers(dtype: Any, *shape: int) -> Array:
+    """Random numbers over the whole range of an integer type."""
+    info = np.iinfo(dtype)
+    return RNG.integers(info.min, info.max, shape, endpoint=True).astype(dtype)
+
+
+@pytest.mark.parametrize("types", [(np.uint8, np.int8), (np.int8, np.int8), (np.uint8, np.uint8)])
+def test_matmul_integer(types: tuple[npt.DTypeLike, npt.DTypeLike]) -> None:
+    a, b = integers(types[0], 2, 3, 40), integers(types[1], 40, 5)
+    zero_points = [integers(types[0]), integers(types[1], 5)]
+    compare("MatMulInteger", [a, b])
+    compare("MatMulInteger", [a, b, *zero_points])
+    compare("MatMulInteger", [a, b, None, zero_points[1]])
+
+
+def test_matmul_integer_zero_point_per_row() -> None:
+    a, b, point = integers(np.uint8, 3, 4), integers(np.uint8, 4, 5), integers(np.uint8, 3)
+    (y,) = converted(model("MatMulInteger", [a, b, point]), [a, b, point])
+    expected = (a.astype(np.int32) - point.astype(np.int32)[:, None]) @ b.astype(np.int32)
+    np.testing.assert_array_equal(y, expected)
+
+
+def test_conv_integer() -> None:
+    x, w = integers(np.uint8, 1, 2, 6, 5), integers(np.uint8, 3, 2, 3, 2)
+    compare("ConvInteger", [x, w, integers(np.uint8), integers(np.uint8)], pads=[1, 0, 1, 1], strides=[2, 1])
+
+
+def test_conv_integer_zero_point_per_filter() -> None:
+    x, w, point = integers(np.uint8, 1, 2, 5), integers(np.int8, 3, 2, 3), integers(np.int8, 3)
+    (y,) = converted(model("ConvInteger", [x, w, None, point]), [x, w, None, point])
+    centred = (w.astype(np.int32) - point.astype(np.int32)[:, None, None]).astype(np.float32)
+    (expected,) = converted(model("Conv", [x.astype(np.float32), centred]), [x.astype(np.float32), centred])
+    np.testing.assert_array_equal(y, expected.astype(np.int32))
 
 
 @pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool", "LpPool"])

@@ -47,3 +47,27 @@ func.func @bias_c3_extent(%x: tensor<1x64x7xf32>, %b: tensor<7xf32>) {
   %0 = graph.bias_add %x, %b axis 1 : (tensor<1x64x7xf32>, tensor<7xf32>) -> tensor<1x64x7xf32>
   func.return
 }
+// -----
+func.func @integer_c1_element(%a: tensor<4x8xi16>, %b: tensor<8x3xi8>) {
+  // expected-error: operand a must have 8-bit integers, found i16
+  %0 = graph.matmul_integer %a, %b : (tensor<4x8xi16>, tensor<8x3xi8>) -> tensor<4x3xi32>
+  func.return
+}
+// -----
+func.func @integer_c2_contracted(%a: tensor<4x8xi8>, %b: tensor<7x3xi8>) {
+  // expected-error: contracted dimensions must be equal, found 8 in a and 7 in b
+  %0 = graph.matmul_integer %a, %b : (tensor<4x8xi8>, tensor<7x3xi8>) -> tensor<4x3xi32>
+  func.return
+}
+// -----
+func.func @integer_c3_zero_point(%a: tensor<4x8xi8>, %b: tensor<8x3xi8>, %p: tensor<8xi8>) {
+  // expected-error: a_zero_point must have one of the shapes (), (1), (4), (4, 1), found (8)
+  %0 = graph.matmul_integer %a, %b a_zero_point %p : tensor<8xi8> : (tensor<4x8xi8>, tensor<8x3xi8>) -> tensor<4x3xi32>
+  func.return
+}
+// -----
+func.func @integer_c3_type(%a: tensor<4x8xi8>, %b: tensor<8x3xi8>, %p: tensor<ui8>) {
+  // expected-error: a_zero_point must be i8, as its operand, found ui8
+  %0 = graph.matmul_integer %a, %b a_zero_point %p : tensor<ui8> : (tensor<4x8xi8>, tensor<8x3xi8>) -> tensor<4x3xi32>
+  func.return
+}

@@ -22,3 +22,10 @@ func.func @bias(%x: tensor<1x64x7x7xf32>, %b: tensor<64xf32>, %u: tensor<1x4x7x7
   %1 = graph.bias_add %u, %c axis 1 : (tensor<1x4x7x7x16xf32>, tensor<4x16xf32>) -> tensor<1x4x7x7x16xf32>
   func.return
 }
+
+// CHECK-LABEL: @integers
+func.func @integers(%a: tensor<?x4x8xui8, #graph.dims<["N", 4, 8]>>, %b: tensor<8x3xi8>, %p: tensor<ui8>, %q: tensor<1x3xi8>) {
+  // CHECK: graph.matmul_integer %a, %b a_zero_point %p : tensor<ui8> b_zero_point %q : tensor<1x3xi8> : ({{.*}}) -> tensor<?x4x3xi32, #graph.dims<["N", 4, 3]>>
+  %0 = graph.matmul_integer %a, %b a_zero_point %p : tensor<ui8> b_zero_point %q : tensor<1x3xi8> : (tensor<?x4x8xui8, #graph.dims<["N", 4, 8]>>, tensor<8x3xi8>) -> tensor<?x4x3xi32, #graph.dims<["N", 4, 3]>>
+  func.return
+}
