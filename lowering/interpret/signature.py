@@ -11,6 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    IndexType,
     IntegerAttr,
     MemRefType,
     StringAttr,
@@ -56,24 +57,26 @@ class Signature:
 
     def symbols(self, inputs: Sequence[Array]) -> dict[str, int]:
         """
-        The sizes of symbolic dimensions, from the shapes of inputs.
+        The sizes of symbolic dimensions: from the shapes of inputs, or given behind them.
 
         Raises: StepwellError `bad-inputs` for inputs that do not fit.
         """
-        if len(inputs) not in (self.inputs, len(self.types)):
+        if len(inputs) not in (self.inputs, self.inputs + len(self.names)):
             raise self._error(f"takes {self.inputs} inputs, got {len(inputs)}")
-        found = dict(zip(self.names, (int(v) for v in inputs[len(self.dims) :]), strict=False))
-        for position, (array, dims) in enumerate(zip(inputs, self.dims, strict=False)):
+        found = dict(zip(self.names, (int(size) for size in inputs[self.inputs :]), strict=False))
+        for position, (array, dims) in enumerate(zip(inputs[: self.inputs], self.dims, strict=False)):
             if np.ndim(array) != len(dims):
                 raise self._error(f"input {position} has {len(dims)} dimensions, got {np.ndim(array)}")
             for size, dim in zip(np.shape(array), dims, strict=True):
                 if len(names := dim.symbols() - found.keys()) == 1:
                     _solve(dim, next(iter(names)), size, found)
         self._check(inputs, found)
+        if missing := [name for name in self.names if name not in found]:
+            raise self._error(f"needs the sizes of {', '.join(missing)} behind its inputs")
         return found
 
     def _check(self, inputs: Sequence[Array], symbols: Mapping[str, int]) -> None:
-        for position, (array, dims) in enumerate(zip(inputs, self.dims, strict=False)):
+        for position, (array, dims) in enumerate(zip(inputs[: self.inputs], self.dims, strict=False)):
             for size, dim in zip(np.shape(array), dims, strict=True):
                 if not dim.is_unknown and dim.symbols() <= symbols.keys() and dim.evaluate(symbols) != size:
                     raise self._error(
@@ -90,9 +93,8 @@ class Signature:
         """All arguments: inputs, copied where they are buffers, and what is added to them."""
         arguments: list[object] = []
         for position, (type, dims) in enumerate(zip(self.types, self.dims, strict=False)):
-            if position < len(inputs):
-                array = np.asarray(inputs[position])
-                arguments.append(array.copy() if isinstance(type, MemRefType) else array)
+            if position < self.inputs:
+                arguments.append(_value(inputs[position], type))
             elif position < self.inputs + self.outputs:
                 shape = [dim.evaluate(symbols) for dim in dims]
                 arguments.append(undefined(shape, cast("MemRefType[Attribute]", type).element_type))
@@ -112,6 +114,13 @@ class Signature:
             return [np.asarray(value) for value in returned]
         written = arguments[self.inputs :][: self.outputs] if self.outputs else arguments[: len(self.dims)]
         return [cast(Array, value) for value in written]
+
+
+def _value(given: Array, type: Attribute) -> object:
+    """What a function sees of an input: a copy when it may write it, a number when it is one."""
+    if isinstance(type, IndexType):
+        return int(given)
+    return np.array(given) if isinstance(type, MemRefType) else np.asarray(given)[()]
 
 
 def _solve(dim: Dim, name: str, size: int, found: dict[str, int]) -> None:

@@ -22,12 +22,14 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FunctionType,
     IndexType,
+    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
     TensorType,
     UnitAttr,
     i8,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -123,6 +125,8 @@ class _MainOnBuffers:
         planned.properties["arg_attrs"] = self._argument_dims()
         planned.attributes |= {
             "sched.main": UnitAttr(),
+            "sched.inputs": IntegerAttr(len(self.inputs), i64),
+            "sched.outputs": IntegerAttr(len(self.outputs), i64),
             "sched.symbols": ArrayAttr([StringAttr(s) for s in self.symbols]),
             "sched.arena": StringAttr(str(self.plan.total)),
         }

@@ -75,6 +75,7 @@ def made_up_inputs(
     Args: `symbols` gives sizes of dynamic dimensions; others get 5, 6, 7, …
     """
     signature = Signature.of(function)
+    told = {name for dims in signature.dims for dim in dims for name in dim.symbols()}
     random = np.random.default_rng(seed)
     sizes = dict(symbols or {})
     free = count(5)
@@ -90,7 +91,9 @@ def made_up_inputs(
             made.append(random.integers(0, 2, shape).astype(dtype))
         else:
             made.append(random.standard_normal(shape).astype(dtype))
-    return made
+    if told >= set(signature.names):
+        return made
+    return [*made, *(np.array(sizes.get(name) or next(free)) for name in signature.names)]
 
 
 def compare(name: str, expected: Sequence[Array], found: Sequence[Array]) -> None:
