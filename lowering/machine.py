@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import llvmlite.binding as llvm
 
 from stepwell.runtime.native import parse_module, target_machine
 from stepwell.runtime.target import TargetDescription
+
+_VECTOR_SPILL = re.compile(
+    r"^\s*(?:v?mov[ua]p[sd]\s+%[xyz]mm\d+, .*\(%r[sb]p\b|st[rpu]\w*\s+q\d+.*\[(?:sp|x29)\b)", re.MULTILINE
+)
 
 
 def compile_to_object(text: str, target: TargetDescription, *, optimize: bool) -> bytes:
@@ -24,6 +30,15 @@ def emit_assembly(text: str, target: TargetDescription, *, optimize: bool) -> st
     """The assembly of LLVM IR text, to read and to count spills in; arguments as for `compile_to_object`."""
     machine = target_machine(target)
     return machine.emit_assembly(_module(text, machine, optimize))
+
+
+def vector_spills(assembly: str) -> int:
+    """
+    How many vector registers assembly stores on the stack: a register tile that spills is slow.
+
+    Args: `assembly` of x86-64 or aarch64; stores relative to the stack or frame pointer count.
+    """
+    return len(_VECTOR_SPILL.findall(assembly))
 
 
 def optimized_text(text: str, target: TargetDescription) -> str:

@@ -16,6 +16,7 @@ from xdsl.traits import is_side_effect_free
 from stepwell.dialects._xdsl import target_of
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.loops_to_llvm import (
+    affine_maps,
     arithmetic,
     control_flow,
     functions,
@@ -33,6 +34,10 @@ _PATTERNS = (
     functions.FunctionLowering,
     functions.CallLowering,
     functions.ReturnLowering,
+    affine_maps.ApplyLowering,
+    affine_maps.LoadLowering,
+    affine_maps.StoreLowering,
+    affine_maps.ForLowering,
     control_flow.ForLowering,
     control_flow.IfLowering,
     control_flow.WhileLowering,

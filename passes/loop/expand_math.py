@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     FloatAttr,
+    IntegerType,
     ModuleOp,
     VectorType,
     f32,
@@ -24,6 +25,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects.arith import like
 from stepwell.passes.graph.rules import apply_rules
 from stepwell.passes.loop import elementary
+from stepwell.passes.loop.integer_power import ExpandIntegerPower
 from stepwell.passes.loop.lanes import Lanes, constant_attr
 
 _RECIPES: dict[type[Operation], Callable[[Lanes], Lanes]] = {
@@ -45,7 +47,7 @@ _WithRecipe: TypeAlias = (
 _Transcendental: TypeAlias = (
     _WithRecipe | math.AcosOp | math.AcoshOp | math.AsinOp | math.AsinhOp | math.AtanOp | math.Atan2Op
     | math.AtanhOp | math.CbrtOp | math.CosOp | math.CoshOp | math.PowFOp | math.SinOp | math.SinhOp
-    | math.TanOp
+    | math.TanOp | math.IPowIOp
 )  # fmt: skip
 
 
@@ -159,6 +161,10 @@ def _constant(value: SSAValue) -> float | None:
             return None
 
 
+def _zero(element: Attribute) -> float:
+    return 0 if isinstance(element, IntegerType) else 0.0
+
+
 class UnrollLanes(RewritePattern):
     """
     A function that has no recipe, lane by lane: each is a call of the C library (exact: the same call).
@@ -183,7 +189,8 @@ class UnrollLanes(RewritePattern):
             return
         element, lane_count = _element(op.results[0].type), type.get_shape()[0]
         zero = arith.ConstantOp.create(
-            properties={"value": constant_attr(0.0, op.results[0].type)}, result_types=[op.results[0].type]
+            properties={"value": constant_attr(_zero(element), op.results[0].type)},
+            result_types=[op.results[0].type],
         )
         rewriter.insert(zero)
         result: SSAValue = zero.results[0]
@@ -198,6 +205,15 @@ class UnrollLanes(RewritePattern):
         rewriter.replace(op, [], [result])
 
 
+_PATTERNS: list[RewritePattern] = [
+    ExpandRecipe(),
+    WidenHalf(),
+    ExpandConstantPower(),
+    ExpandIntegerPower(),
+    UnrollLanes(),
+]
+
+
 class ExpandMathPass(ModulePass):
     """
     Write functions of `math` out in `arith`, with fused multiply-adds (approximate: 2 ulp).
@@ -209,4 +225,4 @@ class ExpandMathPass(ModulePass):
     name: ClassVar[str] = "expand-math"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op.body, [ExpandRecipe(), WidenHalf(), ExpandConstantPower(), UnrollLanes()])
+        apply_rules(op.body, _PATTERNS)

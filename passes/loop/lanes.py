@@ -25,6 +25,7 @@ from stepwell.dialects.arith import like, vector_form
 Number: TypeAlias = "float | Lanes"
 
 _FLOAT_PREDICATES = {name: index for index, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS)}
+_INTEGER_PREDICATES = {name: index for index, name in enumerate(arith.CMPI_COMPARISON_OPERATIONS)}
 
 
 class Lanes:
@@ -62,7 +63,7 @@ class Lanes:
         return self.make(arith.SubfOp if self._is_float else arith.SubiOp, [self, other])
 
     def __mul__(self, other: Number) -> Lanes:
-        return self.make(arith.MulfOp, [self, other])
+        return self.make(arith.MulfOp if self._is_float else arith.MuliOp, [self, other])
 
     def __truediv__(self, other: Number) -> Lanes:
         return self.make(arith.DivfOp, [self, other])
@@ -109,15 +110,20 @@ class Lanes:
         """Not less than a number; NaN stays NaN."""
         return self.compare("olt", limit).choose(limit, self)
 
+    def halved(self) -> Lanes:
+        """Half of an unsigned integer."""
+        return self.make(arith.ShRUIOp, [self, 1])
+
     def compare(self, predicate: str, other: Number) -> Condition:
-        """A comparison of floats, such as `olt`."""
-        op = vector_form(arith.CmpfOp).create(
+        """A comparison: `olt` and so on of floats, `slt` and so on of integers."""
+        table = _FLOAT_PREDICATES if self._is_float else _INTEGER_PREDICATES
+        properties: dict[str, Attribute] = {"predicate": IntegerAttr(table[predicate], 64)}
+        if self._is_float:
+            properties["fastmath"] = arith.FastMathFlagsAttr("none")
+        op = vector_form(arith.CmpfOp if self._is_float else arith.CmpiOp).create(
             operands=[self.value, self.of(other).value],
             result_types=[like(self.value.type, i1)],
-            properties={
-                "predicate": IntegerAttr(_FLOAT_PREDICATES[predicate], 64),
-                "fastmath": arith.FastMathFlagsAttr("none"),
-            },
+            properties=properties,
         )
         self._rewriter.insert(op)
         return Condition(self, op.results[0])
@@ -146,12 +152,12 @@ class Condition:
 
     def __init__(self, shape: Lanes, value: SSAValue):
         self._shape = shape
-        self._value = value
+        self.value = value
 
     def choose(self, yes: Number, no: Number) -> Lanes:
         """One value where it holds, the other elsewhere."""
         shape = yes if isinstance(yes, Lanes) else no if isinstance(no, Lanes) else self._shape
-        condition = Lanes(self._shape._rewriter, self._value)  # pyright: ignore[reportPrivateUsage]
+        condition = Lanes(self._shape._rewriter, self.value)  # pyright: ignore[reportPrivateUsage]
         return shape.make(arith.SelectOp, [condition, shape.of(yes), shape.of(no)])
 
 

@@ -139,3 +139,35 @@ def test_constant_powers(exponent: float) -> None:
         exact = np.power(x.astype(np.float64), np.full(64, np.float32(exponent), np.float64))
         expected = exact.astype(np.float32)
     np.testing.assert_allclose(y, expected, rtol=4e-7)
+
+
+@pytest.mark.parametrize("lanes", [None, 4])
+def test_integer_powers(lanes: int | None) -> None:
+    register = "i32" if lanes is None else f"vector<{lanes}xi32>"
+    op, of = ("memref.", "") if lanes is None else ("vector.", f", {register}")
+    text = kernel(
+        "N",
+        {"x": "i32[N]", "n": "i32[N]", "y": "i32[N]"},
+        f"""
+  %step = arith.constant {lanes or 1} : index
+  scf.for %i = %c0 to %N step %step {{
+    %b = {op}load %x[%i] : memref<?xi32>{of}
+    %e = {op}load %n[%i] : memref<?xi32>{of}
+    %r = math.ipowi %b, %e : {register}
+    {op}store %r, %y[%i] : memref<?xi32>{of}
+  }}""",
+    )
+    bases, exponents = [0, 1, -1, 2, -3, 7, 46341, -(2**31)], [0, 1, 2, 3, 13, 31, -1, -2, -(2**31)]
+    pairs = [(b, e) for b in bases for e in exponents]
+    x, n = (np.array(column, np.int32) for column in zip(*pairs, strict=True))
+    y = np.zeros_like(x)
+    assert Native(text)("k", [x, n, y], [len(x)]) == 0
+    np.testing.assert_array_equal(y, [integer_power(b, e) for b, e in pairs])
+
+
+def integer_power(base: int, exponent: int) -> int:
+    """The power modulo 2^32, as a signed number; 0 where it is no integer."""
+    if exponent < 0:
+        exponent = -exponent if abs(base) == 1 else 1
+        base = base if abs(base) == 1 else 0
+    return (pow(base, exponent, 1 << 32) + (1 << 31)) % (1 << 32) - (1 << 31)

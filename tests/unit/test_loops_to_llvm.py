@@ -13,9 +13,11 @@ from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.lowering.machine import emit_assembly, vector_spills
 from stepwell.passes import run_pipeline
 from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField
 from stepwell.runtime.pool import get_pool
+from stepwell.runtime.target import target_from
 from tests.support.native_code import RUNNABLE, Native, kernel, llvm_text
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -140,6 +142,13 @@ def aligned(x: Floats) -> Floats:
     copy = raw[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
     copy[...] = x
     return copy
+
+
+@pytest.mark.parametrize(("rows", "spills"), [(6, False), (12, True)])
+def test_spills_are_counted(rows: int, spills: bool) -> None:
+    target = target_from("x86-64-v4")
+    assembly = emit_assembly(llvm_text(matmul(rows, 4, 16), "x86-64-v4"), target, optimize=False)
+    assert (vector_spills(assembly) > 0) == spills  # 6 x 4 accumulators fit 32 registers, 12 x 4 do not
 
 
 def test_loads_of_an_aligned_argument_are_aligned() -> None:
