@@ -15,6 +15,7 @@ from stepwell.lowering.schedules.contraction import Product, schedule_product
 from stepwell.lowering.schedules.elementwise import schedule_by_rows, schedule_elementwise
 from stepwell.lowering.schedules.row import schedule_along, schedule_reduction
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.context import remark
 from stepwell.passes.tensor.groups import fused_group
 from stepwell.passes.tensor.structured import Structured
 from stepwell.runtime.target import TargetDescription, target_from
@@ -59,9 +60,13 @@ class _Chooser:
 
     def _choose(self, views: Sequence[Structured], family: Callable[[Structured], Schedule | None]) -> None:
         for view in views:
-            if view.op not in self._taken and (schedule := family(view)) is not None:
-                view.op.attributes[SCHEDULE] = schedule.attr()
-                self._take(view, schedule)
+            if view.op in self._taken or (schedule := family(view)) is None:
+                continue
+            if not view.can_slice(set(schedule.loops())):
+                remark(view.op, "no schedule: an index of an operand moves other than by a stride")
+                continue
+            view.op.attributes[SCHEDULE] = schedule.attr()
+            self._take(view, schedule)
 
     def _take(self, anchor: Structured, schedule: Schedule) -> None:
         """Leave the ops that share an anchor's loops to it; what they do inside may need loops of its own."""
