@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -62,7 +63,7 @@ def constant_value(attribute: Attribute) -> Value:
         case DenseIntOrFPElementsAttr():
             numbers = np.frombuffer(attribute.data.data, numpy_dtype(attribute.type))
             shape = attribute.get_shape()
-            return np.broadcast_to(numbers, shape) if numbers.size == 1 else numbers.reshape(shape)
+            return numbers.reshape(shape) if numbers.size == prod(shape) else np.broadcast_to(numbers, shape)
         case _:
             raise TypeError(f"constant {attribute}")
 
