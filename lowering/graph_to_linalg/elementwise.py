@@ -14,8 +14,9 @@ from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import tensor_of
 from stepwell.lowering.graph_to_linalg import activation
-from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
+from stepwell.lowering.graph_to_linalg.scalars import Scalars, computes, signless
 from stepwell.lowering.graph_to_linalg.support import elementwise
+from stepwell.runtime.errors import StepwellError
 
 UnaryBody: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
 
@@ -145,6 +146,9 @@ class CastLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter) -> None:
+        for element in (element_of_value(op.input), op.to):
+            if not computes(element):
+                raise StepwellError("unsupported", op, f"a cast from or to {element} has no lowering yet")
         target = Scalars(op.to)
         replace_unary(op, lambda scalars, x: scalars.convert(x, target), rewriter)
 

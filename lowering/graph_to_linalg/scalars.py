@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    bf16,
+    f16,
     f32,
     f64,
     i32,
@@ -27,6 +29,13 @@ Constant: TypeAlias = FloatAttr[AnyFloat] | IntegerAttr[IntegerType]
 def signless(element: Attribute) -> Attribute:
     """An element type as level 2 has it: integers without sign."""
     return IntegerType(cast(IntegerType, element).width.data) if isinstance(element, IntegerType) else element
+
+
+def computes(element: Attribute) -> bool:
+    """Whether bodies have arithmetic on an element type: not on floats of a byte, and integers of less."""
+    if isinstance(element, IntegerType):
+        return cast(IntegerType, element).width.data in (1, 8, 16, 32, 64)
+    return element in (bf16, f16, f32, f64)
 
 
 def scalar_constant(number: float, element: Attribute) -> Constant:

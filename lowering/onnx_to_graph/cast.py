@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import StringAttr, i1
+from xdsl.dialects.builtin import Float8E8M0FNUType, StringAttr, i1
 from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
@@ -34,7 +34,11 @@ class CastLowering(OnnxLowering):
         if to == element_of(op.input):
             rewriter.replace(op, [], [op.input])
         else:
-            rewriter.replace(op, graph.CastOp(op.input, to))
+            saturate = not op.has("saturate") or bool(op.integer("saturate"))
+            # Only powers of two are rounded in more than one way.
+            to_power = isinstance(to, Float8E8M0FNUType) and op.has("round_mode")
+            round = op.string("round_mode") if to_power else "nearest"
+            rewriter.replace(op, graph.CastOp(op.input, to, saturate=saturate, round=round))
 
 
 class BitCastLowering(OnnxLowering):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
@@ -24,26 +24,55 @@ from stepwell.runtime.errors import StepwellError
 
 class BatchNormalizationLowering(OnnxLowering):
     """
-    `BatchNormalization` in inference → `graph.batch_norm`; training is refused.
+    `BatchNormalization` → `graph.batch_norm`, in training with the statistics of the batch.
 
     Below opset 9, `spatial = 0` has statistics for each element of a sample: the samples are seen as vectors.
+    Training below opset 14 is refused.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BatchNormalizationOp, rewriter: PatternRewriter) -> None:
-        if is_training(op):
+        if not is_training(op):
+            self._infer(op, rewriter)
+        elif onnx.opset_of(op) >= 14:
+            self._train(op, rewriter)
+        else:
             raise StepwellError(
                 "unsupported",
                 op,
-                "BatchNormalization in training mode",
-                help="export the model for inference",
+                "BatchNormalization in training mode below opset 14",
+                help="export the model for inference, or at a later opset",
             )
+
+    def _train(self, op: onnx.BatchNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Running statistics are those given, times the momentum, and for the rest those of the batch."""
+        element, axes = element_of(op.input_mean), [i for i in range(rank_of(op.X, op)) if i != 1]
+        x = _as_element(op.X, element, rewriter)
+        centre = emit(graph.ReduceOp(x, "mean", axes, keep_dims=True), rewriter)
+        centred = emit(graph.SubtractOp(x, centre), rewriter)
+        mean = emit(graph.ReduceOp(x, "mean", axes), rewriter)
+        square = emit(graph.MultiplyOp(centred, centred), rewriter)
+        variance = emit(graph.ReduceOp(square, "mean", axes), rewriter)
+        momentum = op.floating("momentum")
+        old, new = (self.scalar(number, element, rewriter) for number in (momentum, 1 - momentum))
+
+        def running(given: SSAValue, batch: SSAValue) -> SSAValue:
+            kept, added = (emit(graph.MultiplyOp(a, b), rewriter) for a, b in ((given, old), (batch, new)))
+            return emit(graph.AddOp(kept, added), rewriter)
+
+        scale, bias = (_as_element(vector, element, rewriter) for vector in (op.scale, op.B))
+        eps = op.floating("epsilon")
+        results = [emit(graph.BatchNormOp(op.X, mean, variance, scale, bias, eps=eps), rewriter)]
+        if op.running_mean is not None:
+            results.append(running(op.input_mean, mean))
+        if op.running_var is not None:
+            results.append(running(op.input_var, variance))
+        rewriter.replace(op, [], results)
+
+    def _infer(self, op: onnx.BatchNormalizationOp, rewriter: PatternRewriter) -> None:
         element = element_of(op.input_mean)
         x, vectors = op.X, [op.input_mean, op.input_var, op.scale, op.B]
-        vectors = [
-            vector if element_of(vector) == element else emit(graph.CastOp(vector, element), rewriter)
-            for vector in vectors
-        ]
+        vectors = [_as_element(vector, element, rewriter) for vector in vectors]
         dims = shape_of(x, op)
         if op.has("spatial") and not op.integer("spatial"):
             size = prod(dims[1:], start=Dim.of(1))
@@ -53,6 +82,10 @@ class BatchNormalizationLowering(OnnxLowering):
         result = emit(graph.BatchNormOp(x, *vectors, eps=op.floating("epsilon"), axis=axis), rewriter)
         result = result if x is op.X else emit(graph.ReshapeOp(result, dims), rewriter)
         rewriter.replace(op, [], [result])
+
+
+def _as_element(value: SSAValue, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
+    return value if element_of(value) == element else emit(graph.CastOp(value, element), rewriter)
 
 
 def is_training(op: onnx.BatchNormalizationOp) -> bool:

@@ -8,6 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
     IntegerType,
     Signedness,
     TensorType,
@@ -85,6 +93,18 @@ _ELEMENTS: Mapping[int, Attribute] = {
     12: IntegerType(32, Signedness.UNSIGNED),
     13: IntegerType(64, Signedness.UNSIGNED),
     16: bf16,
+    17: Float8E4M3FNType(),
+    18: Float8E4M3FNUZType(),
+    19: Float8E5M2Type(),
+    20: Float8E5M2FNUZType(),
+    21: IntegerType(4, Signedness.UNSIGNED),
+    22: IntegerType(4),
+    23: Float4E2M1FNType(),
+    24: Float8E8M0FNUType(),
+    25: IntegerType(2, Signedness.UNSIGNED),
+    26: IntegerType(2),
+    27: Float6E2M3FNType(),
+    28: Float6E3M2FNType(),
 }
 _ELEMENT_NAMES = {
     "FLOAT": 1,

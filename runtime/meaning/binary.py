@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepwell.runtime.meaning import meaning
-from stepwell.runtime.meaning.elementwise import float_to_int
+from stepwell.runtime.meaning.casts import float_to_int
 from stepwell.runtime.meaning.floats import Numbers, is_float, through_f32, wide
 
 _UFUNCS = {

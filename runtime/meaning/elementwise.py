@@ -1,4 +1,4 @@
-"""Numpy meanings of elementwise ops on one tensor: arithmetic, functions of floats, activations, casts."""
+"""Numpy meanings of elementwise ops on one tensor: arithmetic, functions of floats, activations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from stepwell.runtime.meaning import meaning
-from stepwell.runtime.meaning.floats import Numbers, is_float, through_f32, wide
+from stepwell.runtime.meaning.floats import Numbers, through_f32
 
 _UFUNCS = {
     "neg": np.negative,
@@ -115,34 +115,3 @@ def gelu(x: Numbers, approximate: str) -> Numbers:
 def clip(x: Numbers, lo: Numbers | None, hi: Numbers | None) -> Numbers:
     bounded = x if lo is None else np.maximum(x, lo)
     return bounded if hi is None else np.minimum(bounded, hi)
-
-
-@meaning("graph.bitcast")
-def bitcast(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
-    return np.ascontiguousarray(x).reshape(x.shape).view(to)
-
-
-@meaning("graph.cast")
-def cast(x: Numbers, to: np.dtype[np.generic], saturate: bool, round: str) -> Numbers:
-    with np.errstate(all="ignore"):
-        if to == np.bool_:
-            return wide(x) != 0
-        if is_float(x.dtype) and not is_float(to):
-            return float_to_int(wide(x), to)
-        return x.astype(to)
-
-
-def float_to_int(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
-    """Truncate, saturate to i32 or i64 (u64 for itself), then drop bits; NaN gives 0."""
-    small = to.itemsize < 4 or to == np.int32
-    through = np.dtype(np.int32 if small else np.uint64 if to == np.uint64 else np.int64)
-    limits = np.iinfo(through)  # pyright: ignore[reportArgumentType]
-    bottom = -(2.0**63) if through == np.uint64 else float(limits.min)
-    over, under, nan = x >= float(limits.max), x < bottom, np.isnan(x)
-    whole = np.trunc(np.where(over | under | nan, 0, x))
-    # Negative numbers wrap in u64, as they do on the way through i64.
-    result = np.where(whole < 0, whole, 0).astype(np.int64).astype(through)
-    result += np.where(whole > 0, whole, 0).astype(through)
-    result = np.where(over, limits.max, result).astype(through)
-    result = np.where(under, np.array(bottom).astype(np.int64).astype(through), result)
-    return result.astype(to)

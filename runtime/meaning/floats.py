@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -15,21 +14,19 @@ from stepwell.runtime.meaning import Array
 Numbers: TypeAlias = npt.NDArray[Any]
 """An array as arithmetic takes it."""
 
-_NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
-
 
 def is_narrow(dtype: np.dtype[np.generic]) -> bool:
-    """Whether values of a dtype are computed in f32: f16 and bf16."""
-    return dtype in _NARROW
+    """Whether values of a dtype are computed in f32: all floats of at most two bytes."""
+    return is_float(dtype) and dtype.itemsize <= 2
 
 
 def is_float(dtype: np.dtype[np.generic]) -> bool:
     """Whether a dtype is a floating point format, ml_dtypes' too."""
-    return dtype.kind == "f" or dtype in _NARROW
+    return dtype.kind == "f" or dtype.name.startswith(("bfloat", "float"))
 
 
 def wide(array: Array) -> Numbers:
-    """An array in the type it computes in: f32 for f16 and bf16."""
+    """An array in the type it computes in: f32 for narrower floats."""
     return array.astype(np.float32) if is_narrow(array.dtype) else array
 
 

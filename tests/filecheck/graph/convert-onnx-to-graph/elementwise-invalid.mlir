@@ -18,10 +18,12 @@ func.func @axes_at_run_time(%x: tensor<2x3xf32>, %axes: tensor<1xi64>) {
   func.return
 }
 // -----
-func.func @training(%x: tensor<2x3xf32>, %s: tensor<3xf32>) {
-  // expected-error: BatchNormalization in training mode
-  %0 = "onnx.BatchNormalization"(%x, %s, %s, %s, %s) <{training_mode = 1 : i64, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0>}> : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
-  func.return
+builtin.module attributes {onnx.opsets = {"" = 9 : i64}} {
+  func.func @training(%x: tensor<2x3xf32>, %s: tensor<3xf32>) {
+    // expected-error: BatchNormalization in training mode below opset 14
+    %0, %1 = "onnx.BatchNormalization"(%x, %s, %s, %s, %s) <{resultSegmentSizes = array<i32: 1, 1, 0, 0, 0>}> : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf32>, tensor<3xf32>)
+    func.return
+  }
 }
 // -----
 func.func @rank(%x: tensor<*xf32>) {
