@@ -13,6 +13,7 @@ from stepwell.lowering.onnx_to_graph.support import (
     element_of,
     element_type,
     emit,
+    has_strings,
     normalized_axis,
     rank_of,
     shape_of,
@@ -30,6 +31,8 @@ class CastLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CastOp | onnx.CastLikeOp, rewriter: PatternRewriter) -> None:
+        if has_strings(op):
+            return
         to = target_type(op) if isinstance(op, onnx.CastOp) else element_of(op.target_type)
         if to == element_of(op.input):
             rewriter.replace(op, [], [op.input])

@@ -15,6 +15,7 @@ from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
     emit,
+    has_strings,
 )
 
 UNARY: Mapping[type[onnx.OnnxOp], type[UnaryOp]] = {
@@ -92,7 +93,7 @@ class BinaryLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
-        if (target := BINARY.get(type(op)) or SWAPPED.get(type(op))) is None:
+        if (target := BINARY.get(type(op)) or SWAPPED.get(type(op))) is None or has_strings(op):
             return
         lhs, rhs = op.operands
         lhs, rhs = agreeing(op, [lhs, legacy_broadcast(op, lhs, rhs, rewriter)], rewriter)
@@ -119,6 +120,8 @@ class WhereLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.WhereOp, rewriter: PatternRewriter) -> None:
+        if has_strings(op):
+            return
         rewriter.replace(op, graph.WhereOp(*agreeing(op, [op.condition, op.X, op.Y], rewriter)))
 
 

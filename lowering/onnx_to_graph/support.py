@@ -139,6 +139,12 @@ def element_of(value: SSAValue) -> Attribute:
     return tensor_of(value).element_type
 
 
+def has_strings(op: onnx.OnnxOp) -> bool:
+    """Whether an operator works on strings, which only host code does."""
+    tensors = [operand for operand in op.operands if isinstance(operand.type, TensorType)]
+    return any(isinstance(element_of(tensor), onnx.StringType) for tensor in tensors)
+
+
 def rank_of(value: SSAValue, op: onnx.OnnxOp) -> int:
     """
     The rank of a converted operand.

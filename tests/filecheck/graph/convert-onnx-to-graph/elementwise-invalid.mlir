@@ -38,3 +38,10 @@ func.func @unsupported(%x: tensor<2x2xf32>) {
   %0 = "onnx.Call"(%x) <{domain = "com.example", op_type = "Fancy", arguments = {}}> : (tensor<2x2xf32>) -> tensor<*xf32>
   func.return
 }
+// -----
+// Strings are for host code.
+func.func @strings(%x: tensor<2x!onnx.string>) {
+  // expected-error: no conversion for onnx.Equal
+  %0 = "onnx.Equal"(%x, %x) : (tensor<2x!onnx.string>, tensor<2x!onnx.string>) -> tensor<2xi1>
+  func.return
+}
