@@ -59,7 +59,7 @@ def schedule_by_rows(
     member: Member, anchor: Structured, schedule: Schedule, target: TargetDescription
 ) -> Schedule | None:
     """
-    The schedule of an op that follows a tile of results in registers: none, or loops of its own for a long body.
+    The schedule of an op that follows a tile of results in registers: none, or, for a long body, own loops.
 
     A body such as that of `erf` on all registers of a tile would be more code than all the rest.
     """

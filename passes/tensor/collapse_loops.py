@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
-    ArrayAttr,
     IntegerAttr,
     TensorType,
     i64,
@@ -22,12 +20,11 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from stepwell.dialects.sched import KERNEL, SCHEDULE
-from stepwell.dialects.types import tensor_of
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.dead import erase_dead
 from stepwell.passes.tensor.emit import Constants, Emitter
-from stepwell.passes.tensor.structured import Structured, single_dim, tensor_element, tensor_shape
-from stepwell.passes.tensor.tiles import dim_size
+from stepwell.passes.tensor.reshapes import collapse, expand
+from stepwell.passes.tensor.structured import Structured, single_dim, tensor_shape
 
 _RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 # What sees a tensor in its own shape again.
@@ -180,7 +177,7 @@ class _Rewriter:
             for index, value in enumerate(user.operands):
                 if value.owner in rebuilt:
                     emit = Emitter.before(user, self._constants)
-                    user.operands[index] = _expand(emit, self._merged[value], value, self._groups(value))
+                    user.operands[index] = expand(emit, self._merged[value], value, self._groups(value))
         for op in reversed(ops):
             op.view.op.detach()
             op.view.op.erase()
@@ -209,17 +206,11 @@ class _Rewriter:
             return self._merged[value]
         if len(groups) == len(tensor_shape(value)):
             return value
-        shape = tensor_shape(value)
-        sizes = [shape[g[0]] if len(g) == 1 else prod(shape[t] for t in g) for g in groups]
-        type = TensorType(tensor_element(value), sizes)
-        if isinstance(empty := value.owner, tensor.EmptyOp):
-            return emit.value(tensor.EmptyOp(empty.dynamic_sizes, type))
-        op = tensor.CollapseShapeOp.create(
-            operands=[value], result_types=[type], properties={"reassociation": _reassociation(groups)}
-        )
-        # An argument that several ops read is viewed once.
-        self._merged[value] = emit.value(op)
-        return self._merged[value]
+        # An argument that several ops read is viewed once; every op has an init of its own.
+        merged = collapse(emit, value, groups)
+        if not isinstance(value.owner, tensor.EmptyOp):
+            self._merged[value] = merged
+        return merged
 
 
 def _generic(
@@ -260,17 +251,3 @@ def _merged_map(map: AffineMap, loops: Sequence[Sequence[int]], groups: Sequence
     dims: list[AffineExpr] = [AffineDimExpr(number[d]) for d in range(map.num_dims)]
     results = tuple(map.results[g[0]].replace_dims_and_symbols(dims, []) for g in groups)
     return AffineMap(len(loops), 0, results)
-
-
-def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    return ArrayAttr([ArrayAttr([IntegerAttr(t, i64) for t in group]) for group in groups])
-
-
-def _expand(emit: Emitter, merged: SSAValue, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
-    """A result in its own shape again."""
-    if merged.type == value.type:
-        return merged
-    shape = tensor_shape(value)
-    dynamic = [dim_size(emit, value, t) for t, n in enumerate(shape) if n == DYNAMIC_INDEX]
-    sizes = [emit.materialize(size) for size in dynamic]
-    return emit.value(tensor.ExpandShapeOp(merged, sizes, _reassociation(groups), shape, tensor_of(value)))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
@@ -14,8 +18,9 @@ from xdsl.ir.affine import AffineMap
 from stepwell.dialects.sched import KERNEL
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.dead import erase_dead
-from stepwell.passes.tensor.emit import Constants, Emitter, Slice
+from stepwell.passes.tensor.emit import Constants, Emitter, Index, Slice
 from stepwell.passes.tensor.memory import slice_offsets, slice_sizes
+from stepwell.passes.tensor.reshapes import collapse, expand
 from stepwell.passes.tensor.structured import Structured, tensor_element, tensor_shape
 
 
@@ -26,14 +31,16 @@ class GeneralizeCopiesPass(FunctionPass):
     ```mlir
     %1 = tensor.insert_slice %x into %0[0, 1] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x10xf32>
     // ->
-    %s = tensor.extract_slice %0[0, 1] [4, 8] [1, 1] : tensor<4x10xf32> to tensor<4x8xf32>
-    %c = linalg.generic {… elementwise …} ins(%x : tensor<4x8xf32>) outs(%s : tensor<4x8xf32>) {
+    %e = tensor.empty() : tensor<4x8xf32>
+    %c = linalg.generic {… elementwise …} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
     ^bb0(%a: f32, %b: f32):
       linalg.yield %a : f32
     } -> tensor<4x8xf32>
     %1 = tensor.insert_slice %c into %0[0, 1] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x10xf32>
     ```
-    What nothing uses is erased, so that it does not stand between ops that could share loops.
+    The copy is made in its place, which `bufferize` sees to. Dimensions that are inserted whole are merged
+    with the one before them: an image of a batch is one long row. What nothing uses is erased, so that it
+    does not stand between ops that could share loops.
     """
 
     name = "generalize-copies"
@@ -41,10 +48,10 @@ class GeneralizeCopiesPass(FunctionPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if KERNEL not in func.attributes:
             return
-        constants = Constants(func)
+        rows = _Rows(Constants(func), {})
         for op in list(func.body.block.ops):
             if isinstance(op, tensor.InsertSliceOp) and _is_copy(op):
-                _generalize(op, constants)
+                rows.copy(op)
         erase_dead(func)
 
 
@@ -59,16 +66,59 @@ def _is_copy(op: tensor.InsertSliceOp) -> bool:
     return not (isinstance(source, OpResult) and Structured.of(source.op) is not None)
 
 
-def _generalize(op: tensor.InsertSliceOp, constants: Constants) -> None:
-    emit = Emitter.before(op, constants)
-    offsets, sizes = tuple(slice_offsets(op)), tuple(slice_sizes(op))
-    block = Slice(offsets, sizes, (1,) * len(offsets))
-    op.operands[0] = _copy(emit, op.source, emit.extract(op.dest, block))
+@dataclass(frozen=True)
+class _Rows:
+    """Copies with merged dimensions, and the merged forms of the tensors that they were inserted in."""
+
+    constants: Constants
+    merged: dict[tuple[SSAValue, int], SSAValue]
+
+    def copy(self, op: tensor.InsertSliceOp) -> None:
+        """Replace an `insert_slice` by a copy into the slice."""
+        emit, first = Emitter.before(op, self.constants), _first_whole(op)
+        row = prod(tensor_shape(op.dest)[first:])
+        dest = self._merge(emit, op.dest, first)
+        source = collapse(emit, op.source, _groups(op.source, first))
+        offsets, sizes = slice_offsets(op), slice_sizes(op)
+        block = Slice(
+            tuple(_times_last(emit, offsets[:first], row)),
+            tuple(_times_last(emit, sizes[:first], row)),
+            (1,) * first,
+        )
+        result = emit.insert(_copy(emit, source, block.sizes), dest, block)
+        whole = expand(emit, result, op.dest, _groups(op.dest, first))
+        self.merged[whole, first] = result
+        op.result.replace_all_uses_with(whole)
+
+    def _merge(self, emit: Emitter, value: SSAValue, first: int) -> SSAValue:
+        if (value, first) not in self.merged:
+            self.merged[value, first] = collapse(emit, value, _groups(value, first))
+        return self.merged[value, first]
 
 
-def _copy(emit: Emitter, source: SSAValue, into: SSAValue) -> SSAValue:
-    """The elements of a tensor in the place of another one."""
+def _first_whole(op: tensor.InsertSliceOp) -> int:
+    """The first of the last dimensions that are inserted whole, of known extent; not 0."""
+    outer, inner = tensor_shape(op.dest), tensor_shape(op.source)
+    first = len(outer)
+    while first > 1 and outer[first - 1] == inner[first - 1] != DYNAMIC_INDEX:
+        first -= 1
+    return first
+
+
+def _groups(value: SSAValue, first: int) -> list[list[int]]:
+    """The dimensions of a tensor, those from `first` on merged with the one before."""
+    rank = len(tensor_shape(value))
+    return [*([d] for d in range(first - 1)), list(range(first - 1, rank))]
+
+
+def _times_last(emit: Emitter, numbers: Sequence[Index], factor: int) -> list[Index]:
+    return [*numbers[:-1], emit.times(numbers[-1], factor)]
+
+
+def _copy(emit: Emitter, source: SSAValue, sizes: Sequence[Index]) -> SSAValue:
+    """The elements of a tensor in a tensor of its own."""
     element, rank = tensor_element(source), len(tensor_shape(source))
+    into = emit.empty(element, sizes)
     body = Block(arg_types=[element, element])
     emit.inside(body).add(linalg.YieldOp(body.args[0]))
     identity = AffineMapAttr(AffineMap.identity(rank))

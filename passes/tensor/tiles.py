@@ -162,9 +162,13 @@ def dim_size(emit: Emitter, value: SSAValue, position: int) -> Index:
     if size != DYNAMIC_INDEX:
         return size
     owner = value.owner
+    before = sum(n == DYNAMIC_INDEX for n in tensor_shape(value)[:position])
     if isinstance(owner, tensor.EmptyOp):
-        before = sum(n == DYNAMIC_INDEX for n in tensor_shape(value)[:position])
         return owner.dynamic_sizes[before]
+    if isinstance(owner, tensor.ExpandShapeOp):
+        return owner.dynamic_output_shape[before]
+    if isinstance(owner, tensor.InsertSliceOp):
+        return dim_size(emit, owner.dest, position)
     if isinstance(value, OpResult) and (producer := Structured.of(value.op)) is not None:
         return dim_size(emit, producer.inits[value.index], position)
     if isinstance(value, BlockArgument) and (symbol := _symbol(value, position)) is not None:
