@@ -8,6 +8,7 @@ from stepwell.dialects.graph import (
     channel_norm,
     contraction,
     convolution,
+    einsum,
     elementwise,
     gather,
     layout,
@@ -49,6 +50,7 @@ from stepwell.dialects.graph.contraction import MatmulIntegerOp as MatmulInteger
 from stepwell.dialects.graph.contraction import MatmulOp as MatmulOp
 from stepwell.dialects.graph.convolution import ConvOp as ConvOp
 from stepwell.dialects.graph.convolution import ConvTransposeOp as ConvTransposeOp
+from stepwell.dialects.graph.einsum import EinsumOp as EinsumOp
 from stepwell.dialects.graph.elementwise import AbsOp as AbsOp
 from stepwell.dialects.graph.elementwise import BitcastOp as BitcastOp
 from stepwell.dialects.graph.elementwise import CastOp as CastOp
@@ -141,6 +143,7 @@ FAMILIES = (
     channel_norm,
     contraction,
     convolution,
+    einsum,
     elementwise,
     gather,
     layout,

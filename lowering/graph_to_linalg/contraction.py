@@ -7,6 +7,7 @@ Sums are kept in f32 for 16-bit floats and rounded once at the end; they start f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
@@ -176,6 +177,33 @@ def batch_indices(value: SSAValue, dims: Sequence[Dim], batch_rank: int) -> list
     ]
 
 
+class EinsumLowering(RewritePattern):
+    """`graph.einsum` → a `linalg.generic` with a loop a letter: the result's, then those summed over."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.EinsumOp, rewriter: PatternRewriter) -> None:
+        extents = op.extents()
+        order = [*op.letters, *(letter for letter in extents if letter not in op.letters)]
+        reads: list[Read] = []
+        for term, value in zip(op.terms, op.inputs, strict=True):
+            indices = [
+                AffineExpr.constant(0) if dim == 1 else AffineExpr.dimension(order.index(letter))
+                for letter, dim in zip(term, dims_of(value.type), strict=True)
+            ]
+            reads.append((value, AffineMap(len(order), 0, tuple(indices))))
+        element, dims = element_of_value(op.inputs[0]), dims_of(op.result.type)
+        scalars = Scalars(element)
+
+        def add_product(s: Sequence[SSAValue]) -> SSAValue:
+            return scalars.add(s[-1], reduce(scalars.multiply, s[:-1]))
+
+        init = filled(tensor_type(accumulator(element), dims), 0, rewriter)
+        write = init, projection(len(order), range(len(dims)))
+        loops = [PARALLEL] * len(dims) + [REDUCTION] * (len(order) - len(dims))
+        total = generic(reads, write, loops, add_product, rewriter)
+        rewriter.replace(op, [], [rounded(total, element, rewriter)])
+
+
 class BiasAddLowering(RewritePattern):
     """`graph.bias_add` → a `linalg.generic` that reads the bias by its axis (and the last one)."""
 
@@ -191,4 +219,9 @@ class BiasAddLowering(RewritePattern):
         rewriter.replace(op, [], [result])
 
 
-PATTERNS: list[RewritePattern] = [MatmulLowering(), MatmulIntegerLowering(), BiasAddLowering()]
+PATTERNS: list[RewritePattern] = [
+    MatmulLowering(),
+    MatmulIntegerLowering(),
+    EinsumLowering(),
+    BiasAddLowering(),
+]

@@ -15,6 +15,7 @@ from stepwell.lowering.onnx_to_graph import (
     cast,
     contraction,
     convolution,
+    einsum,
     elementwise,
     indexing,
     movement,
@@ -34,6 +35,7 @@ ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *cast.PATTERNS,
     *contraction.PATTERNS,
     *convolution.PATTERNS,
+    *einsum.PATTERNS,
     *elementwise.PATTERNS,
     *indexing.PATTERNS,
     *movement.PATTERNS,
@@ -60,7 +62,7 @@ class ConvertOnnxToGraphPass(ModulePass):
         patterns = [pattern(weights_of(ctx)) for pattern in ONNX_TO_GRAPH]
         if any(isinstance(inner, onnx.FunctionOp) for inner in op.ops):
             _expand_functions(ctx, op)
-        convert(op, patterns, illegal=())
+        convert(op, patterns, illegal=["onnx"], partial=True)
         if any(inner.name.startswith("onnx.") for inner in op.walk()):
             # Some operators are left, and may have a body: the types of their inputs are known by now.
             _expand_functions(ctx, op)

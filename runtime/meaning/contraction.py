@@ -60,6 +60,23 @@ def matmul_integer(
     return np.asarray(np.matmul(lhs, rhs)).astype(np.int64).astype(np.int32)
 
 
+@meaning("graph.einsum")
+def einsum(*operands: Array, equation: str) -> Array:
+    """numpy's einsum; an extent of 1 stretches."""
+    terms = equation.partition("->")[0].split(",")
+    extents: dict[str, int] = {}
+    for term, x in zip(terms, operands, strict=True):
+        extents |= {
+            letter: n for letter, n in zip(term, x.shape, strict=True) if n != 1 or letter not in extents
+        }
+    kept, result = accumulator(operands[0].dtype), operands[0].dtype
+    stretched: list[Numbers] = [
+        np.broadcast_to(x.astype(kept), [extents[letter] for letter in term])
+        for term, x in zip(terms, operands, strict=True)
+    ]
+    return np.asarray(np.einsum(equation, *stretched, optimize=True)).astype(result)
+
+
 @meaning("graph.bias_add")
 def bias_add(x: Numbers, b: Numbers, *, axis: int = 1) -> Array:
     """Add one number a channel; a bias of rank 2 belongs to channels blocked in the last dimension."""

@@ -149,6 +149,22 @@ def test_matmul_integer(shapes: tuple[Shape, Shape]) -> None:
     expect_lowering(lambda *operands: graph.MatmulIntegerOp(*operands), arrays)
 
 
+EINSUMS: list[tuple[str, list[Shape]]] = [
+    ("bij,bjk->bik", [(2, 3, 4), (2, 4, 5)]),
+    ("bij,bjk->bik", [(2, 3, 4), (1, 4, 5)]),
+    ("ij->", [(3, 4)]),
+    ("ii->i", [(4, 4)]),
+    ("ab,bc,cd->da", [(2, 3), (3, 4), (4, 5)]),
+    ("bhqd,bkhd->bhqk", [(2, 3, 4, 5), (2, 6, 3, 5)]),
+]
+
+
+@pytest.mark.parametrize(("equation", "shapes"), EINSUMS)
+def test_einsum(equation: str, shapes: list[Shape]) -> None:
+    arrays = [floats(*shape) for shape in shapes]
+    expect_lowering(lambda *operands: graph.EinsumOp(operands, equation), arrays, tolerance=SUMS)
+
+
 def test_bias_add() -> None:
     expect_lowering(lambda x, b: graph.BiasAddOp(x, b), [floats(3, 4, 5), floats(4)])
     expect_lowering(lambda x, b: graph.BiasAddOp(x, b), [floats(3, 4, 5, 8), floats(4, 8)])

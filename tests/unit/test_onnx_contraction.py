@@ -139,6 +139,31 @@ def test_gemm_with_beta_zero_reads_nothing_of_c() -> None:
     assert not np.isnan(np.asarray(y, np.float32)).any()
 
 
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("bij,bjk->bik", [(2, 3, 4), (2, 4, 5)]),
+        ("bij, bjk", [(2, 3, 4), (2, 4, 5)]),
+        ("...ij,...jk->...ik", [(6, 2, 3, 4), (1, 2, 4, 5)]),
+        ("ij->ji", [(3, 4)]),
+        ("ij->", [(3, 4)]),
+        ("ii->i", [(4, 4)]),
+        ("...ii", [(2, 4, 4)]),
+        ("i,j->ij", [(3,), (4,)]),
+        ("ab,bc,cd->ad", [(2, 3), (3, 4), (4, 5)]),
+        ("bhqd,bkhd->bhqk", [(2, 3, 4, 5), (2, 6, 3, 5)]),
+    ],
+)
+def test_einsum(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
+    compare("Einsum", [floats(*shape) for shape in shapes], equation=equation)
+
+
+def test_einsum_that_does_not_fit() -> None:
+    x = floats(3, 4)
+    with pytest.raises(StepwellError, match=r"'ij,jk' does not fit operands of ranks \[2\]"):
+        converted(model("Einsum", [x], equation="ij,jk"), [x])
+
+
 def integers(dtype: Any, *shape: int) -> Array:
     """Random numbers over the whole range of an integer type."""
     info = np.iinfo(dtype)
