@@ -22,6 +22,10 @@ from stepwell.tools.bench import ModelResult, bench_model
 from stepwell.tools.measure import geometric_mean
 from stepwell.tools.peers import installed_peers
 
+_REPOSITORY = Path(__file__).resolve().parent.parent
+_BEGIN = "<!-- benchmarks: written by `python -m benchmarks.run --readme` -->"
+_END = "<!-- end of benchmarks -->"
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print as it goes, write the files; returns the exit status."""
@@ -45,11 +49,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     args.output.mkdir(parents=True, exist_ok=True)
     (args.output / "models.json").write_text(json.dumps([asdict(r) for r in results], indent=1))
     (args.output / "models.md").write_text(text)
-    if args.plot:
+    if args.readme:
         from benchmarks.plot import plot_ratios
 
-        plot_ratios(results, args.output / "models.svg")
+        plot_ratios(results, _REPOSITORY / "docs" / "assets" / "models.svg")
+        put_in_readme(text)
     return 0
+
+
+def put_in_readme(text: str) -> None:
+    """Replace what stands between the README's marks by the table and the picture."""
+    readme = _REPOSITORY / "README.md"
+    head, rest = readme.read_text().split(_BEGIN)
+    picture = "![Time of the peers over ours, by model](docs/assets/models.svg)"
+    readme.write_text(f"{head}{_BEGIN}\n\n{text.strip()}\n\n{picture}\n\n{_END}{rest.split(_END)[1]}")
 
 
 def _arguments(argv: Sequence[str] | None) -> Namespace:
@@ -59,8 +72,8 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--memory", action="store_true", help="measure memory too")
-    parser.add_argument("--plot", action="store_true", help="draw the plot (needs matplotlib)")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--readme", action="store_true", help="put table and plot into README.md")
+    parser.add_argument("--output", type=Path, default=_REPOSITORY / "benchmarks" / "results")
     return parser.parse_args(argv)
 
 
