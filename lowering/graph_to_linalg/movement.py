@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -85,7 +86,10 @@ class SplitLowering(RewritePattern):
 
 
 class SliceLowering(RewritePattern):
-    """`graph.slice` → a copy of a slice; with a step down, of elements at computed places."""
+    """
+    `graph.slice` → a slice that what follows reads, or a copy of it where it is the kernel's result; with a
+    step down, elements at computed places.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SliceOp, rewriter: PatternRewriter) -> None:
@@ -94,8 +98,8 @@ class SliceLowering(RewritePattern):
         steps = op.steps.get_values()
         type = tensor_of(op.result)
         if all(step > 0 for step in steps):
-            result = copied(cut(op.input, starts, dims_of(type), steps, rewriter), rewriter)
-            rewriter.replace(op, [], [result])
+            block = cut(op.input, starts, dims_of(type), steps, rewriter)
+            rewriter.replace(op, [], [copied(block, rewriter) if _is_returned(op.result) else block])
             return
         begins = [extent(start, rewriter) for start in starts]
 
@@ -104,6 +108,10 @@ class SliceLowering(RewritePattern):
             return [Indices.add(begin, move) for begin, move in zip(begins, moves, strict=True)]
 
         rewriter.replace(op, [], [collected(type, op.input, [], places, rewriter)])
+
+
+def _is_returned(value: SSAValue) -> bool:
+    return any(isinstance(use.operation, ReturnOp) for use in value.uses)
 
 
 def _known(op: GraphOp, dims: Sequence[Dim], what: str) -> Sequence[Dim]:

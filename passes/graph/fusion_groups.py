@@ -19,6 +19,8 @@ STOP_FUSION = "graph.stop_fusion"
 _VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp)
 _ANCHORS = (Kind.CONTRACTION, Kind.ROW)
 _FOLLOWERS = (Kind.ELEMENTWISE, Kind.BROADCAST)
+# Movement that reads one element for each that it writes, so that a consumer may read through it.
+_READ_THROUGH = (graph.SliceOp, graph.TransposeOp)
 
 
 def computes(op: Operation) -> bool:
@@ -44,6 +46,11 @@ class Node:
     def __post_init__(self) -> None:
         self.group = Group([self])
 
+    @property
+    def moves(self) -> bool:
+        """Whether it is movement that a consumer may read through."""
+        return isinstance(self.op, _READ_THROUGH)
+
 
 @dataclass(eq=False)
 class Group:
@@ -53,8 +60,13 @@ class Group:
 
     @property
     def has_anchor(self) -> bool:
-        """Whether an op decides the loops of the kernel, so that no second one fits in."""
-        return any(node.op.KIND not in _FOLLOWERS for node in self.nodes)
+        """Whether an op decides the loops of the kernel, so that no second one fits in, nor movement."""
+        return not all(node.op.KIND in _FOLLOWERS or node.moves for node in self.nodes)
+
+    @property
+    def moves(self) -> bool:
+        """Whether some op moves elements."""
+        return any(node.moves for node in self.nodes)
 
 
 def fusion_groups(block: Block, max_ops: int) -> list[list[GraphOp]]:
@@ -62,14 +74,15 @@ def fusion_groups(block: Block, max_ops: int) -> list[list[GraphOp]]:
     The computing ops of a block in groups, each to be one kernel, whose last op alone is read from outside.
 
     An op joins its immediate post-dominator when all ops between are elementwise and keep its shape: first
-    contractions and rows with what follows them, then the rest. A group has at most one contraction or row
-    and at most `max_ops` ops.
+    contractions and rows with what follows them, then the rest. Slices and transposes join what reads them,
+    another one or elementwise ops. A group has at most one contraction or row, and none beside movement, and
+    at most `max_ops` ops.
     Source: the post-dominator scheme of Relay's FuseOps, elementwise edges only.
     """
     nodes = _data_flow(block)
     _find_post_dominators(nodes)
     anchors = [node for node in nodes if node.op.KIND in _ANCHORS]
-    for node in (*anchors, *(node for node in nodes if node.op.KIND in _FOLLOWERS)):
+    for node in (*anchors, *(node for node in nodes if node.op.KIND in _FOLLOWERS or node.moves)):
         _join_post_dominator(node, max_ops)
     groups = {id(node.group): node.group for node in nodes}
     return [
@@ -119,7 +132,8 @@ def _join_post_dominator(node: Node, max_ops: int) -> None:
     groups = {id(member.group): member.group for member in (node, *between, sink)}
     members = [member for group in groups.values() for member in group.nodes]
     anchors = sum(group.has_anchor for group in groups.values())
-    if anchors > 1 or len(members) > max_ops:
+    moves = any(group.moves for group in groups.values())
+    if anchors > (0 if moves else 1) or len(members) > max_ops:
         return
     merged = Group(members)
     for member in members:
@@ -150,6 +164,8 @@ def _carries(producer: Node, consumer: Node) -> bool:
     if STOP_FUSION in producer.op.attributes:
         return False
     kind = consumer.op.KIND
+    if producer.moves and consumer.moves:
+        return True
     if kind is not Kind.ROW and kind not in _FOLLOWERS:
         return False
     if kind is Kind.ROW and consumer.op.operands[0].owner is not producer.op:

@@ -24,14 +24,22 @@ class _ByClass(RewritePattern):
     """The first rule that changes something, of those for the class of an op."""
 
     def __init__(self, rules: Sequence[RewritePattern]):
-        self._rules: dict[type[Operation], list[RewritePattern]] = {}
+        self._declared: dict[type, list[RewritePattern]] = {}
         for rule in rules:
             for op_type in matched_op_types(rule):
-                self._rules.setdefault(op_type, []).append(rule)
+                self._declared.setdefault(op_type, []).append(rule)
+        self._found: dict[type[Operation], list[RewritePattern]] = {}
+
+    def _rules_of(self, op_type: type[Operation]) -> list[RewritePattern]:
+        """The rules for a class and for its bases, the most specific first."""
+        if op_type not in self._found:
+            lists = [self._declared.get(base, []) for base in op_type.__mro__]
+            self._found[op_type] = [rule for rules in lists for rule in rules]
+        return self._found[op_type]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        rules = self._rules.get(type(op))
-        if rules is None or op.parent is None:
+        rules = self._rules_of(type(op))
+        if not rules or op.parent is None:
             return
         location = op.location
         rewriter.operation_insertion_handler.append(lambda new: adopt_location(new, location))

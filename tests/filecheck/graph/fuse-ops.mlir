@@ -151,3 +151,27 @@ func.func @locations(%x: tensor<3xf32>) -> tensor<3xf32> {
   %b = graph.neg %a : tensor<3xf32> -> tensor<3xf32> loc("b")
   func.return %b : tensor<3xf32>
 }
+
+// -----
+
+// Movement joins what reads through it, but no contraction, and not past another reader.
+// CHECK-LABEL: @movement
+// CHECK: graph.fused
+// CHECK-NEXT: graph.slice
+// CHECK-NEXT: graph.transpose
+// CHECK-NEXT: graph.exp
+// CHECK-NEXT: graph.yield
+// CHECK: graph.fused
+// CHECK-NEXT: graph.transpose
+// CHECK-NEXT: graph.yield
+// CHECK: graph.fused
+// CHECK-NEXT: graph.matmul
+// CHECK-NEXT: graph.yield
+func.func @movement(%x: tensor<4x6xf32>, %y: tensor<4x2xf32>) -> tensor<2x2xf32> {
+  %a = graph.slice %x starts <[0, 2]> limits <[4, 4]> steps [1, 1] : tensor<4x6xf32> -> tensor<4x2xf32>
+  %b = graph.transpose %a perm [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32>
+  %c = graph.exp %b : tensor<2x4xf32> -> tensor<2x4xf32>
+  %d = graph.transpose %c perm [1, 0] : tensor<2x4xf32> -> tensor<4x2xf32>
+  %e = graph.matmul %c, %d : (tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>
+  func.return %e : tensor<2x2xf32>
+}

@@ -69,3 +69,27 @@ func.func @neutral(%x: tensor<4xf32>) -> tensor<2x4xf32> {
   %f = graph.add %e, %zeros : (tensor<4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
   func.return %f : tensor<2x4xf32>
 }
+
+// -----
+
+// How exporters write attention's three inputs: one slice and one transpose of each is left.
+// CHECK-LABEL: @heads
+// CHECK-NOT: graph.gather
+// CHECK-DAG: %[[A:.*]] = graph.slice %{{.*}} starts <[0, 0, 0, 0]> limits <["S", 1, 2, 4]>
+// CHECK-DAG: %[[B:.*]] = graph.slice %{{.*}} starts <[0, 1, 0, 0]> limits <["S", 2, 2, 4]>
+// CHECK-DAG: graph.transpose %[[A]] perm
+// CHECK-DAG: graph.transpose %[[B]] perm
+// CHECK-NOT: graph.transpose
+func.func @heads(%x: tensor<?x24xf32, #graph.dims<["S", 24]>>) -> (tensor<2x?x4xf32, #graph.dims<[2, "S", 4]>>, tensor<2x?x4xf32, #graph.dims<[2, "S", 4]>>) {
+  %zero = graph.constant dense<0> : tensor<i64>
+  %one = graph.constant dense<1> : tensor<i64>
+  %r = graph.reshape %x shape <["S", 3, 8]> : tensor<?x24xf32, #graph.dims<["S", 24]>> -> tensor<?x3x8xf32, #graph.dims<["S", 3, 8]>>
+  %t = graph.transpose %r perm [1, 0, 2] : tensor<?x3x8xf32, #graph.dims<["S", 3, 8]>> -> tensor<3x?x8xf32, #graph.dims<[3, "S", 8]>>
+  %q = graph.gather %t, %zero axis 0 batch_dims 0 bounds "check" : (tensor<3x?x8xf32, #graph.dims<[3, "S", 8]>>, tensor<i64>) -> tensor<?x8xf32, #graph.dims<["S", 8]>>
+  %k = graph.gather %t, %one axis 0 batch_dims 0 bounds "check" : (tensor<3x?x8xf32, #graph.dims<[3, "S", 8]>>, tensor<i64>) -> tensor<?x8xf32, #graph.dims<["S", 8]>>
+  %q2 = graph.reshape %q shape <["S", 2, 4]> : tensor<?x8xf32, #graph.dims<["S", 8]>> -> tensor<?x2x4xf32, #graph.dims<["S", 2, 4]>>
+  %k2 = graph.reshape %k shape <["S", 2, 4]> : tensor<?x8xf32, #graph.dims<["S", 8]>> -> tensor<?x2x4xf32, #graph.dims<["S", 2, 4]>>
+  %q3 = graph.transpose %q2 perm [1, 0, 2] : tensor<?x2x4xf32, #graph.dims<["S", 2, 4]>> -> tensor<2x?x4xf32, #graph.dims<[2, "S", 4]>>
+  %k3 = graph.transpose %k2 perm [1, 0, 2] : tensor<?x2x4xf32, #graph.dims<["S", 2, 4]>> -> tensor<2x?x4xf32, #graph.dims<[2, "S", 4]>>
+  func.return %q3, %k3 : tensor<2x?x4xf32, #graph.dims<[2, "S", 4]>>, tensor<2x?x4xf32, #graph.dims<[2, "S", 4]>>
+}

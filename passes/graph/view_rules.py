@@ -1,0 +1,84 @@
+"""Rules of `simplify-expr` on views: out of the way of elementwise ops, so that those join their producer."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.binary import BinaryOp
+from stepwell.dialects.graph.elementwise import UnaryOp
+from stepwell.dialects.types import dims_of
+from stepwell.runtime.dims import Dim
+
+_VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp)
+_PRODUCERS = (Kind.CONTRACTION, Kind.ELEMENTWISE, Kind.BROADCAST)
+
+
+class ElementwiseBeforeView(RewritePattern):
+    """
+    What follows a product through a view, element by element, follows it directly, and the view comes behind.
+
+    Other operands take the shape in front of the view where they are whole tensors; they stay as they are
+    where they broadcast along dimensions that the view keeps.
+
+    ```mlir
+    %p = graph.matmul %a, %b : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+    %v = graph.reshape %p shape <[2, 3, 5]> : tensor<6x5xf32> -> tensor<2x3x5xf32>
+    %y = graph.add %v, %c : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+    // ->
+    %q = graph.matmul %a, %b : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+    %d = graph.reshape %c shape <[6, 5]> : tensor<2x3x5xf32> -> tensor<6x5xf32>
+    %s = graph.add %q, %d : (tensor<6x5xf32>, tensor<6x5xf32>) -> tensor<6x5xf32>
+    %y = graph.reshape %s shape <[2, 3, 5]> : tensor<6x5xf32> -> tensor<2x3x5xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: UnaryOp | BinaryOp, rewriter: PatternRewriter) -> None:
+        viewed = next((value for value in op.operands if _is_view_of_product(value)), None)
+        shape = dims_of(op.results[0].type)
+        if viewed is None or not _same(dims_of(viewed.type), shape):
+            return
+        product = viewed.owner.operands[0] if isinstance(viewed.owner, _VIEWS) else viewed
+        front = dims_of(product.type)
+        others = [value for value in op.operands if value is not viewed]
+        if not all(_same(dims_of(value.type), shape) or _keeps(value, shape, front) for value in others):
+            return
+        operands: list[SSAValue] = []
+        for value in op.operands:
+            if value is viewed:
+                operands.append(product)
+            elif _same(dims_of(value.type), shape):
+                operands.append(rewriter.insert(graph.ReshapeOp(value, front)).result)
+            else:
+                operands.append(value)
+        moved = op.clone()
+        moved.operands = operands
+        moved.set_result_types()
+        result = rewriter.insert(moved).results[0]
+        rewriter.replace(op, graph.ReshapeOp(result, shape))
+
+
+def _is_view_of_product(value: SSAValue) -> bool:
+    view = value.owner
+    if not isinstance(view, _VIEWS) or not value.has_one_use() or not view.input.has_one_use():
+        return False
+    producer = view.input.owner
+    return isinstance(producer, GraphOp) and producer.KIND in _PRODUCERS
+
+
+def _same(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
+    return len(a) == len(b) and all(x.proves_equal(y) for x, y in zip(a, b, strict=True))
+
+
+def _keeps(value: SSAValue, shape: tuple[Dim, ...], front: tuple[Dim, ...]) -> bool:
+    """Whether a value broadcasts to both shapes alike: its own dimensions are last, and equal, in both."""
+    dims = dims_of(value.type)
+    while dims and dims[0] == 1:
+        dims = dims[1:]
+    rank = len(dims)
+    if rank > min(len(shape), len(front)) or len(dims_of(value.type)) > len(front):
+        return False
+    return rank == 0 or _same(shape[-rank:], front[-rank:])
