@@ -18,6 +18,7 @@ from stepwell.runtime.engine import Library, load_objects
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.native import object_code
 from stepwell.runtime.pool import Pool, get_pool
+from stepwell.runtime.pool_code import pool_code
 from stepwell.runtime.target import check_features, host_target, missing_features, target_from
 
 ADD_ONE = """
@@ -162,6 +163,13 @@ def test_threads_are_bounded() -> None:
         get_pool(0)
     with pytest.raises(ValueError, match="between 1 and"):
         get_pool(100_000)
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("is_linux", [True, False])
+def test_pool_code_compiles_everywhere(arch: str, is_linux: bool) -> None:
+    target = target_from("x86-64-v2" if arch == "x86_64" else "aarch64")
+    assert object_code(pool_code(arch, is_linux), target).startswith(b"\x7fELF")
 
 
 SCRIPT = """

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.machine import emit_assembly, vector_spills
+from stepwell.lowering.machine import compile_to_object, emit_assembly, vector_spills
 from stepwell.passes import run_pipeline
 from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField
 from stepwell.runtime.pool import get_pool
@@ -484,6 +484,13 @@ def test_conversions_to_integers_saturate(mcpu: str) -> None:
     native = Native(text.replace("TO", "vector<8xi8>"), mcpu)
     assert native("k", [x, out], [len(x)]) == 0
     np.testing.assert_array_equal(out, np.clip(np.trunc(x), -128, 127))
+
+
+@pytest.mark.parametrize("text", [ELEMENTWISE, PARALLEL, MAIN, CONTROL, row_sums(16), matmul(4, 2, 4)])
+def test_kernels_compile_for_another_architecture(text: str) -> None:
+    target = target_from("aarch64")
+    code = compile_to_object(llvm_text(text, "aarch64"), target, optimize=False)
+    assert code.startswith(b"\x7fELF")
 
 
 def test_the_same_text_every_time() -> None:
