@@ -32,7 +32,7 @@ from stepwell.runtime.errors import StepwellError
 @dataclass(frozen=True)
 class LinalgToLoopsPass(ModulePass):
     """
-    Rewrite what is left of `linalg` on buffers, and `memref.copy`, to loops over elements.
+    Rewrite what is left of `linalg` on buffers, and each `memref.copy` with gaps, to loops over elements.
 
     Parallel dimensions are the outer loops, in order; reductions are the inner ones and keep their results in
     registers. With the attribute `sched.parallel` the outermost parallel loop becomes an `scf.parallel`.
@@ -50,12 +50,12 @@ class LinalgToLoopsPass(ModulePass):
 
 class CopyToGeneric(RewritePattern):
     """
-    A copy is an elementwise op.
+    A copy is an elementwise op, unless its elements lie side by side, so that rows of them can be moved.
 
     ```mlir
-    "memref.copy"(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+    "memref.copy"(%x, %y) : (memref<4xf32>, memref<4xf32, strided<[2]>>) -> ()
     // ->
-    linalg.generic {…} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
+    linalg.generic {…} ins(%x : memref<4xf32>) outs(%y : memref<4xf32, strided<[2]>>) {
     ^bb0(%a: f32, %b: f32):
       linalg.yield %a : f32
     }
@@ -64,6 +64,8 @@ class CopyToGeneric(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.CopyOp, rewriter: PatternRewriter) -> None:
+        if _last_stride(op.source) == _last_stride(op.destination) == 1:
+            return
         type = cast("MemRefType[Attribute]", op.source.type)
         block = Block(arg_types=[type.element_type, type.element_type])
         block.add_op(YieldOp(block.args[0]))
@@ -72,6 +74,11 @@ class CopyToGeneric(RewritePattern):
         iterators = [IteratorTypeAttr(IteratorType.PARALLEL)] * rank
         generic = GenericOp([op.source], [op.destination], Region(block), maps, iterators)
         rewriter.replace(op, generic)
+
+
+def _last_stride(buffer: SSAValue) -> int | None:
+    strides = cast("MemRefType[Attribute]", buffer.type).get_strides()
+    return strides[-1] if strides else None
 
 
 class StructuredToLoops(RewritePattern):

@@ -76,16 +76,19 @@ func.func @argmax(%x: memref<3x7xf32>, %best: memref<3xf32>, %at: memref<3xi64>)
   func.return
 }
 
-// Copies and fills, also of slices.
+// Copies with gaps, and fills; rows without gaps are left to be moved as they are.
 // CHECK-LABEL: @copy
 // CHECK: memref.store %{{.*}}, %{{.*}}[%{{.*}}] : memref<4xf32, strided<[2], offset: 1>>
 // CHECK: memref.store %{{.*}}, %{{.*}}[] : memref<f32>
+// CHECK: "memref.copy"(%x, %{{.*}}) : (memref<4xf32>, memref<4xf32, strided<[1], offset: 5>>) -> ()
 // CHECK-NOT: memref.copy
 func.func @copy(%x: memref<4xf32>, %y: memref<9xf32>, %z: memref<f32>) {
   %one = arith.constant 1.0 : f32
   %v = memref.subview %y[1] [4] [2] : memref<9xf32> to memref<4xf32, strided<[2], offset: 1>>
   "memref.copy"(%x, %v) : (memref<4xf32>, memref<4xf32, strided<[2], offset: 1>>) -> ()
   linalg.fill ins(%one : f32) outs(%z : memref<f32>)
+  %w = memref.subview %y[5] [4] [1] : memref<9xf32> to memref<4xf32, strided<[1], offset: 5>>
+  "memref.copy"(%x, %w) : (memref<4xf32>, memref<4xf32, strided<[1], offset: 5>>) -> ()
   func.return
 }
 
