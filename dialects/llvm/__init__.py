@@ -2,7 +2,7 @@
 The `llvm` dialect of level 4: xDSL's, with the instructions and intrinsics that it lacks.
 
 It extends the upstream dialect in place, under the same names: here `llvm.select` and `llvm.fcmp` work on
-vectors, `llvm.mlir.zero` on any type, and the other ops of `instructions.py` and `intrinsics.py` are new.
+vectors, `llvm.mlir.zero` on any type; the other ops of this folder are new.
 """
 
 from xdsl.dialects import llvm as upstream
@@ -10,8 +10,9 @@ from xdsl.ir import Dialect
 
 from stepwell.dialects.llvm.instructions import INSTRUCTIONS
 from stepwell.dialects.llvm.intrinsics import INTRINSICS
+from stepwell.dialects.llvm.memory import MEMORY
 
-_OURS = [*INSTRUCTIONS, *INTRINSICS]
+_OURS = [*INSTRUCTIONS, *INTRINSICS, *MEMORY]
 _OUR_NAMES = {op.name for op in _OURS}
 
 LLVM = Dialect(

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from stepwell.dialects.llvm import intrinsics as ours
+from stepwell.dialects.llvm import memory
 from stepwell.lowering.emit_llvm.function import Emit, FunctionEmitter
 from stepwell.lowering.emit_llvm.instructions import alignment_of, fast_flags
 from stepwell.runtime.errors import StepwellError
@@ -119,7 +120,7 @@ def _memory(name: str) -> Emit:
 
 
 def _prefetch(f: FunctionEmitter, op: Operation) -> str:
-    assert isinstance(op, ours.PrefetchOp)
+    assert isinstance(op, memory.PrefetchOp)
     name = f"llvm.prefetch.{f.types.mangle(op.addr.type)}"
     f.module.declare_text(name, f"void @{name}({f.types(op.addr.type)}, i32, i32, i32)")
     hints = f"i32 {op.rw.value.data}, i32 {op.hint.value.data}, i32 1"
@@ -164,13 +165,13 @@ INTRINSICS: dict[type[Operation], Emit | None] = {
     },
     **{op: _saturating(op) for op in (ours.FPToSISatOp, ours.FPToUISatOp)},
     **{op: _with_flag(op) for op in (ours.AbsOp, ours.CtlzOp, ours.CttzOp)},
-    ours.MaskedLoadOp: _masked_load,
+    memory.MaskedLoadOp: _masked_load,
     llvm.MaskedStoreOp: _masked_store,
-    ours.MaskedGatherOp: _masked_gather,
-    ours.MaskedScatterOp: _masked_scatter,
-    ours.MemcpyOp: _memory("memcpy"),
-    ours.MemsetOp: _memory("memset"),
-    ours.PrefetchOp: _prefetch,
+    memory.MaskedGatherOp: _masked_gather,
+    memory.MaskedScatterOp: _masked_scatter,
+    memory.MemcpyOp: _memory("memcpy"),
+    memory.MemsetOp: _memory("memset"),
+    memory.PrefetchOp: _prefetch,
     llvm.StackSaveOp: _stack_save,
     llvm.StackRestoreOp: _stack_restore,
     llvm.CallIntrinsicOp: _call_intrinsic,

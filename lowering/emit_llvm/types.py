@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FloatAttr,
-    IndexType,
     IntegerAttr,
     IntegerType,
     NoneAttr,
@@ -148,18 +147,3 @@ def float_text(value: float, type: Attribute) -> str:
             return f"0xR{np.array(value, ml_dtypes.bfloat16).view(np.uint16).item():04X}"
         case _:
             raise StepwellError("unsupported-op", None, f"a {type} constant has no LLVM IR")
-
-
-def bit_width(type: Attribute) -> int:
-    """Bits of a scalar type; pointers and `index` have 64."""
-    match type:
-        case IntegerType():
-            return type.width.data
-        case Float16Type() | BFloat16Type():
-            return 16
-        case Float32Type():
-            return 32
-        case Float64Type() | LLVMPointerType() | IndexType():
-            return 64
-        case _:
-            raise StepwellError("unsupported-op", None, f"type {type} has no size in memory")

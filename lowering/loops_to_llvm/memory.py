@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from stepwell.dialects.llvm.intrinsics import MemcpyOp
+from stepwell.dialects.llvm.memory import MemcpyOp
 from stepwell.lowering.loops_to_llvm.code import Code, int_attr
 from stepwell.lowering.loops_to_llvm.functions import dense_layout, stack_slot
 from stepwell.lowering.loops_to_llvm.loops import loop_nest

@@ -20,7 +20,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from stepwell.dialects.llvm import intrinsics
+from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
+from stepwell.dialects.llvm.memory import MaskedLoadOp
 from stepwell.lowering.loops_to_llvm.code import Code, int_attr
 from stepwell.lowering.loops_to_llvm.half import like
 from stepwell.lowering.loops_to_llvm.memory import from_memory, to_memory
@@ -179,7 +180,7 @@ def load(
     else:
         mask, others = masked
         loaded = code.make(
-            intrinsics.MaskedLoadOp,
+            MaskedLoadOp,
             [pointer, mask, to_memory(code, others)],
             stored,
             {"alignment": int_attr(alignment)},
@@ -257,8 +258,8 @@ def lanes_below(code: Code, count: SSAValue, type: Attribute) -> SSAValue:
     """The mask of the first `count` lanes: none for a negative count, all for a large one."""
     lanes = lane_count(type)
     numbers = like(type, I32)
-    clamped = code.make(intrinsics.SMaxOp, [count, code.constant(0)])
-    clamped = code.make(intrinsics.SMinOp, [clamped, code.constant(lanes)])
+    clamped = code.make(SMaxOp, [count, code.constant(0)])
+    clamped = code.make(SMinOp, [clamped, code.constant(lanes)])
     limit = broadcast(code, code.make(llvm.TruncOp, [clamped], I32), numbers)
     steps = BytesAttr(struct.pack(f"<{lanes}I", *range(lanes)))
     constant = DenseIntOrFPElementsAttr(cast("VectorType[IntegerType]", numbers), steps)
