@@ -48,7 +48,7 @@ ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 @irdl_op_definition
 class ResizeOp(GraphOp):
     """
-    Sample a tensor at another density along its axes, one after the other.
+    Sample a tensor at another density along its axes, one after the other, the last first.
 
     `scales`, one an axis, stand in the formula of the coordinates; without them they are the quotients of the
     sizes. Axes whose size stays and whose scale is 1 are left alone.

@@ -14,9 +14,18 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied, cut, paste
+from stepwell.lowering.graph_to_linalg.slices import (
+    Indices,
+    collected,
+    copied,
+    cut,
+    index_of,
+    index_table,
+    paste,
+)
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
+    Read,
     constant_number,
     elementwise,
     empty,
@@ -204,15 +213,31 @@ class PadLowering(RewritePattern):
         if op.mode.data == "constant":
             rewriter.replace(op, [], [paste(cropped, self._border(op, rewriter), low, rewriter)])
             return
-        sizes = [extent(dim, rewriter) for dim in dims_of(cropped.type)]
-        fronts = [extent(pad, rewriter) for pad in low]
-        place = PAD_PLACES[op.mode.data]
+        rewriter.replace(op, [], [self._folded(op, cropped, low, rewriter)])
 
-        def places(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
-            moved = [Indices.subtract(loop, front) for loop, front in zip(loops, fronts, strict=True)]
-            return [place(index, size) for index, size in zip(moved, sizes, strict=True)]
+    def _folded(
+        self, op: graph.PadOp, cropped: SSAValue, low: Sequence[Dim], rewriter: PatternRewriter
+    ) -> SSAValue:
+        """The result's elements at places folded back into the tensor, those of an axis from a table."""
+        type = tensor_of(op.result)
+        dims, inner = dims_of(type), dims_of(cropped.type)
+        axes = [axis for axis, (n, m) in enumerate(zip(dims, inner, strict=True)) if not n.proves_equal(m)]
+        reads: list[Read] = []
+        for axis in axes:
+            size, front = extent(inner[axis], rewriter), extent(low[axis], rewriter)
+            place = PAD_PLACES[op.mode.data]
+            entries = index_table(
+                dims[axis], lambda i, f=front, n=size, at=place: at(Indices.subtract(i, f), n), rewriter
+            )
+            reads.append((entries, projection(len(dims), [axis])))
 
-        rewriter.replace(op, [], [collected(tensor_of(op.result), cropped, [], places, rewriter)])
+        def places(loops: Sequence[SSAValue], entries: Sequence[SSAValue]) -> list[SSAValue]:
+            at = list(loops)
+            for axis, entry in zip(axes, entries, strict=True):
+                at[axis] = index_of(entry)
+            return at
+
+        return collected(type, cropped, reads, places, rewriter)
 
     def _cropped(
         self, op: graph.PadOp, before: Sequence[Dim], after: Sequence[Dim], rewriter: PatternRewriter

@@ -1,12 +1,13 @@
 """
 `graph.resize` → one `linalg.generic` for nearest neighbours, else one an axis: a weighted sum of neighbours.
 
-Coordinates are computed in f64, as the operator's meaning does, so that rounding picks the same neighbours.
+Which neighbours, and their weights, stand in tables, one entry for each element along an axis; they are
+computed in f64, as the operator's meaning does, so that rounding picks the same neighbours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import ceil
@@ -21,9 +22,10 @@ from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied
+from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied, index_of, index_table, table
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
+    Read,
     empty,
     extent,
     generic,
@@ -202,60 +204,85 @@ def _repeated(value: SSAValue, factors: Sequence[int], rewriter: PatternRewriter
 def _nearest(
     op: graph.ResizeOp, axes: Sequence[int], shape: Sequence[Dim], rewriter: PatternRewriter
 ) -> SSAValue:
-    samplings = {axis: AxisSampling.of(op, axis, shape[axis], rewriter) for axis in axes}
+    """Reads at places that a table an axis holds."""
+    rank = len(shape)
+    reads: list[Read] = []
+    for axis in axes:
+        sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
+        entries = index_table(shape[axis], lambda i, s=sampling: s.nearest(s.place(i)), rewriter)
+        reads.append((entries, projection(rank, [axis])))
 
-    def places(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
-        return [
-            samplings[i].nearest(samplings[i].place(loop)) if i in samplings else loop
-            for i, loop in enumerate(loops)
-        ]
+    def places(loops: Sequence[SSAValue], entries: Sequence[SSAValue]) -> list[SSAValue]:
+        at = list(loops)
+        for axis, entry in zip(axes, entries, strict=True):
+            at[axis] = index_of(entry)
+        return at
 
-    return collected(tensor_of(op.result), op.input, [], places, rewriter)
+    return collected(tensor_of(op.result), op.input, reads, places, rewriter)
 
 
 def _axis_by_axis(
     op: graph.ResizeOp, axes: Sequence[int], shape: Sequence[Dim], rewriter: PatternRewriter
 ) -> SSAValue:
-    """One pass an axis; sums between passes stay in the type they are computed in."""
+    """One pass an axis, the last first; sums between passes stay in the type they are computed in."""
     stored = element_of_value(op.input)
     summed = stored if op.mode.data == "nearest" else f64 if stored == f64 else f32
     value, dims = op.input, list(dims_of(op.input.type))
-    for axis in axes:
+    for axis in reversed(axes):
         dims[axis] = shape[axis]
-        element = stored if axis == axes[-1] else summed
+        element = stored if axis == axes[0] else summed
         sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
         value = _pass(value, sampling, tensor_type(element, dims), rewriter)
     return value
 
 
 def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: PatternRewriter) -> SSAValue:
-    """A tensor of a type, sampled along one axis."""
+    """A tensor of a type, sampled along one axis: what the neighbours are and weigh comes from tables."""
     rank, op = len(dims_of(type)), sampling.op
-    offsets = _offsets(op, sampling.axis)
     source = Scalars(element_of_value(value))
     sums = source if op.mode.data == "nearest" else Scalars(f64 if source.type == f64 else f32)
+    neighbours, weights = _tables(sampling, dims_of(type)[sampling.axis], sums, rewriter)
+    crops = op.coordinate.data == "tf_crop_and_resize"
 
-    def body(_: Sequence[SSAValue]) -> SSAValue:
+    def body(entries: Sequence[SSAValue]) -> SSAValue:
         loops = [loop_index(loop) for loop in range(rank)]
-        place = sampling.place(loops[sampling.axis])
-
-        def read(index: SSAValue) -> SSAValue:
-            at = [index if loop == sampling.axis else i for loop, i in enumerate(loops)]
-            operands = [value, *at]
-            element = tensor.ExtractOp.create(operands=operands, result_types=[signless(source.element)])
-            return source.convert(source.widen(element.results[0]), sums)
-
-        if op.mode.data == "nearest":
-            result = read(sampling.nearest(place))
-        else:
-            result = _weighted_sum(sampling, place, offsets, sums, read)
-        if op.coordinate.data == "tf_crop_and_resize":
-            extrapolated = sums.constant(op.extrapolation.value.data)
-            result = sums.select(sampling.is_outside(place), extrapolated, result)
+        terms: list[SSAValue] = []
+        for i in range(len(neighbours)):
+            at = [index_of(entries[i]) if loop == sampling.axis else j for loop, j in enumerate(loops)]
+            element = tensor.ExtractOp.create(operands=[value, *at], result_types=[signless(source.element)])
+            number = source.convert(source.widen(element.results[0]), sums)
+            terms.append(sums.multiply(number, entries[len(neighbours) + i]) if weights else number)
+        result = reduce(sums.add, terms)
+        if crops:
+            outside = sampling.is_outside(sampling.place(loops[sampling.axis]))
+            result = sums.select(outside, sums.constant(op.extrapolation.value.data), result)
         return _as_element(result, sums, Scalars(type.element_type))
 
+    reads = [(entries, projection(rank, [sampling.axis])) for entries in (*neighbours, *weights)]
     write = (empty(type, rewriter), identity(rank))
-    return generic([], write, [PARALLEL] * rank, body, rewriter)
+    return generic(reads, write, [PARALLEL] * rank, body, rewriter)
+
+
+def _tables(
+    sampling: AxisSampling, out: Dim, sums: Scalars, rewriter: PatternRewriter
+) -> tuple[list[SSAValue], list[SSAValue]]:
+    """Indices of the neighbours of each element along an axis, and their weights unless there is only one."""
+    if sampling.op.mode.data == "nearest":
+        return [index_table(out, lambda i: sampling.nearest(sampling.place(i)), rewriter)], []
+    offsets = _offsets(sampling.op, sampling.axis)
+
+    def index(i: SSAValue, offset: int) -> SSAValue:
+        front = math.FloorOp(sampling.place(i)).result
+        return Indices.clamped(_index(F64.add(front, F64.constant(offset))), sampling.size)
+
+    def weight(i: SSAValue, which: int) -> SSAValue:
+        return F64.convert(_weights(sampling, sampling.place(i), offsets)[which], sums)
+
+    indices = [index_table(out, lambda i, o=offset: index(i, o), rewriter) for offset in offsets]
+    weights = [
+        table(out, sums.type, lambda i, w=which: weight(i, w), rewriter) for which in range(len(offsets))
+    ]
+    return indices, weights
 
 
 def _stretch(op: graph.ResizeOp, axis: int) -> float:
@@ -280,14 +307,8 @@ def _offsets(op: graph.ResizeOp, axis: int) -> range:
     return range(1 - reach, reach + 1)
 
 
-def _weighted_sum(
-    sampling: AxisSampling,
-    place: SSAValue,
-    offsets: range,
-    sums: Scalars,
-    read: Callable[[SSAValue], SSAValue],
-) -> SSAValue:
-    """The neighbours of a place, each times its weight; beyond the axis its border element counts."""
+def _weights(sampling: AxisSampling, place: SSAValue, offsets: range) -> list[SSAValue]:
+    """The weights of the neighbours of a place; beyond the axis its border element counts."""
     op = sampling.op
     front = math.FloorOp(place).result
     stretch = F64.constant(_stretch(op, sampling.axis))
@@ -300,11 +321,7 @@ def _weighted_sum(
     if op.exclude_outside is not None or op.antialias is not None:
         total = reduce(F64.add, weights)
         weights = [F64.divide(weight, total) for weight in weights]
-    terms = [
-        sums.multiply(read(Indices.clamped(_index(at), sampling.size)), F64.convert(weight, sums))
-        for at, weight in zip(taken, weights, strict=True)
-    ]
-    return reduce(sums.add, terms)
+    return weights
 
 
 def _weight(op: graph.ResizeOp, distance: SSAValue) -> SSAValue:

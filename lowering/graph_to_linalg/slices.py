@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, IntegerAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects.graph.relations import element_of_value
@@ -101,6 +101,28 @@ def collected(
     return generic(reads, (init, identity(rank)), [PARALLEL] * rank, body, rewriter)
 
 
+def table(
+    dim: Dim, element: Attribute, entry: Callable[[SSAValue], SSAValue], rewriter: PatternRewriter
+) -> SSAValue:
+    """
+    A vector of what does not change but along one axis, so that it is computed once and not for each element.
+
+    `entry` emits the entry of an index, a scalar of type `element`.
+    """
+    write = (empty(tensor_type(element, [dim]), rewriter), identity(1))
+    return generic([], write, [PARALLEL], lambda _: entry(loop_index(0)), rewriter)
+
+
+def index_table(dim: Dim, entry: Callable[[SSAValue], SSAValue], rewriter: PatternRewriter) -> SSAValue:
+    """A table of indices, stored as i64."""
+    return table(dim, i64, lambda index: arith.IndexCastOp(entry(index), i64).result, rewriter)
+
+
+def index_of(number: SSAValue) -> SSAValue:
+    """An i64 as an index."""
+    return arith.IndexCastOp(number, IndexType()).result
+
+
 class Indices:
     """Emitters of index arithmetic, into the implicit builder that is open around them."""
 
@@ -148,8 +170,7 @@ class Indices:
     @staticmethod
     def from_scalar(scalar: SSAValue, scalars: Scalars) -> SSAValue:
         """An integer element as an index."""
-        wide = scalars.convert(scalar, Scalars(i64))
-        return arith.IndexCastOp(wide, IndexType()).result
+        return index_of(scalars.convert(scalar, Scalars(i64)))
 
     @staticmethod
     def from_end(a: SSAValue, size: SSAValue) -> SSAValue:

@@ -1,4 +1,4 @@
-"""The numpy meaning of `graph.resize`: one axis after the other, as weighted sums of neighbours."""
+"""The numpy meaning of `graph.resize`: one axis after the other, the last first, as weighted sums."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def resize(
     element = np.dtype(np.float64 if x.dtype == np.float64 else np.float32)
     result = x if mode == "nearest" else x.astype(element)
     outside = np.zeros(sizes, np.bool_)
-    for axis, (size, out) in enumerate(zip(x.shape, sizes, strict=True)):
+    for axis, (size, out) in reversed(list(enumerate(zip(x.shape, sizes, strict=True)))):
         scale = scales[axis] if scales is not None else out / max(size, 1)
         bounds = (roi[axis], roi[axis + x.ndim]) if roi is not None else (0.0, 1.0)
         sampling = AxisSampling(size, out, scale, coordinate, bounds)
