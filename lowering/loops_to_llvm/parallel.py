@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import cast
 
 from xdsl.dialects import llvm, scf
@@ -33,6 +34,7 @@ from stepwell.lowering.loops_to_llvm.state import (
     Layout,
 )
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
+from stepwell.lowering.loops_to_llvm.work import WORTH_THREADS, work_of
 from stepwell.runtime.abi import WORD_BYTES, CtxField
 from stepwell.runtime.errors import StepwellError
 
@@ -57,7 +59,7 @@ class Range:
 class ParallelLowering(LoopsToLLVMPattern):
     """
     ```mlir
-    scf.parallel (%i) = (%lb) to (%ub) step (%s) { … %x … }
+    scf.parallel (%i) = (%lb) to (%ub) step (%s) { … %x … }     // a small one becomes loops instead
     // ->
     llvm.store %x, %captures {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
     %body = llvm.mlir.addressof @k.body0 : !llvm.ptr
@@ -84,10 +86,13 @@ class ParallelLowering(LoopsToLLVMPattern):
             self._range(code, *bounds) for bounds in zip(op.lowerBound, op.upperBound, op.step, strict=True)
         ]
         _, info = self.state.function(op)
-        if info.is_body:
+        work = work_of(op.body.block)
+        known = [r.count for r in ranges if isinstance(r.count, int)]
+        small = len(known) == len(ranges) and prod(known) * work < WORTH_THREADS
+        if info.is_body or (small and CHUNKS_ATTRIBUTE not in op.attributes):
             self._run_here(op, code, ranges, rewriter)
         else:
-            self._outline(op, code, ranges, rewriter)
+            self._outline(op, code, ranges, work, rewriter)
 
     def _range(self, code: Code, lower: SSAValue, upper: SSAValue, step: SSAValue) -> Range:
         length = self.state.linear(upper) + self.state.linear(lower).scaled(-1)
@@ -125,7 +130,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         rewriter.replace(op, [*code.ops, loop], [])
 
     def _outline(
-        self, op: scf.ParallelOp, code: Code, ranges: Sequence[Range], rewriter: PatternRewriter
+        self, op: scf.ParallelOp, code: Code, ranges: Sequence[Range], work: int, rewriter: PatternRewriter
     ) -> None:
         function, info = self.state.function(op)
         total = cast(Extent, 1)
@@ -146,7 +151,10 @@ class ParallelLowering(LoopsToLLVMPattern):
         body.run(block, [_brought(body, r) for r in ranges], body.code.value(first), bound)
         captures = body.finish(code, op)
         address = code.make(llvm.AddressOfOp, [], PTR, {"global_name": body.symbol})
-        self._call(op, code, info, [address, captures, code.value(chunks)], body, rewriter)
+        few = None
+        if not isinstance(total, int) and CHUNKS_ATTRIBUTE not in op.attributes:
+            few = code.compare("slt", total, code.constant(max(1, WORTH_THREADS // max(1, work))))
+        self._call(op, code, info, [address, captures, code.value(chunks)], body, few, rewriter)
 
     def _call(
         self,
@@ -155,9 +163,13 @@ class ParallelLowering(LoopsToLLVMPattern):
         info: FunctionInfo,
         arguments: Sequence[SSAValue],
         body: Outlined,
+        few: SSAValue | None,
         rewriter: PatternRewriter,
     ) -> None:
-        """Call `parallel_for` where the context has one, else the body itself for all chunks."""
+        """
+        Call `parallel_for` where the context has one and the iterations are not `few`, else the body itself
+        for all chunks.
+        """
         address, captures, chunks = arguments
         direct = llvm.CallOp(body.symbol, captures, code.constant(0), chunks)
         if info.context is None:
@@ -166,6 +178,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         field = code.element_pointer(info.context, CtxField.PARALLEL_FOR, I64)
         runner = code.load(field, PTR, WORD_BYTES)
         absent = code.compare("eq", code.make(llvm.PtrToIntOp, [runner], I64), code.constant(0))
+        alone = absent if few is None else code.make(llvm.OrOp, [absent, few])
         before = cast(Block, op.parent)
         after = before.split_before(op)
         serial, parallel = Block(), Block()
@@ -174,7 +187,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         rewriter.insert([direct, llvm.BrOp(after)], InsertPoint.at_end(serial))
         rewriter.insert([call, llvm.BrOp(after)], InsertPoint.at_end(parallel))
         rewriter.insert(
-            [*code.ops, llvm.CondBrOp(absent, serial, [], parallel, [])], InsertPoint.at_end(before)
+            [*code.ops, llvm.CondBrOp(alone, serial, [], parallel, [])], InsertPoint.at_end(before)
         )
         rewriter.erase(op)
 

@@ -53,6 +53,41 @@ func.func private @nested(%z: memref<20x64xf32>) attributes {sched.kernel} {
       scf.reduce
     }) : (index, index, index) -> ()
     scf.reduce
+  }) {sched.chunks = 4 : i64} : (index, index, index) -> ()
+  func.return
+}
+
+// Little work stays on one thread: where the length is known, no function is made for it;
+// CHECK-LABEL: llvm.func @small(
+// CHECK-NOT: llvm.func internal @small
+// CHECK: llvm.return
+func.func private @small(%z: memref<64xf32>) attributes {sched.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %v = arith.constant 1.0 : f32
+  "scf.parallel"(%c0, %c64, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %v, %z[%i] : memref<64xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// where it is not, the count of iterations decides.
+// CHECK-LABEL: llvm.func @unknown(
+// CHECK: %[[FEW:.*]] = llvm.icmp "slt" %{{.*}}, %{{.*}} : i64
+// CHECK: llvm.or %{{.*}}, %[[FEW]] : i1
+// CHECK: llvm.func internal @unknown.body
+func.func private @unknown(%z: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %n: index)
+    attributes {sched.kernel, sched.symbols = ["N"]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 1.0 : f32
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %v, %z[%i] : memref<?xf32>
+    scf.reduce
   }) : (index, index, index) -> ()
   func.return
 }
