@@ -126,6 +126,13 @@ def _carry_vector(block: Block, accumulator: _Accumulator, tile: SSAValue, const
     block.erase_arg(old)
 
 
+def _before_whole_writes(tile: SSAValue) -> SSAValue:
+    """The tensor that a tile was before all of it was written: a whole write may start from it as well."""
+    while isinstance(write := tile.owner, vector.TransferWriteOp) and covers_tensor(write):
+        tile = write.source
+    return tile
+
+
 def _replace_loop(loop: scf.ForOp, carried: list[SSAValue], found: list[_Accumulator], emit: Emitter) -> None:
     """Build the loop again around its body, with other carried values, and write the vectors it ends with."""
     tiles = list(loop.iter_args)
@@ -140,7 +147,8 @@ def _replace_loop(loop: scf.ForOp, carried: list[SSAValue], found: list[_Accumul
     for position, (old, result) in enumerate(zip(loop.results, new.results, strict=True)):
         if position in arrangement:
             start = [emit.constants.index(0)] * len(tensor_shape(tiles[position]))
-            result = transfers.write(emit, result, tiles[position], start, arrangement[position])
+            into = _before_whole_writes(tiles[position])
+            result = transfers.write(emit, result, into, start, arrangement[position])
         old.replace_all_uses_with(result)
     loop.detach()
     loop.erase()

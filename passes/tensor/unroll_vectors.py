@@ -15,6 +15,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.vector import MultiReductionOp, ShapeCastOp
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.context import remark
 from stepwell.passes.tensor import memory
 from stepwell.passes.tensor.combiners import reduce_vectors
 from stepwell.passes.tensor.dead import erase_dead
@@ -43,8 +44,8 @@ class UnrollVectorsPass(FunctionPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if any(isinstance(r.type, VectorType) for op in func.walk() for r in op.results):
             target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
-            lanes = target.lanes(_widest(func))
-            _Unroller(Constants(func), lanes).run(func.body.block)
+            lanes = max(1, target.lanes(_widest(func)))
+            _Unroller(Constants(func), lanes, target.vector_registers).run(func.body.block)
             erase_dead(func)
 
 
@@ -61,9 +62,10 @@ def _widest(func: FuncOp) -> int:
 class _Unroller:
     """Walks blocks in order and keeps the pieces of each vector that was replaced."""
 
-    def __init__(self, constants: Constants, lanes: int):
+    def __init__(self, constants: Constants, lanes: int, registers: int):
         self._constants = constants
         self._lanes = lanes
+        self._registers = registers
         self._pieces: dict[SSAValue, Pieces] = {}
         self._writes: dict[SSAValue, vector.TransferWriteOp] = {}
         """Tiles whose write waits for the `insert_slice` that says where they go."""
@@ -95,8 +97,10 @@ class _Unroller:
             emit.move_before(op)
             if (rule := self._rules.get(type(op))) is not None:
                 rule(emit, op)
-            elif any(isinstance(r.type, VectorType) for r in op.results):
+            elif _is_elementwise(op):
                 self._elementwise(emit, op)
+            elif not isinstance(op, scf.YieldOp):  # its loop replaces it
+                self._take_pieces(emit, op)
 
     def _layout(self, value: SSAValue) -> Layout:
         return Layout(vector_of(value), self._lanes)
@@ -104,13 +108,19 @@ class _Unroller:
     def _of(self, value: SSAValue) -> Pieces:
         """The pieces of a vector; one that nothing here made must fit a register as it is."""
         if value not in self._pieces:
-            layout = self._layout(value)
-            if layout.leading or len(layout.positions) > 1:
-                raise StepwellError(
-                    "unsupported", value.owner, f"no way to cut a {value.type} that {value.owner} makes"
-                )
-            self._pieces[value] = Pieces(layout, [value])
+            self._pieces[value] = Pieces(self._layout(value), [value])
+            self._only_piece(value)
         return self._pieces[value]
+
+    def _only_piece(self, value: SSAValue) -> Pieces:
+        """The pieces of a vector that is one of a register's size. Raises: StepwellError for another."""
+        pieces = self._pieces[value]
+        if pieces.layout.leading or len(pieces.layout.positions) > 1:
+            owner = value.owner if isinstance(value.owner, Operation) else None
+            raise StepwellError(
+                "unsupported", owner, f"no way to cut {value.type} for all that makes and uses it"
+            )
+        return pieces
 
     def _replace(self, op: Operation, pieces: Pieces) -> None:
         self._pieces[op.results[0]] = pieces
@@ -195,8 +205,6 @@ class _Unroller:
 
     def _elementwise(self, emit: Emitter, op: Operation) -> None:
         """An operation on vectors of one shape, piece by piece."""
-        if not op.name.startswith(("arith.", "math.")) and not isinstance(op, vector.FMAOp):
-            return
         layouts = [self._layout(result) for result in op.results]
         types = [layout.types() for layout in layouts]
         pieces = {v: self._of(v) for v in op.operands if isinstance(v.type, VectorType)}
@@ -215,11 +223,19 @@ class _Unroller:
             self._pieces[result] = Pieces(layout, values)
         self._replaced.append(op)
 
+    def _take_pieces(self, emit: Emitter, op: Operation) -> None:
+        """Let an op of any other kind use the piece of a vector that was replaced, when it has just one."""
+        for index, value in enumerate(op.operands):
+            if value in self._pieces:
+                op.operands[index] = self._only_piece(value).get(emit, 0)
+
     def _for(self, emit: Emitter, op: Operation) -> None:
         """Let a loop carry the pieces of the vectors that it carries."""
         assert isinstance(op, scf.ForOp)
         block = op.body.block
         carried = self._expanded(emit, op.iter_args)
+        if (vectors := sum(isinstance(v.type, VectorType) for v in carried)) > self._registers:
+            remark(op, f"the loop carries {vectors} vectors in {self._registers} registers: some will spill")
         self._split_arguments(block)
         inside = emit.inside(block)
         self._block(inside, block)
@@ -263,6 +279,11 @@ class _Unroller:
             layout = self._layout(value)
             self._pieces[value] = Pieces(layout, new[: len(layout.positions)])
             del new[: len(layout.positions)]
+
+
+def _is_elementwise(op: Operation) -> bool:
+    is_vector = any(isinstance(result.type, VectorType) for result in op.results)
+    return is_vector and (op.name.startswith(("arith.", "math.")) or isinstance(op, vector.FMAOp))
 
 
 def _by_scalar(operands: Sequence[Pieces], count: int) -> list[int]:

@@ -1,0 +1,95 @@
+// RUN: stepwell-opt %s -p 'choose-schedules{mcpu=x86-64-v4}' --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p 'choose-schedules{mcpu=x86-64-v3}' --split-input-file | filecheck %s --check-prefix=AVX2
+
+// 14 rows by two registers: 28 sums, one broadcast and two panels in 32 registers; 6 by two in 16.
+// CHECK-LABEL: @matmul
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [14, 2, 0, 1], parallel = [1, 0], vectorize = 2>}
+// AVX2-LABEL: @matmul
+// AVX2: attrs = {sched.schedule = #sched.schedule<tile = [6, 1, 0, 1], parallel = [1, 0], vectorize = 2>}
+func.func private @matmul(%a: tensor<196x256xf32>, %b: tensor<64x256x16xf32>) -> tensor<196x64x16xf32> attributes {sched.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<196x64x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<196x64x16xf32>) -> tensor<196x64x16xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, no, ni, k) -> (m, k)>, affine_map<(m, no, ni, k) -> (no, k, ni)>, affine_map<(m, no, ni, k) -> (m, no, ni)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : tensor<196x256xf32>, tensor<64x256x16xf32>) outs(%f : tensor<196x64x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %m = arith.mulf %x, %y : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<196x64x16xf32>
+  func.return %r : tensor<196x64x16xf32>
+}
+
+// -----
+
+// Both operands of a product with a transposed matrix lie along the sum: so do the lanes.
+// CHECK-LABEL: @transposed
+// CHECK: #sched.schedule<tile = [4, 4, 16], parallel = [0, 1], vectorize = 2>
+func.func private @transposed(%a: tensor<128x64xf32>, %b: tensor<128x64xf32>, %c: tensor<128x128xf32>) -> tensor<128x128xf32> attributes {sched.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<128x64xf32>, tensor<128x64xf32>) outs(%c : tensor<128x128xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %m = arith.mulf %x, %y : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<128x128xf32>
+  func.return %r : tensor<128x128xf32>
+}
+
+// -----
+
+// A convolution: columns and blocks of channels in the tile; weights that fit the cache let rows go outside.
+// CHECK-LABEL: @conv
+// CHECK: #sched.schedule<tile = [0, 2, 1, 14, 0, 1, 1, 1, 1], parallel = [2, 1, 3], vectorize = 4>
+func.func private @conv(%x: tensor<1x4x58x58x16xf32>, %w: tensor<4x4x3x3x16x16xf32>, %y: tensor<1x4x56x56x16xf32>) -> tensor<1x4x56x56x16xf32> attributes {sched.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(n, o, h, w, oi, c, r, s, ci) -> (n, c, h + r, w + s, ci)>, affine_map<(n, o, h, w, oi, c, r, s, ci) -> (o, c, r, s, ci, oi)>, affine_map<(n, o, h, w, oi, c, r, s, ci) -> (n, o, h, w, oi)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>) outs(%y : tensor<1x4x56x56x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4x56x56x16xf32>
+  func.return %r : tensor<1x4x56x56x16xf32>
+}
+
+// -----
+
+// The ops of a row share its loop; each goes along a long row by itself, four registers at a time.
+// CHECK-LABEL: @row
+// CHECK: iterator_types = ["parallel", "reduction"]
+// CHECK-SAME: #sched.schedule<tile = [1, 64], parallel = [0], vectorize = 1>
+// CHECK: iterator_types = ["parallel", "parallel"]
+// CHECK-SAME: #sched.schedule<tile = [0, 64], vectorize = 1>
+func.func private @row(%x: tensor<9x500xf32>, %low: tensor<9xf32>) -> tensor<9x500xf32> attributes {sched.kernel} {
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<9x500xf32>) outs(%low : tensor<9xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.maximumf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<9xf32>
+  %e = tensor.empty() : tensor<9x500xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %m : tensor<9x500xf32>, tensor<9xf32>) outs(%e : tensor<9x500xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.subf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<9x500xf32>
+  func.return %r : tensor<9x500xf32>
+}
+
+// -----
+
+// A schedule written by hand stays, and its group gets no other.
+// CHECK-LABEL: @by_hand
+// CHECK: #sched.schedule<tile = [32], parallel = [0]>
+// CHECK-NOT: sched.schedule
+func.func private @by_hand(%x: tensor<64xf32>) -> tensor<64xf32> attributes {sched.kernel} {
+  %e = tensor.empty() : tensor<64xf32>
+  %n = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<64xf32>) outs(%e : tensor<64xf32>) attrs = {sched.schedule = #sched.schedule<tile = [32], parallel = [0]>} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.negf %a : f32
+    linalg.yield %v : f32
+  } -> tensor<64xf32>
+  %e2 = tensor.empty() : tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%n : tensor<64xf32>) outs(%e2 : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.addf %a, %a : f32
+    linalg.yield %v : f32
+  } -> tensor<64xf32>
+  func.return %r : tensor<64xf32>
+}

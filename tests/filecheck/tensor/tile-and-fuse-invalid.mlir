@@ -1,0 +1,53 @@
+// RUN: stepwell-opt %s -p tile-and-fuse --split-input-file --verify-diagnostics
+
+func.func private @tiles_for_other_loops(%x: tensor<4x8xf32>, %e: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error: the op has 2 loops, the schedule has 1 tiles
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) attrs = {sched.schedule = #sched.schedule<tile = [4], parallel = [0]>} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<4x8xf32>
+  func.return %r : tensor<4x8xf32>
+}
+
+// -----
+
+func.func private @parallel_reduction(%x: tensor<4x8xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error: loop 1 is a reduction, its iterations are not independent
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 1], parallel = [1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func private @no_slice(%x: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error: a tiled loop moves an index of an operand other than by a stride
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i mod 4)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) attrs = {sched.schedule = #sched.schedule<tile = [4], parallel = [0]>} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<8xf32>
+  func.return %r : tensor<8xf32>
+}
+
+// -----
+
+func.func private @lanes_that_nothing_combines(%x: tensor<32xf32>, %e: tensor<f32>) -> tensor<f32> {
+  // expected-error: nothing combines the lanes of loop 0, a reduction
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<32xf32>) outs(%e : tensor<f32>) attrs = {sched.schedule = #sched.schedule<tile = [16], vectorize = 0>} {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.subf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  func.return %r : tensor<f32>
+}
+
+// -----
+
+func.func private @not_structured(%x: tensor<32xf32>) -> tensor<16xf32> {
+  // expected-error: tensor.extract_slice takes no schedule
+  %r = tensor.extract_slice %x[0] [16] [1] {sched.schedule = #sched.schedule<tile = [16], parallel = [0]>} : tensor<32xf32> to tensor<16xf32>
+  func.return %r : tensor<16xf32>
+}

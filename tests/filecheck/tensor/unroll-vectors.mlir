@@ -1,0 +1,95 @@
+// RUN: stepwell-opt %s -p 'unroll-vectors{mcpu=x86-64-v4}' --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p 'unroll-vectors{mcpu=x86-64-v4},unroll-vectors{mcpu=x86-64-v4}' --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p 'unroll-vectors{mcpu=x86-64-v3}' --split-input-file | filecheck %s --check-prefix=AVX2
+
+// One accumulator a register; each scalar is read when its turn comes, each vector once; slices become indices.
+// CHECK-LABEL: @product
+// CHECK: scf.for %[[K:.*]] = %c0 to %c8 step %c1 iter_args(%[[S0:.*]] = %{{.*}}, %[[S1:.*]] = %{{.*}}, %[[S2:.*]] = %{{.*}}, %[[S3:.*]] = %{{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK-NEXT: %[[A0:.*]] = tensor.extract %a[%i, %[[K]]]
+// CHECK-NEXT: %[[V0:.*]] = vector.broadcast %[[A0]] : f32 to vector<16xf32>
+// CHECK-NEXT: %[[B0:.*]] = vector.transfer_read %b[%[[K]], %c0], %{{.*}} {in_bounds = [true]} : tensor<8x32xf32>, vector<16xf32>
+// CHECK-NEXT: vector.fma %[[V0]], %[[B0]], %[[S0]]
+// CHECK-NEXT: %[[B1:.*]] = vector.transfer_read %b[%[[K]], %c16]
+// CHECK-NEXT: vector.fma %[[V0]], %[[B1]], %[[S1]]
+// CHECK-NEXT: %[[I:.*]] = arith.addi %i, %c1 : index
+// CHECK-NEXT: %[[A1:.*]] = tensor.extract %a[%[[I]], %[[K]]]
+// CHECK-NEXT: %[[V1:.*]] = vector.broadcast %[[A1]]
+// CHECK-NEXT: vector.fma %[[V1]], %[[B0]], %[[S2]]
+// CHECK-NEXT: vector.fma %[[V1]], %[[B1]], %[[S3]]
+// CHECK: vector.transfer_write %{{.*}}, %o[%i, %c0] {in_bounds = [true]} : vector<16xf32>, tensor<9x32xf32>
+// CHECK: vector.transfer_write %{{.*}}, %{{.*}}[%{{.*}}, %c16]
+// CHECK-NOT: insert_slice
+// AVX2-LABEL: @product
+// AVX2-COUNT-8: vector.fma {{.*}} : vector<8xf32>
+// AVX2-NOT: vector.fma
+func.func private @product(%a: tensor<9x8xf32>, %b: tensor<8x32xf32>, %o: tensor<9x32xf32>, %i: index) -> tensor<9x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %pad = arith.constant 0.0 : f32
+  %rows = tensor.extract_slice %a[%i, 0] [2, 8] [1, 1] : tensor<9x8xf32> to tensor<2x8xf32>
+  %z = vector.broadcast %pad : f32 to vector<2x32xf32>
+  %r = scf.for %k = %c0 to %c8 step %c1 iter_args(%s = %z) -> (vector<2x32xf32>) {
+    %at = tensor.extract_slice %rows[0, %k] [2, 1] [1, 1] : tensor<2x8xf32> to tensor<2x1xf32>
+    %x = vector.transfer_read %at[%c0, %c0], %pad {permutation_map = affine_map<(d0, d1) -> (d0, 0)>, in_bounds = [true, true]} : tensor<2x1xf32>, vector<2x32xf32>
+    %y = vector.transfer_read %b[%k, %c0], %pad {permutation_map = affine_map<(d0, d1) -> (0, d1)>, in_bounds = [true, true]} : tensor<8x32xf32>, vector<2x32xf32>
+    %f = vector.fma %x, %y, %s : vector<2x32xf32>
+    scf.yield %f : vector<2x32xf32>
+  }
+  %e = tensor.empty() : tensor<2x32xf32>
+  %w = vector.transfer_write %r, %e[%c0, %c0] {in_bounds = [true, true]} : vector<2x32xf32>, tensor<2x32xf32>
+  %q = tensor.insert_slice %w into %o[%i, 0] [2, 32] [1, 1] : tensor<2x32xf32> into tensor<9x32xf32>
+  func.return %q : tensor<9x32xf32>
+}
+
+// -----
+
+// A rest is a narrower vector; a reduction adds registers first, then lanes.
+// CHECK-LABEL: @row
+// CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK: %[[S:.*]] = vector.reduction <add>, %[[SUM]] fastmath<reassoc> : vector<16xf32> into f32
+// CHECK: %[[T:.*]] = arith.addf %{{.*}}, %[[S]] : f32
+// CHECK: %[[U:.*]] = vector.reduction <add>, %{{.*}} fastmath<reassoc> : vector<5xf32> into f32
+// CHECK: arith.addf %[[T]], %[[U]] : f32
+func.func private @row(%x: tensor<1x37xf32>, %acc: vector<1xf32>, %o: tensor<1xf32>) -> tensor<1xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : tensor<1x37xf32>, vector<1x37xf32>
+  %s = vector.multi_reduction <add>, %v, %acc [1] : vector<1x37xf32> to vector<1xf32>
+  %r = vector.transfer_write %s, %o[%c0] {in_bounds = [true]} : vector<1xf32>, tensor<1xf32>
+  func.return %r : tensor<1xf32>
+}
+
+// -----
+
+// Elements that lie apart along the lanes are gathered one by one.
+// CHECK-LABEL: @strided
+// CHECK: tensor.extract %x[%c0]
+// CHECK: tensor.extract %x[%c2]
+// CHECK: tensor.extract %x[%c4]
+// CHECK: vector.insert %{{.*}}, %{{.*}}[2] : f32 into vector<3xf32>
+func.func private @strided(%x: tensor<8xf32>, %o: tensor<3xf32>) -> tensor<3xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %t = tensor.extract_slice %x[0] [3] [2] : tensor<8xf32> to tensor<3xf32>
+  %v = vector.transfer_read %t[%c0], %pad {in_bounds = [true]} : tensor<3xf32>, vector<3xf32>
+  %r = vector.transfer_write %v, %o[%c0] {in_bounds = [true]} : vector<3xf32>, tensor<3xf32>
+  func.return %r : tensor<3xf32>
+}
+
+// -----
+
+// A tensor that the loop overwrites is read before that, all at once.
+// CHECK-LABEL: @in_place
+// CHECK: %[[X0:.*]] = vector.transfer_read %o[%c0]
+// CHECK-NEXT: %[[X1:.*]] = vector.transfer_read %o[%c16]
+// CHECK: vector.transfer_write
+// CHECK: vector.transfer_write
+func.func private @in_place(%o: tensor<32xf32>) -> tensor<32xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %o[%c0], %pad {in_bounds = [true]} : tensor<32xf32>, vector<32xf32>
+  %n = arith.negf %v : vector<32xf32>
+  %r = vector.transfer_write %n, %o[%c0] {in_bounds = [true]} : vector<32xf32>, tensor<32xf32>
+  func.return %r : tensor<32xf32>
+}

@@ -1,0 +1,105 @@
+// RUN: stepwell-opt %s -p vectorize --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p vectorize,vectorize --split-input-file | filecheck %s
+
+// One step of a product: what a map leaves out is a broadcast, the product goes into an fma.
+// CHECK-LABEL: @product
+// CHECK: %[[ACC:.*]] = vector.transfer_read %acc[%c0, %c0], %{{.*}} {in_bounds = [true, true]} : tensor<4x32xf32>, vector<4x32xf32>
+// CHECK-NEXT: %[[A:.*]] = vector.transfer_read %a[%c0, %c0], %{{.*}} {permutation_map = affine_map<(d0, d1) -> (d0, 0)>, in_bounds = [true, true]} : tensor<4x1xf32>, vector<4x32xf32>
+// CHECK-NEXT: %[[B:.*]] = vector.transfer_read %b[%c0, %c0], %{{.*}} {permutation_map = affine_map<(d0, d1) -> (0, d1)>, in_bounds = [true, true]} : tensor<1x32xf32>, vector<4x32xf32>
+// CHECK-NEXT: %[[R:.*]] = vector.fma %[[A]], %[[B]], %[[ACC]] : vector<4x32xf32>
+// CHECK-NEXT: vector.transfer_write %[[R]], %acc[%c0, %c0]
+func.func private @product(%a: tensor<4x1xf32>, %b: tensor<1x32xf32>, %acc: tensor<4x32xf32>) -> tensor<4x32xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<4x1xf32>, tensor<1x32xf32>) outs(%acc : tensor<4x32xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 0, 0], vectorize = 1>} {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %m = arith.mulf %x, %y : f32
+    %t = arith.addf %s, %m : f32
+    linalg.yield %t : f32
+  } -> tensor<4x32xf32>
+  func.return %r : tensor<4x32xf32>
+}
+
+// -----
+
+// The steps of a reduction are unrolled; a stride is a slice.
+// CHECK-LABEL: @window
+// CHECK: tensor.extract_slice %x[0, 0] [4, 16] [2, 1] : tensor<9x16xf32> to tensor<4x16xf32>
+// CHECK: arith.addf
+// CHECK: tensor.extract_slice %x[1, 0] [4, 16] [2, 1]
+// CHECK: arith.addf
+// CHECK: tensor.extract_slice %x[2, 0] [4, 16] [2, 1]
+// CHECK: arith.addf
+// CHECK-NOT: tensor.extract_slice
+func.func private @window(%x: tensor<9x16xf32>, %k: tensor<3xf32>, %acc: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(o, c, k) -> (o * 2 + k, c)>, affine_map<(o, c, k) -> (k)>, affine_map<(o, c, k) -> (o, c)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %k : tensor<9x16xf32>, tensor<3xf32>) outs(%acc : tensor<4x16xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 0, 0], vectorize = 1>} {
+  ^bb0(%a: f32, %unused: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<4x16xf32>
+  func.return %r : tensor<4x16xf32>
+}
+
+// -----
+
+// A row's maximum stays a vector for the op that subtracts it: no tensor between them.
+// CHECK-LABEL: @centered
+// CHECK: %[[X:.*]] = vector.transfer_read %x
+// CHECK: %[[M:.*]] = vector.multi_reduction <maximumf>, %[[X]], %{{.*}} [1] : vector<2x16xf32> to vector<2xf32>
+// CHECK: %[[C:.*]] = vector.shape_cast %[[M]] : vector<2xf32> to vector<2x1xf32>
+// CHECK-NEXT: %[[B:.*]] = vector.broadcast %[[C]] : vector<2x1xf32> to vector<2x16xf32>
+// CHECK-NEXT: arith.subf %{{.*}}, %[[B]]
+func.func private @centered(%x: tensor<2x16xf32>, %low: tensor<2xf32>, %e: tensor<2x16xf32>) -> tensor<2x16xf32> {
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<2x16xf32>) outs(%low : tensor<2xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 0], vectorize = 1>} {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.maximumf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<2xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %m : tensor<2x16xf32>, tensor<2xf32>) outs(%e : tensor<2x16xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 0], vectorize = 1>} {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %t = arith.subf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<2x16xf32>
+  func.return %r : tensor<2x16xf32>
+}
+
+// -----
+
+// Comparisons, selections, casts and positions have vector forms.
+// CHECK-LABEL: @steps
+// CHECK: arith.constant dense<[0, 1, 2, 3]> : vector<4xindex>
+// CHECK: arith.index_cast %{{.*}} : vector<4xindex> to vector<4xi32>
+// CHECK: arith.sitofp %{{.*}} : vector<4xi32> to vector<4xf32>
+// CHECK: arith.cmpf ogt, %{{.*}}, %{{.*}} : vector<4xf32>
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<4xi1>, vector<4xf32>
+func.func private @steps(%x: tensor<4xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0], vectorize = 0>} {
+  ^bb0(%a: f32, %b: f32):
+    %i = linalg.index 0 : index
+    %n = arith.index_cast %i : index to i32
+    %f = arith.sitofp %n : i32 to f32
+    %g = arith.cmpf ogt, %a, %f : f32
+    %s = arith.select %g, %a, %f : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
+
+// -----
+
+// What vectors cannot say stays as it is: a dynamic tile, a gather.
+// CHECK-LABEL: @left_alone
+// CHECK-NOT: vector.
+// CHECK-COUNT-2: linalg.generic
+func.func private @left_alone(%x: tensor<?xf32>, %e: tensor<?xf32>, %t: tensor<9xf32>, %i: tensor<4xi64>, %f: tensor<4xf32>) -> (tensor<?xf32>, tensor<4xf32>) {
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0], vectorize = 0>} {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.negf %a : f32
+    linalg.yield %n : f32
+  } -> tensor<?xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%i : tensor<4xi64>) outs(%f : tensor<4xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0], vectorize = 0>} {
+  ^bb0(%a: i64, %b: f32):
+    %at = arith.index_cast %a : i64 to index
+    %v = tensor.extract %t[%at] : tensor<9xf32>
+    linalg.yield %v : f32
+  } -> tensor<4xf32>
+  func.return %r, %g : tensor<?xf32>, tensor<4xf32>
+}
