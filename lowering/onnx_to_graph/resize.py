@@ -35,9 +35,9 @@ class ResizeLowering(ShapeLowering):
             scales = _spread(given, axes, [1.0] * len(dims))
             shape = [scaled(dim, scale, op) for dim, scale in zip(dims, scales, strict=True)]
         else:
-            scales = None
-            sizes = self.dims(op, "sizes", op.sizes) or ()
-            shape = _spread(self._with_policy(op, sizes, [dims[axis] for axis in axes]), axes, list(dims))
+            sizes, scale = self._with_policy(op, [dims[axis] for axis in axes])
+            scales = None if scale is None else _spread([scale] * len(axes), axes, [1.0] * len(dims))
+            shape = _spread(sizes, axes, list(dims))
         coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
         roi = self._floats(op, "roi", op.roi) if coordinate == "tf_crop_and_resize" else None
         whole = [0.0] * len(dims) + [1.0] * len(dims)
@@ -66,18 +66,19 @@ class ResizeLowering(ShapeLowering):
             raise StepwellError("unsupported", op, f"{op.op_type}: `{name}` must be constant")
         return [float(number) for number in array.reshape(-1)] or None
 
-    def _with_policy(self, op: onnx.OnnxOp, sizes: Sequence[Dim], dims: Sequence[Dim]) -> list[Dim]:
-        """The sizes that keep the aspect ratio where the node asks for it."""
+    def _with_policy(self, op: onnx.ResizeOp, dims: Sequence[Dim]) -> tuple[Sequence[Dim], float | None]:
+        """The sizes that the node asks for; where they keep the aspect ratio, the one scale of all axes too."""
+        sizes = self.dims(op, "sizes", op.sizes) or ()
         policy = _text(op, "keep_aspect_ratio_policy", "stretch")
         if policy == "stretch":
-            return list(sizes)
+            return sizes, None
         if not all(dim.is_static for dim in (*sizes, *dims)):
             raise StepwellError(
                 "unsupported", op, f"{op.op_type}: keep_aspect_ratio_policy {policy} needs fixed shapes"
             )
         quotients = [size.value / dim.value for size, dim in zip(sizes, dims, strict=True)]
         scale = min(quotients) if policy == "not_larger" else max(quotients)
-        return [Dim.of(floor(scale * dim.value + 0.5)) for dim in dims]
+        return [Dim.of(floor(scale * dim.value + 0.5)) for dim in dims], scale
 
 
 class UpsampleLowering(ResizeLowering):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from onnx import helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import import_onnx
@@ -18,6 +15,7 @@ from stepwell.lowering.onnx_to_graph import ConvertOnnxToGraphPass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 from tests.graph_ops import run_module
+from tests.support.onnx_nodes import check_node
 
 RNG = np.random.default_rng(11)
 
@@ -29,65 +27,6 @@ def numbers(*shape: int) -> npt.NDArray[np.float32]:
 
 def ints(*values: object) -> npt.NDArray[np.int64]:
     return np.array(values, np.int64)
-
-
-def node_model(
-    op_type: str,
-    inputs: Sequence[Array | None],
-    outputs: int,
-    opset: int,
-    names: Mapping[int, Sequence[str | int]],
-    **attributes: Any,
-) -> onnx.ModelProto:
-    """A model of one node; inputs with named dimensions are arguments, small integers constants."""
-    given = [(f"x{i}", i, array) for i, array in enumerate(inputs) if array is not None]
-    node = helper.make_node(
-        op_type,
-        [f"x{i}" if array is not None else "" for i, array in enumerate(inputs)],
-        [f"y{i}" for i in range(outputs)],
-        **attributes,
-    )
-    constants = [numpy_helper.from_array(array, name) for name, i, array in given if i > 0 and i not in names]
-    arguments = [
-        helper.make_tensor_value_info(
-            name, helper.np_dtype_to_tensor_dtype(array.dtype), names.get(i, array.shape)
-        )
-        for name, i, array in given
-        if i == 0 or i in names
-    ]
-    results = [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)]
-    graph = helper.make_graph([node], "g", arguments, results, constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
-
-
-def check(
-    op_type: str,
-    inputs: Sequence[Array | None],
-    *,
-    outputs: int = 1,
-    opset: int = 21,
-    names: Mapping[int, Sequence[str | int]] | None = None,
-    expected: Sequence[Array] | None = None,
-    **attributes: Any,
-) -> None:
-    """Convert a node, evaluate the graph, and compare with the reference evaluator bit by bit."""
-    model = node_model(op_type, inputs, outputs, opset, names or {}, **attributes)
-    arguments = [
-        array for i, array in enumerate(inputs) if array is not None and (i == 0 or i in (names or {}))
-    ]
-    if expected is None:
-        feeds = dict(zip([value.name for value in model.graph.input], arguments, strict=True))
-        reference: Any = ReferenceEvaluator(model)
-        expected = reference.run(None, feeds)
-    assert expected is not None
-    ctx = StepwellContext()
-    module = import_onnx(model, ctx)
-    ConvertOnnxToGraphPass().apply(ctx, module)
-    module.verify()
-    results = run_module(module, arguments, ctx.weights)
-    for result, wanted in zip(results, expected, strict=True):
-        assert result.dtype == np.asarray(wanted).dtype
-        np.testing.assert_array_equal(result, wanted)
 
 
 X = numbers(2, 3, 4)
@@ -160,24 +99,24 @@ CASES: list[tuple[str, list[Array | None], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("op_type", "inputs", "options"), CASES)
 def test_node(op_type: str, inputs: list[Array | None], options: dict[str, Any]) -> None:
-    check(op_type, inputs, **options)
+    check_node(op_type, inputs, **options)
 
 
 def test_one_hot_wraps_once() -> None:
     expected = np.array([[2, 2, 2], [5, 5, 2], [2, 2, 2]], np.float32)
     inputs = [ints(1, -2, 7), np.array(3), np.array([2, 5], np.float32)]
-    check("OneHot", inputs, axis=0, expected=[expected])
+    check_node("OneHot", inputs, axis=0, expected=[expected])
 
 
 def test_data_dependent_shape_is_refused() -> None:
     names = {0: (2, 3, 4), 1: (2,)}
     with pytest.raises(StepwellError, match="Reshape: `shape` depends on data"):
-        check("Reshape", [X, ints(6, 4)], names=names)
+        check_node("Reshape", [X, ints(6, 4)], names=names)
 
 
 def test_squeeze_of_unknown_rank_is_refused() -> None:
     with pytest.raises(StepwellError, match="Squeeze without axes: dimension N may be 1 or not"):
-        check("Squeeze", [numbers(1, 3, 1)], names={0: ("N", 3, 1)})
+        check_node("Squeeze", [numbers(1, 3, 1)], names={0: ("N", 3, 1)})
 
 
 def test_shape_arithmetic_resolves_to_symbols() -> None:

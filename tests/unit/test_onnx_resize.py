@@ -1,0 +1,98 @@
+"""Resize and Upsample: every mode through the levels, against ONNX's reference evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from stepwell.runtime.errors import StepwellError
+from tests.support.onnx_nodes import check_node
+
+RNG = np.random.default_rng(5)
+X = RNG.uniform(-1, 2, (1, 2, 5, 4)).astype(np.float32)
+
+
+def scales(*values: float) -> npt.NDArray[np.float32]:
+    return np.array(values, np.float32)
+
+
+def sizes(*values: int) -> npt.NDArray[np.int64]:
+    return np.array(values, np.int64)
+
+
+COORDINATES = ("half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "asymmetric", "align_corners")
+
+
+@pytest.mark.parametrize("coordinate", COORDINATES)
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("by", [(1.0, 1.0, 2.0, 3.0), (1.0, 1.0, 0.6, 1.7)])
+def test_scales(mode: str, coordinate: str, by: Sequence[float]) -> None:
+    check_node(
+        "Resize",
+        [X, None, scales(*by)],
+        mode=mode,
+        coordinate_transformation_mode=coordinate,
+        tolerance=2e-5,
+    )
+
+
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+@pytest.mark.parametrize("coordinate", ["half_pixel", "asymmetric"])
+def test_nearest_rounds(rounding: str, coordinate: str) -> None:
+    for shape in (sizes(1, 2, 10, 8), sizes(1, 2, 7, 3)):
+        check_node(
+            "Resize",
+            [X, None, None, shape],
+            mode="nearest",
+            nearest_mode=rounding,
+            coordinate_transformation_mode=coordinate,
+        )
+
+
+OTHERS: list[dict[str, Any]] = [
+    {"inputs": [X, None, scales(1, 1, 0.6, 0.6)], "mode": "linear", "antialias": 1},
+    {"inputs": [X, None, scales(1, 1, 0.6, 0.6)], "mode": "cubic", "antialias": 1},
+    {"inputs": [X, None, scales(1, 1, 0.8, 2)], "mode": "cubic", "exclude_outside": 1},
+    {"inputs": [X, None, scales(1, 1, 0.8, 2)], "mode": "cubic", "cubic_coeff_a": -0.5},
+    {"inputs": [X, None, scales(2, 0.5)], "mode": "linear", "axes": [3, 2]},
+    {"inputs": [X, None, None, sizes(9, 9)], "axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"},
+    {"inputs": [X, None, None, sizes(9, 9)], "axes": [2, 3], "keep_aspect_ratio_policy": "not_smaller"},
+    {
+        "inputs": [X, scales(0, 0, 0.4, 0.6, 1, 1, 0.6, 1.2), None, sizes(1, 2, 3, 3)],
+        "mode": "linear",
+        "coordinate_transformation_mode": "tf_crop_and_resize",
+        "extrapolation_value": 10.0,
+    },
+]
+
+
+@pytest.mark.parametrize("options", OTHERS)
+def test_options(options: dict[str, Any]) -> None:
+    check_node("Resize", tolerance=2e-5, **options)
+
+
+def test_named_dimensions() -> None:
+    for by in ((1.0, 1.0, 2.0, 2.0), (1.0, 1.0, 0.5, 1.5)):
+        check_node(
+            "Resize", [X, None, scales(*by)], mode="linear", names={0: ("N", 2, "H", "W")}, tolerance=2e-5
+        )
+
+
+def test_integers_round_and_saturate() -> None:
+    x = RNG.integers(0, 256, (1, 1, 5, 4)).astype(np.uint8)
+    check_node("Resize", [x, None, scales(1, 1, 2, 2)], mode="cubic")
+
+
+def test_upsample_of_old_opsets() -> None:
+    expected = [X.repeat(2, 2).repeat(3, 3)]
+    check_node("Upsample", [X, scales(1, 1, 2, 3)], opset=9, expected=expected)
+    check_node("Upsample", [X], opset=7, scales=[1.0, 1.0, 2.0, 3.0], expected=expected)
+
+
+def test_fraction_of_a_named_dimension_is_refused() -> None:
+    with pytest.raises(StepwellError, match="Resize: the size of dimension H scaled by"):
+        check_node("Resize", [X, None, scales(1, 1, 0.6, 2)], mode="linear", names={0: (1, 2, "H", 4)})
