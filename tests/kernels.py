@@ -31,6 +31,22 @@ UNSIGNED = [np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)]
 INTEGERS = [*SIGNED, *UNSIGNED]
 BOOL = np.dtype(np.bool_)
 ALL = [*FLOATS, *INTEGERS, BOOL]
+SMALL_FLOATS = [
+    np.dtype(getattr(ml_dtypes, name))
+    for name in (
+        "float4_e2m1fn",
+        "float6_e2m3fn",
+        "float6_e3m2fn",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+    )
+]
+SMALL_INTEGERS = [np.dtype(getattr(ml_dtypes, name)) for name in ("int2", "int4", "uint2", "uint4")]
+SMALL = [*SMALL_FLOATS, *SMALL_INTEGERS]
+"""Types that level 2 keeps as bytes."""
 
 # Relative to each element: a few roundings of the type, or of f32 and one of the type.
 TOLERANCES = {np.dtype(np.float16): 2**-10, BFLOAT16: 2**-7, np.dtype(np.float32): 2e-6}
@@ -96,17 +112,20 @@ def expect_lowering(
     actual = interpret(module, ctx, "main", [_signless(array) for array in arrays])
     for want, got in zip(expected, actual, strict=True):
         assert got.shape == want.shape
-        found = np.asarray(got).view(want.dtype) if want.dtype in UNSIGNED else np.asarray(got)
+        found = np.asarray(got)
+        found = found.view(want.dtype) if want.dtype in (*UNSIGNED, *SMALL) else found
         assert found.dtype == want.dtype
         if not is_float(want.dtype):
             np.testing.assert_array_equal(found, want)
             continue
-        relative = tolerance or TOLERANCES.get(want.dtype, 1e-12)
+        relative = tolerance or TOLERANCES.get(want.dtype, 0 if want.dtype in SMALL else 1e-12)
         np.testing.assert_allclose(
             found.astype(np.float64), want.astype(np.float64), rtol=relative, atol=relative / 10
         )
 
 
 def _signless(array: Array) -> Array:
-    """An array as level 2 has it: integers without sign."""
+    """An array as level 2 has it: integers without sign, smaller types as bytes."""
+    if array.dtype in SMALL:
+        return array.view(np.int8)
     return array.view(array.dtype.str.replace("u", "i")) if array.dtype in UNSIGNED else array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
@@ -177,11 +177,8 @@ class WhereLowering(RewritePattern):
     def match_and_rewrite(self, op: graph.WhereOp, rewriter: PatternRewriter) -> None:
         scalars = Scalars(element_of_value(op.on_true))
         operands = [op.condition, op.on_true, op.on_false]
-
-        def body(s: Sequence[SSAValue]) -> SSAValue:
-            return scalars.select(s[0], scalars.narrow(s[1]), scalars.narrow(s[2]))
-
-        result = elementwise(tensor_of(op.result), operands, body, op, rewriter)
+        type = tensor_of(op.result)
+        result = elementwise(type, operands, lambda s: scalars.select(*s), op, rewriter, stored=True)
         rewriter.replace(op, [], [result])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
@@ -14,9 +14,9 @@ from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import tensor_of
 from stepwell.lowering.graph_to_linalg import activation
-from stepwell.lowering.graph_to_linalg.scalars import Scalars, computes, signless
+from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
+from stepwell.lowering.graph_to_linalg.small_floats import SMALL_FLOATS, PowerOfTwo, SmallFloat
 from stepwell.lowering.graph_to_linalg.support import elementwise
-from stepwell.runtime.errors import StepwellError
 
 UnaryBody: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
 
@@ -142,15 +142,23 @@ class IsInfLowering(RewritePattern):
 
 
 class CastLowering(RewritePattern):
-    """`graph.cast` → a `linalg.generic` that converts each element."""
+    """`graph.cast` → a `linalg.generic` that converts each element; small floats as the attributes say."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter) -> None:
-        for element in (element_of_value(op.input), op.to):
-            if not computes(element):
-                raise StepwellError("unsupported", op, f"a cast from or to {element} has no lowering yet")
-        target = Scalars(op.to)
-        replace_unary(op, lambda scalars, x: scalars.convert(x, target), rewriter)
+        target, small = Scalars(op.to), SMALL_FLOATS.get(op.to)
+
+        def body(scalars: Scalars, x: SSAValue) -> SSAValue:
+            number = scalars.convert(x, target)
+            match small:
+                case SmallFloat():
+                    return small.encode(number, saturate=bool(op.saturate))
+                case PowerOfTwo():
+                    return small.encode(number, round=op.round.data)
+                case None:
+                    return number
+
+        replace_unary(op, body, rewriter)
 
 
 class BitcastLowering(RewritePattern):
@@ -158,15 +166,16 @@ class BitcastLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BitcastOp, rewriter: PatternRewriter) -> None:
-        target = Scalars(op.to)
+        source, target = Scalars(element_of_value(op.input)), Scalars(op.to)
 
-        def body(scalars: Scalars, x: SSAValue) -> SSAValue:
-            if scalars.is_bool or target.is_bool:
-                return scalars.convert(x, target)
-            stored, wanted = scalars.narrow(x), signless(op.to)
-            return target.widen(stored if stored.type == wanted else arith.BitcastOp(stored, wanted).result)
+        def body(elements: Sequence[SSAValue]) -> SSAValue:
+            (x,) = elements
+            if source.is_bool or target.is_bool:
+                return source.convert(x, target)
+            return x if x.type == signless(op.to) else arith.BitcastOp(x, signless(op.to)).result
 
-        replace_unary(op, body, rewriter)
+        result = elementwise(tensor_of(op.result), [op.input], body, op, rewriter, stored=True)
+        rewriter.replace(op, [], [result])
 
 
 class ClipLowering(RewritePattern):
@@ -178,13 +187,13 @@ class ClipLowering(RewritePattern):
         has_lo, has_hi = op.lo is not None, op.hi is not None
         operands = [value for value in (op.input, op.lo, op.hi) if value is not None]
 
-        def body(elements: list[SSAValue]) -> SSAValue:
+        def body(elements: Sequence[SSAValue]) -> SSAValue:
             bounded, *bounds = elements
             if has_lo:
                 bounded = scalars.maximum(bounded, bounds[0])
             return scalars.minimum(bounded, bounds[-1]) if has_hi else bounded
 
-        result = elementwise(tensor_of(op.result), operands, lambda s: body(list(s)), op, rewriter)
+        result = elementwise(tensor_of(op.result), operands, body, op, rewriter)
         rewriter.replace(op, [], [result])
 
 

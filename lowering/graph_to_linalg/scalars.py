@@ -4,47 +4,39 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
+import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    BFloat16Type,
-    Float16Type,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, f32, f64, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from stepwell.dialects.graph.relations import is_bool, is_float, is_unsigned
+from stepwell.dialects.graph.relations import is_bool, is_float, is_integer, is_unsigned
+from stepwell.dialects.types import dtype_of
+from stepwell.lowering.graph_to_linalg.small_floats import SMALL_FLOATS
 
 Constant: TypeAlias = FloatAttr[AnyFloat] | IntegerAttr[IntegerType]
 
 
 def signless(element: Attribute) -> Attribute:
-    """An element type as level 2 has it: integers without sign."""
-    return IntegerType(cast(IntegerType, element).width.data) if isinstance(element, IntegerType) else element
+    """An element type as level 2 stores it: integers without sign, and bytes for what is smaller."""
+    if element in SMALL_FLOATS:
+        return i8
+    return IntegerType(max(_width(element), 8)) if is_integer(element) else element
 
 
-def computes(element: Attribute) -> bool:
-    """Whether bodies have arithmetic on an element type: not on floats of a byte, and integers of less."""
-    if isinstance(element, IntegerType):
-        return cast(IntegerType, element).width.data in (1, 8, 16, 32, 64)
-    return element in (bf16, f16, f32, f64)
+def _width(element: Attribute) -> int:
+    return cast(IntegerType, element).width.data
 
 
 def scalar_constant(number: float, element: Attribute) -> Constant:
-    """A number as an attribute of a (signless) element type; integers wrap."""
+    """A number as an attribute of the type that stores an element; integers wrap."""
+    if element in SMALL_FLOATS:
+        code = np.array(number, np.float32).astype(dtype_of(element)).view(np.int8)
+        return IntegerAttr(int(code), i8)
     if is_float(element):
         return FloatAttr(float(number), cast(AnyFloat, element))
     if is_bool(element):
         return IntegerAttr.from_bool(bool(number))
-    width = cast(IntegerType, element).width.data
+    width = max(_width(element), 8)
     wrapped = (int(number) + (1 << width - 1)) % (1 << width) - (1 << width - 1)
     return IntegerAttr(wrapped, IntegerType(width))
 
@@ -58,8 +50,8 @@ class Scalars:
     """
     Emitters for one element type, into the implicit builder that is open around them.
 
-    They take and give scalars of `type`, in which the element type computes: f32 for f16 and bf16, and
-    integers without sign, whose ops know it.
+    They take and give scalars of `type`, in which the element type computes: f32 for narrower floats, and
+    integers without sign, whose ops know it, of at least a byte.
     """
 
     def __init__(self, element: Attribute):
@@ -67,8 +59,9 @@ class Scalars:
         self.is_float = is_float(element)
         self.is_bool = is_bool(element)
         self.unsigned = is_unsigned(element) or self.is_bool
-        self.narrow_float = isinstance(element, Float16Type | BFloat16Type)
+        self.narrow_float = self.is_float and element not in (f32, f64)
         self.type = f32 if self.narrow_float else signless(element)
+        self._spare_bits = 8 - _width(element) if is_integer(element) and _width(element) < 8 else 0
 
     @property
     def bits(self) -> int:
@@ -77,14 +70,24 @@ class Scalars:
 
     def widen(self, scalar: SSAValue) -> SSAValue:
         """A stored element as a scalar to compute with."""
-        return arith.ExtFOp(scalar, self.type).result if self.narrow_float else scalar
+        if self._spare_bits:
+            spare = self.constant(self._spare_bits)
+            shifted = arith.ShLIOp(scalar, spare).result
+            return (arith.ShRUIOp if self.unsigned else arith.ShRSIOp)(shifted, spare).result
+        if not self.narrow_float:
+            return scalar
+        if (small := SMALL_FLOATS.get(self.element)) is not None:
+            return small.decode(scalar)
+        return arith.ExtFOp(scalar, self.type).result
 
     def narrow(self, scalar: SSAValue) -> SSAValue:
-        """A computed scalar as an element to store, rounded; one that was only moved is as it was."""
-        if not self.narrow_float or scalar.type == self.element:
+        """A computed scalar as an element to store, rounded; one in the type that is stored stays."""
+        if self._spare_bits:
+            return arith.AndIOp(scalar, self.constant((1 << 8 - self._spare_bits) - 1)).result
+        if not self.narrow_float or scalar.type == signless(self.element):
             return scalar
-        if isinstance(widened := scalar.owner, arith.ExtFOp) and widened.input.type == self.element:
-            return widened.input
+        if (small := SMALL_FLOATS.get(self.element)) is not None:
+            return small.encode(scalar)
         return arith.TruncFOp(scalar, self.element).result
 
     def constant(self, number: float) -> SSAValue:

@@ -143,18 +143,25 @@ def broadcast_map(value: SSAValue, dims: Sequence[Dim], op: Operation) -> Affine
 
 
 def elementwise(
-    type: Tensor, operands: Sequence[SSAValue], body: Body, op: Operation, rewriter: PatternRewriter
+    type: Tensor,
+    operands: Sequence[SSAValue],
+    body: Body,
+    op: Operation,
+    rewriter: PatternRewriter,
+    *,
+    stored: bool = False,
 ) -> SSAValue:
     """
     One value for each element of `type`, from operands that broadcast to it.
 
-    `body` takes a scalar for each operand and gives the element.
+    `body` takes a scalar for each operand and gives the element; with `stored`, as they are stored.
     """
     dims = dims_of(type)
     reads = [(value, broadcast_map(value, dims, op)) for value in operands]
     loops = [PARALLEL] * len(dims)
     init = empty(type, rewriter)
-    return generic(reads, (init, identity(len(dims))), loops, lambda s: body(s[:-1]), rewriter)
+    write = (init, identity(len(dims)))
+    return generic(reads, write, loops, lambda s: body(s[:-1]), rewriter, stored=stored)
 
 
 def generic(
@@ -163,13 +170,15 @@ def generic(
     loops: Sequence[IteratorTypeAttr],
     body: Body,
     rewriter: PatternRewriter,
+    *,
+    stored: bool = False,
 ) -> SSAValue:
     """
     A `linalg.generic` with one result.
 
     Constants of one element become constants of the body, unless a loop may take its extent from them.
     `body` takes a scalar for each operand of `reads` and the old element of `write`, in the types they
-    compute in; its result is rounded to that of `write`.
+    compute in; its result is rounded to that of `write`. With `stored` it sees elements as they are stored.
     """
     constants = [None if _uses_loops(map) else _constant_attribute(value) for value, map in reads]
     tensors = [read for read, constant in zip(reads, constants, strict=True) if constant is None]
@@ -177,15 +186,17 @@ def generic(
     block = Block(arg_types=[signless(element_of_value(value)) for value, _ in (*tensors, write)])
     with ImplicitBuilder(block):
         arguments = iter(block.args)
-        scalars = [
-            Scalars(element).widen(next(arguments) if constant is None else arith.ConstantOp(constant).result)
-            for element, constant in zip(elements, (*constants, None), strict=True)
+        kept: list[SSAValue] = [
+            next(arguments) if constant is None else arith.ConstantOp(constant).result
+            for constant in (*constants, None)
         ]
-        YieldOp(Scalars(elements[-1]).narrow(body(scalars)))
-    for widened in (scalar.owner for scalar in scalars if scalar.first_use is None):
-        if isinstance(widened, arith.ExtFOp):
-            widened.detach()
-            widened.erase()
+        types = [Scalars(element) for element in elements]
+        scalars = kept if stored else [t.widen(s) for t, s in zip(types, kept, strict=True)]
+        result = body(scalars)
+        if not stored:
+            result = _moved(result, scalars, kept, elements) or types[-1].narrow(result)
+        YieldOp(result)
+    _erase_unused(block)
     return rewriter.insert(
         GenericOp(
             [value for value, _ in tensors],
@@ -196,6 +207,24 @@ def generic(
             [write[0].type],
         )
     ).res[0]
+
+
+def _moved(
+    result: SSAValue, scalars: Sequence[SSAValue], kept: Sequence[SSAValue], elements: Sequence[Attribute]
+) -> SSAValue | None:
+    """The stored element that a body gives unchanged, of the type that it is stored to again."""
+    for scalar, stored, element in zip(scalars, kept, elements, strict=True):
+        if scalar is result and element == elements[-1]:
+            return stored
+    return None
+
+
+def _erase_unused(block: Block) -> None:
+    """Erase what a body computes for nothing: such as the old element of the init in a wider type."""
+    for op in reversed(list(block.ops)):
+        if op.results and all(result.first_use is None for result in op.results):
+            op.detach()
+            op.erase()
 
 
 def _uses_loops(map: AffineMap) -> bool:

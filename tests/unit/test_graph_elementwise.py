@@ -4,8 +4,10 @@ Elementwise graph ops: type relations against meanings, meanings against their e
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,7 +22,18 @@ from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.types import dims_of, element_of
 from stepwell.runtime.errors import StepwellError
 from tests.graph_ops import run, value
-from tests.kernels import ALL, FLOATS, INTEGERS, expect_lowering, kernel, lowered, numbers
+from tests.kernels import (
+    ALL,
+    FLOATS,
+    INTEGERS,
+    SMALL,
+    SMALL_FLOATS,
+    SMALL_INTEGERS,
+    expect_lowering,
+    kernel,
+    lowered,
+    numbers,
+)
 
 UNARY: list[type[UnaryOp]] = [
     op for op in graph.OPS if issubclass(op, UnaryOp) and op not in (graph.CastOp, graph.BitcastOp)
@@ -95,6 +108,49 @@ def test_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
             x.reshape(-1)[:8] = np.array(edges).astype(source)
     run(graph.CastOp(value(x), element_of(target)), x)
     expect_lowering(lambda a: graph.CastOp(a, element_of(target)), [x])
+
+
+def codes_of(small: np.dtype[Any]) -> Any:
+    """Every value of a type of a byte or less."""
+    bits = {"float4_e2m1fn": 4, "float6_e2m3fn": 6, "float6_e3m2fn": 6}.get(str(small), 8)
+    bits = int(str(small)[-1]) if small in SMALL_INTEGERS else bits
+    return np.arange(1 << bits, dtype=np.uint8).view(small)
+
+
+@pytest.mark.parametrize("small", SMALL, ids=str)
+def test_cast_of_small_types(small: np.dtype[Any]) -> None:
+    codes = codes_of(small)
+    for other in (np.float16, np.float32, np.float64, np.int32, np.uint8, np.bool_):
+        run(graph.CastOp(value(codes), element_of(other)), codes)
+        expect_lowering(partial(graph.CastOp, to=element_of(other)), [codes])
+    for other in (np.int32, np.uint8, np.bool_):
+        expect_lowering(partial(graph.CastOp, to=element_of(small)), [numbers(other, 64)])
+
+
+@pytest.mark.parametrize("small", SMALL_FLOATS, ids=str)
+@pytest.mark.parametrize("saturate", [True, False])
+def test_cast_rounds_to_small_floats(small: np.dtype[Any], saturate: bool) -> None:
+    """Numbers of all sizes, the ones half way between two codes and their neighbours among them."""
+    finite = codes_of(small).astype(np.float32)
+    finite = np.unique(finite[np.isfinite(finite)])
+    middles = (finite[1:] + finite[:-1]) / 2
+    largest = np.abs(finite).max()
+    with np.errstate(over="ignore"):
+        beyond = largest * np.array([1.03, 1.04, 1.1, 4, -1.1], np.float32)
+    extremes = np.array([np.inf, -np.inf, 1e30, -1e30, 1e-30, -1e-30, 1e-44, 0.0, -0.0], np.float32)
+    parts = [finite, middles, np.nextafter(middles, np.inf), np.nextafter(middles, -np.inf), beyond, extremes]
+    x = np.concatenate([part.astype(np.float32) for part in parts])
+    for round in ("nearest", "up", "down") if "e8m0" in str(small) else ("nearest",):
+        build = partial(graph.CastOp, to=element_of(small), saturate=saturate, round=round)
+        run(build(value(x)), x)
+        expect_lowering(build, [x])
+
+
+def test_moved_elements_stay_as_they_are() -> None:
+    """NaN of every form, too: where nothing is computed, nothing is converted."""
+    codes = codes_of(np.dtype(ml_dtypes.float8_e5m2))
+    expect_lowering(graph.WhereOp, [np.array([True]), codes, codes[:1]])
+    expect_lowering(partial(graph.BitcastOp, to=element_of(np.uint8)), [codes])
 
 
 def test_casts_at_the_edges() -> None:
