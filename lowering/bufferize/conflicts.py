@@ -39,6 +39,10 @@ class Read:
     value: SSAValue
     seen: SSAValue
     """The value whose making filled the buffer with what is read: `value`, or what it is a view of."""
+    made: int
+    """When that was."""
+    loops: tuple[Operation, ...]
+    """The loops around the op, but not around the making: each iteration reads the same."""
     index: int | None = None
 
 
@@ -80,7 +84,11 @@ class InPlaceAnalysis:
 
         def add(op: Operation, value: SSAValue, index: int | None = None) -> None:
             if is_tensor(value) and not self.is_undefined(value):
-                reads.append(Read(op, value, _seen(value), index))
+                seen = _seen(value)
+                made = self.timeline.defined(seen)
+                around = self.timeline.loops_around(op)
+                loops = tuple(loop for loop in around if made < self.timeline.start[loop])
+                reads.append(Read(op, value, seen, made, loops, index))
 
         for op in self.timeline.start:
             for value in sources(op):
@@ -142,28 +150,24 @@ class InPlaceAnalysis:
         A read by the writing op itself, of the operand that it overwrites, comes before the write; but not
         before the write of the previous iteration, when the value is made outside the loop.
         """
+        start = self.timeline.start
+        if read.made > start[write.op]:
+            return False
+        comes_again = any(loop in self.timeline.loops_around(write.op) for loop in read.loops)
+        if not comes_again and start[read.op] < start[write.op]:
+            return False
         place = self.places.of[read.value]
         if self._is_replaced_anyway(write, read):
             return False
-        if self._spoils_next_iteration(write, read):
+        if comes_again:
             return write.place.may_overlap(place, across_iterations=True)
-        if write.op is read.op:
-            if read.index == write.index:
-                return False
-            return write.place.may_overlap(place, across_iterations=False) and not _reads_before_writing(
-                write, read, place
-            )
-        start = self.timeline.start
-        if start[read.op] < start[write.op] or self.timeline.defined(read.seen) > start[write.op]:
+        if write.op is read.op and read.index == write.index:
             return False
-        return write.place.may_overlap(
-            place, across_iterations=False
-        ) and not self.timeline.exclude_each_other(write.op, read.op)
-
-    def _spoils_next_iteration(self, write: Write, read: Read) -> bool:
-        defined = self.timeline.defined(read.seen)
-        start = self.timeline.start
-        return any(defined < start[loop] for loop in self.timeline.loops_around_both(write.op, read.op))
+        if not write.place.may_overlap(place, across_iterations=False):
+            return False
+        if write.op is read.op:
+            return not _reads_before_writing(write, read, place)
+        return not self.timeline.exclude_each_other(write.op, read.op)
 
     def _is_replaced_anyway(self, write: Write, read: Read) -> bool:
         """Whether the read is of the rest of a tensor whose slice, computed in place, the write writes."""

@@ -133,6 +133,9 @@ class Places:
 
     def _walk(self, block: Block) -> None:
         for op in block.ops:
+            if not op.regions:
+                self._visit(op)
+                continue
             match op:
                 case scf.ForOp():
                     self._visit_for(op)
@@ -154,6 +157,8 @@ class Places:
         self.types[value] = self.types[other]
 
     def _visit(self, op: Operation) -> None:
+        if not any(is_tensor(result) for result in op.results):
+            return
         for destination in destinations(op):
             if (op, destination.index) in self._copied:
                 self._start(destination.result)

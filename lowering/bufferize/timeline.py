@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from xdsl.dialects import scf
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
@@ -28,7 +28,7 @@ class Timeline:
             self.start[op] = self._tick()
             self._loops[op] = loops
             self.inside[op] = self._tick()
-            if not isinstance(op, LinalgStructuredOperation):  # its body is one event
+            if op.regions and not isinstance(op, LinalgStructuredOperation):  # whose body is one event
                 inside = (*loops, op) if isinstance(op, _LOOPS) else loops
                 for region in op.regions:
                     for inner in region.blocks:
@@ -47,20 +47,13 @@ class Timeline:
         parent = owner.parent_op()
         return self.inside.get(parent, 0) if parent is not None else 0
 
-    def loops_around_both(self, a: Operation, b: Operation) -> Iterator[Operation]:
-        """The loops that run both ops in each iteration, outermost first."""
-        for x, y in zip(self._loops[a], self._loops[b], strict=False):
-            if x is not y:
-                return
-            yield x
-
     def maker(self, value: SSAValue) -> Operation:
         """The op that makes a value, or whose region has it as an argument."""
         owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
         assert owner is not None
         return owner
 
-    def loops_around(self, op: Operation) -> Sequence[Operation]:
+    def loops_around(self, op: Operation) -> tuple[Operation, ...]:
         """The loops around an op, outermost first."""
         return self._loops[op]
 
