@@ -1,1 +1,17 @@
-"""The dataflow pattern language."""
+"""The dataflow pattern language: patterns, matching, rewriting, partitioning, and their text."""
+
+from stepwell.patterns.edges import GraphPattern as GraphPattern
+from stepwell.patterns.matching import Match as Match
+from stepwell.patterns.matching import match as match
+from stepwell.patterns.nodes import FunctionPattern as FunctionPattern
+from stepwell.patterns.nodes import Pattern as Pattern
+from stepwell.patterns.nodes import dominates as dominates
+from stepwell.patterns.nodes import is_constant as is_constant
+from stepwell.patterns.nodes import is_expr as is_expr
+from stepwell.patterns.nodes import is_if as is_if
+from stepwell.patterns.nodes import is_let as is_let
+from stepwell.patterns.nodes import is_op as is_op
+from stepwell.patterns.nodes import is_tuple as is_tuple
+from stepwell.patterns.nodes import is_tuple_get_item as is_tuple_get_item
+from stepwell.patterns.nodes import is_var as is_var
+from stepwell.patterns.nodes import wildcard as wildcard

@@ -1,0 +1,81 @@
+"""How a dominator matches: the child, then the one parent that feeds it, then each node between them."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.patterns.dominators import PostDominators
+from stepwell.patterns.machine import Goals, Machine, Step, Steps
+from stepwell.patterns.nodes import Dominates
+from stepwell.patterns.values import is_constant_op, owner_of
+
+
+def dominates_step(pattern: Dominates, steps: Steps, bind: Step) -> Step:
+    """The step of a dominator: its child first, on the value itself."""
+    parent, path, child = (steps[part] for part in pattern.parts())
+
+    def above_child(machine: Machine, value: SSAValue, rest: Goals) -> Goals | None:
+        root = owner_of(value)
+        if root is None or root.parent is None:
+            return None
+        tree = machine.blocks.tree(root.parent)
+        found = machine.memo.get(pattern.parent) or _find_parent(machine, parent, root, tree)
+        between = None if found is None else _between(root, found, tree)
+        if between is None:
+            return None
+        for node in between:
+            # Bindings of its own: one path pattern matches many different nodes.
+            if (bindings := machine.attempt_apart(path, node)) is None:
+                return None
+            machine.trail += [binding for binding in bindings if not isinstance(binding[0], str)]
+        return (bind, value, rest)
+
+    def step(machine: Machine, value: SSAValue, rest: Goals) -> Goals:
+        return (child, value, (above_child, value, rest))
+
+    return step
+
+
+def inputs_of(op: Operation) -> list[SSAValue]:
+    """The operands that count as ways upward: neither variables nor constants."""
+    return [v for v in op.operands if (above := owner_of(v)) is not None and not is_constant_op(above)]
+
+
+def _find_parent(machine: Machine, parent: Step, root: Operation, tree: PostDominators) -> SSAValue | None:
+    """The first node above `root` that the parent pattern matches; its bindings stay."""
+    seen: set[SSAValue] = set()
+    stack = inputs_of(root)
+    while stack:
+        if (node := stack.pop()) in seen:
+            continue
+        seen.add(node)
+        op = owner_of(node)
+        if op is None or not tree.post_dominates(root, op):
+            return None  # nor would the parent above it be post-dominated
+        if machine.attempt(parent, node):
+            return node
+        stack += inputs_of(op)
+    return None
+
+
+def _between(root: Operation, parent: SSAValue, tree: PostDominators) -> list[SSAValue] | None:
+    """The nodes between `root` and its parent, in program order; None when a way leads past the parent."""
+    found: dict[SSAValue, Operation] = {}
+    seen: set[SSAValue] = set()
+    stack = inputs_of(root)
+    if not stack:
+        return None
+    while stack:
+        if (node := stack.pop()) in seen:
+            continue
+        seen.add(node)
+        op = owner_of(node)
+        if op is None or not tree.post_dominates(root, op):
+            return None
+        if node is parent:
+            continue
+        if not (inputs := inputs_of(op)):
+            return None
+        found[node] = op
+        stack += inputs
+    return sorted(found, key=lambda node: tree.position[found[node]])

@@ -1,0 +1,77 @@
+"""Graph mode's data: several patterns, the edges between them, and which of them have equal shapes."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from stepwell.runtime.errors import StepwellError
+
+if TYPE_CHECKING:
+    from stepwell.patterns.nodes import Pattern
+
+
+@dataclass(frozen=True)
+class Edge:
+    """`user` uses `source`: at one operand or any, as its only user or one of several."""
+
+    source: Pattern
+    user: Pattern
+    index: int | None
+    only: bool
+
+
+class GraphPattern:
+    """
+    Several patterns with edges between them; `with GraphPattern() as graph:` collects those written inside.
+
+    ```python
+    with GraphPattern() as graph:
+        is_op("graph.matmul") >> is_op("graph.relu")
+    ```
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Pattern] = []
+        self.edges: list[Edge] = []
+        self.same_shapes: list[tuple[Pattern, Pattern]] = []
+        self._tokens: list[Token[GraphPattern | None]] = []
+
+    def __enter__(self) -> Self:
+        self._tokens.append(_CURRENT.set(self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _CURRENT.reset(self._tokens.pop())
+
+    @staticmethod
+    def current() -> GraphPattern:
+        """The one whose `with` we are in. Raises: StepwellError `bad-pattern` outside of one."""
+        if (current := _CURRENT.get()) is None:
+            raise StepwellError(
+                "bad-pattern",
+                None,
+                "an edge stands outside of a graph",
+                help="write it in `with GraphPattern():`",
+            )
+        return current
+
+    def add(self, *patterns: Pattern) -> None:
+        """Patterns that must match some node each, edges or not."""
+        for pattern in patterns:
+            if pattern not in self.nodes:
+                self.nodes.append(pattern)
+
+    def add_edge(self, source: Pattern, user: Pattern, index: int | None = None, only: bool = False) -> None:
+        """`user` uses `source`."""
+        self.add(source, user)
+        self.edges.append(Edge(source, user, index, only))
+
+    def add_same_shape(self, first: Pattern, second: Pattern) -> None:
+        """Both have the same shape."""
+        self.add(first, second)
+        self.same_shapes.append((first, second))
+
+
+_CURRENT: ContextVar[GraphPattern | None] = ContextVar("stepwell_graph_pattern", default=None)

@@ -1,0 +1,432 @@
+"""The nodes of a pattern: what Python spells with `is_op(...)(...)`, and the `pattern` dialect in text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, f64, i1, i64
+from xdsl.ir import Attribute, SSAValue
+
+from stepwell.patterns.edges import GraphPattern
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+AttributeLike = Attribute | bool | int | float | str | Sequence["AttributeLike"]
+Predicate = Callable[[SSAValue], bool]
+
+
+@dataclass(eq=False)
+class Pattern:
+    """
+    Matches a node: a value, that is an op and a result index, or a block argument.
+
+    Two uses of one pattern object mean one and the same node; two equal objects are independent.
+    """
+
+    label: str = field(default="", init=False, repr=False)
+    """Its name in text and in explanations; no meaning beyond that."""
+    program: object = field(default=None, init=False, repr=False)
+    """What it was compiled to, when it was first matched."""
+
+    def parts(self) -> tuple[Pattern, ...]:
+        """The patterns inside, in the order in which they are matched; never through `redirect_to`."""
+        return ()
+
+    def __call__(self, *args: Pattern | None) -> Call:
+        """An op that this pattern matches, on exactly these operands; `p(None)` is on any operands."""
+        if None in args and len(args) != 1:
+            raise ill_formed("p(None) stands for any operands: it takes no others")
+        return Call(self, None if None in args else tuple(arg for arg in args if arg is not None))
+
+    def __or__(self, other: Pattern) -> Or:
+        return Or(self, other)
+
+    def __and__(self, other: Pattern) -> And:
+        return And(self, other)
+
+    def __invert__(self) -> Not:
+        return Not(self)
+
+    def has_attr(self, attributes: Mapping[str, AttributeLike]) -> HasAttr:
+        """An op that has every given attribute with an equal value; `{}` is any op."""
+        return HasAttr(self, {name: attribute(value) for name, value in attributes.items()})
+
+    def has_type(self, type: Attribute) -> HasType:
+        """A value of exactly this type."""
+        return HasType(self, type)
+
+    def has_dtype(self, dtype: str) -> HasDtype:
+        """A tensor of elements of this numpy type, such as `"float32"`."""
+        return HasDtype(self, dtype)
+
+    def has_shape(self, shape: Sequence[int | str | None]) -> HasShape:
+        """A tensor of this shape: None is any extent, a string one symbol, the same wherever it stands."""
+        return HasShape(self, tuple(shape))
+
+    def where(self, predicate: Predicate, name: str = "") -> Where:
+        """A value for which a predicate holds; in text it goes by its registered name."""
+        return Where(self, predicate, name)
+
+    def optional(self, more: Callable[[Pattern], Pattern]) -> Optional:
+        """This pattern, or what `more` makes of it."""
+        return Optional(self, more(self))
+
+    def dominates(self, parent: Pattern, path: Pattern) -> Dominates:
+        """This pattern as the child of a dominator: all ways from `parent` to it go through `path`."""
+        return Dominates(parent, path, self)
+
+    def __rshift__(self, user: Pattern) -> Pattern:
+        """Graph mode: `user` is the only user. Returns `user`, so that edges chain."""
+        return self.used_by(user, only=True)
+
+    def __xor__(self, user: Pattern) -> Pattern:
+        """Graph mode: `user` is one of the users. Returns `user`, so that edges chain."""
+        return self.used_by(user)
+
+    def used_by(self, user: Pattern, index: int | None = None, *, only: bool = False) -> Pattern:
+        """Graph mode: an edge to `user`, at the operand `index` if one is given. Returns `user`."""
+        GraphPattern.current().add_edge(self, user, index, only)
+        return user
+
+    def fork_to(self, *users: Pattern) -> None:
+        """Graph mode: each of `users` is one of the users."""
+        for user in users:
+            self.used_by(user)
+
+    def same_shape_as(self, *others: Pattern) -> None:
+        """Graph mode: this and each of `others` have equal shapes."""
+        for other in others:
+            GraphPattern.current().add_same_shape(self, other)
+
+    def dup(self) -> Pattern:
+        """A fresh copy, which shares nothing with this pattern."""
+        copies = {inner: copy(inner) for inner in reachable(self)}
+        for made in copies.values():
+            made.program = None
+            for name, value in vars(made).items():
+                if isinstance(value, Pattern):
+                    setattr(made, name, copies[value])
+                elif isinstance(value, tuple) and name in ("args", "fields", "params"):
+                    setattr(made, name, tuple(copies[inner] for inner in cast("tuple[Pattern, ...]", value)))
+            if isinstance(made, Call):
+                made.other_associations = None
+        return copies[self]
+
+
+def ill_formed(message: str, *, help: str | None = None, where: object = None) -> StepwellError:
+    """The error for a pattern that cannot be meant."""
+    return StepwellError("bad-pattern", where, message, help=help)
+
+
+def attribute(value: AttributeLike) -> Attribute:
+    """A Python value as an attribute: bool i1, int i64, float f64, str, a sequence an array."""
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return IntegerAttr(int(value), i1)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case _:
+            return ArrayAttr([attribute(item) for item in value])
+
+
+@dataclass(eq=False)
+class Wildcard(Pattern):
+    """Any node; once redirected, what the target matches, so that a pattern can be recursive."""
+
+    target: Pattern | None = field(default=None, init=False)
+    in_use: bool = field(default=False, init=False, repr=False)
+
+    def redirect_to(self, target: Pattern) -> None:
+        """Match what `target` matches, which may contain this wildcard."""
+        if self.in_use or self.target is not None:
+            raise ill_formed("redirect_to comes once, before the first match")
+        self.target = target
+
+
+@dataclass(eq=False)
+class Var(Pattern):
+    """A block argument, such as a function's input; with a name, of that name."""
+
+    name: str = ""
+
+
+@dataclass(eq=False)
+class Constant(Pattern):
+    """The result of a constant."""
+
+
+@dataclass(eq=False)
+class Expr(Pattern):
+    """A value structurally equal to another; constants are compared by content."""
+
+    value: SSAValue
+
+
+@dataclass(eq=False)
+class Op(Pattern):
+    """A result of an op of this name, or of a class of ops (`trait:elementwise`), on any operands."""
+
+    name: str
+
+
+@dataclass(eq=False)
+class Call(Pattern):
+    """A result of an op that `callee` matches, with exactly these operands; `args` None: any."""
+
+    callee: Pattern
+    args: tuple[Pattern, ...] | None
+    associates: bool = True
+    """Whether multiply and divide may match in another association."""
+    other_associations: tuple[Call, ...] | None = field(default=None, init=False, repr=False)
+    """Those associations, once they are made: the same objects for every match."""
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return self.args or ()
+
+
+@dataclass(eq=False)
+class Tuple(Pattern):
+    """A tuple, or the variadic operands of an op; `fields` None: any."""
+
+    fields: tuple[Pattern, ...] | None
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return self.fields or ()
+
+
+@dataclass(eq=False)
+class Get(Pattern):
+    """A field of a tuple, or a result of an op that has several; `index` None: any."""
+
+    source: Pattern
+    index: int | None = None
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return (self.source,)
+
+
+@dataclass(eq=False)
+class If(Pattern):
+    """A branch: its condition, and what both sides return."""
+
+    condition: Pattern
+    then: Pattern
+    otherwise: Pattern
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return (self.condition, self.then, self.otherwise)
+
+
+@dataclass(eq=False)
+class Let(Pattern):
+    """A definition that `value` matches, known as `var` in `body`, a later value of the same block."""
+
+    var: Pattern
+    value: Pattern
+    body: Pattern
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return (self.var, self.value, self.body)
+
+
+@dataclass(eq=False)
+class FunctionPattern(Pattern):
+    """A result of an op with one closed region, such as `graph.fused`: its arguments, what it returns."""
+
+    params: Sequence[Pattern] | None
+    body: Pattern
+
+    def __post_init__(self) -> None:
+        if self.params is not None:
+            self.params = tuple(self.params)
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return (*(self.params or ()), self.body)
+
+
+@dataclass(eq=False)
+class Or(Pattern):
+    """What the left arm matches; else what the right arm does."""
+
+    left: Pattern
+    right: Pattern
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return (self.left, self.right)
+
+
+class Optional(Or):
+    """A pattern, or one that contains it: `left | right`, where `right` is made from `left`."""
+
+
+@dataclass(eq=False)
+class And(Pattern):
+    """What both match."""
+
+    left: Pattern
+    right: Pattern
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return (self.left, self.right)
+
+
+@dataclass(eq=False)
+class Not(Pattern):
+    """What the inner pattern does not match; binds nothing."""
+
+    inner: Pattern
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return (self.inner,)
+
+
+@dataclass(eq=False)
+class Constraint(Pattern):
+    """What the inner pattern matches, if it has a property as well."""
+
+    inner: Pattern
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return (self.inner,)
+
+
+@dataclass(eq=False)
+class HasAttr(Constraint):
+    """An op with these attributes."""
+
+    attributes: Mapping[str, Attribute]
+
+
+@dataclass(eq=False)
+class HasType(Constraint):
+    """A value of this type."""
+
+    type: Attribute
+
+
+@dataclass(eq=False)
+class HasDtype(Constraint):
+    """A tensor of these elements."""
+
+    dtype: str
+
+
+@dataclass(eq=False)
+class HasShape(Constraint):
+    """A tensor of this shape."""
+
+    shape: tuple[int | str | None, ...]
+
+    def dims(self) -> tuple[Dim, ...]:
+        """The shape as dimensions, any extent as the unknown one."""
+        return tuple(Dim.of("?" if extent is None else extent) for extent in self.shape)
+
+
+@dataclass(eq=False)
+class Where(Constraint):
+    """A value for which a predicate holds."""
+
+    predicate: Predicate
+    name: str = ""
+
+
+@dataclass(eq=False)
+class Dominates(Pattern):
+    """
+    What `child` matches, if it is fed by exactly one node that `parent` matches, if `path` matches every node
+    between them, and if all ways from the parent to the function's result lead through the child.
+    """
+
+    parent: Pattern
+    path: Pattern
+    child: Pattern
+
+    def parts(self) -> tuple[Pattern, ...]:
+        return (self.parent, self.path, self.child)
+
+
+LEAVES = (Wildcard, Var, Constant, Expr)
+
+
+def wildcard() -> Wildcard:
+    """Any node."""
+    return Wildcard()
+
+
+def is_var(name: str = "") -> Var:
+    """A block argument."""
+    return Var(name)
+
+
+def is_constant() -> Constant:
+    """A constant."""
+    return Constant()
+
+
+def is_expr(value: SSAValue) -> Expr:
+    """A value that is structurally equal to `value`."""
+    return Expr(value)
+
+
+def is_op(name: str) -> Op:
+    """An op by name, `dialect.op`, or a class of ops, `trait:kind`."""
+    if not name.startswith("trait:") and "." not in name.strip("."):
+        raise ill_formed(f"an op is named dialect.op or trait:kind, found {name!r}")
+    return Op(name)
+
+
+def is_tuple(fields: Sequence[Pattern] | None) -> Tuple:
+    """A tuple, or the variadic operands of an op."""
+    return Tuple(None if fields is None else tuple(fields))
+
+
+def is_tuple_get_item(source: Pattern, index: int | None = None) -> Get:
+    """A field of a tuple, or a result of an op that has several."""
+    return Get(source, index)
+
+
+def is_if(condition: Pattern, then: Pattern, otherwise: Pattern) -> If:
+    """A branch."""
+    return If(condition, then, otherwise)
+
+
+def is_let(var: Pattern, value: Pattern, body: Pattern) -> Let:
+    """A definition, and a later value of its block."""
+    return Let(var, value, body)
+
+
+def dominates(parent: Pattern, path: Pattern, child: Pattern) -> Dominates:
+    """All ways from `parent` to `child` go through `path`."""
+    return Dominates(parent, path, child)
+
+
+def reachable(pattern: Pattern) -> Iterator[Pattern]:
+    """A pattern and all inside it, each once, callees and targets of wildcards too."""
+    seen = {pattern: None}
+    stack = [pattern]
+    while stack:
+        yield (current := stack.pop())
+        for inner in inner_patterns(current):
+            if inner not in seen:
+                seen[inner] = None
+                stack.append(inner)
+
+
+def inner_patterns(pattern: Pattern) -> tuple[Pattern, ...]:
+    """What a pattern refers to: its parts, the callee first, and the target of a wildcard."""
+    match pattern:
+        case Call():
+            return (pattern.callee, *pattern.parts())
+        case Wildcard() if pattern.target is not None:
+            return (pattern.target,)
+        case _:
+            return pattern.parts()

@@ -1,0 +1,162 @@
+"""What patterns ask of values: names and classes of ops, attributes by value, structural equality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, TensorType, UnregisteredOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, VarOperandDef
+from xdsl.traits import Commutative, ConstantLike, IsolatedFromAbove, Pure
+
+from stepwell.dialects.graph.base import GraphOp, Kind, plain
+from stepwell.dialects.types import Tensor, WeightAttr, dtype_of
+
+TRAIT = "trait:"
+CONSTANTS = frozenset({"graph.constant", "onnx.Constant"})
+
+OpTest = Callable[[type[Operation]], bool]
+
+
+def op_name(op: Operation) -> str:
+    """The name of an op, of one that no loaded dialect has too."""
+    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+
+
+def owner_of(value: SSAValue) -> Operation | None:
+    """The op that defines a value; None for a block argument."""
+    owner = value.owner
+    return None if isinstance(owner, Block) else owner
+
+
+def is_constant_op(op: Operation) -> bool:
+    """Whether an op holds a constant."""
+    return op.name in CONSTANTS or op.has_trait(ConstantLike)
+
+
+def op_classes() -> list[str]:
+    """The classes of ops that `trait:` takes."""
+    return [*(kind.name.lower() for kind in Kind), "pure", "commutative"]
+
+
+@cache
+def class_test(name: str) -> OpTest:
+    """The test of a class of ops, `trait:kind`. Raises: KeyError for one that is not in `op_classes`."""
+    kind = name.removeprefix(TRAIT)
+    if kind == "pure":
+        return lambda op: op.has_trait(Pure)
+    if kind == "commutative":
+        return lambda op: op.has_trait(Commutative)
+    wanted = Kind[kind.upper()]
+
+    def test(op: type[Operation]) -> bool:
+        return issubclass(op, GraphOp) and getattr(op, "KIND", None) is wanted
+
+    return test
+
+
+def kind_of(op: Operation) -> Kind | None:
+    """How an op of level 1 takes part in fusion; None for other ops."""
+    return op.KIND if isinstance(op, GraphOp) else None
+
+
+@cache
+def _variadic_group(op: type[Operation]) -> str | None:
+    if not issubclass(op, IRDLOperation):
+        return None
+    groups = [
+        name
+        for name, definition in op.get_irdl_definition().operands
+        if isinstance(definition, VarOperandDef)
+    ]
+    return groups[0] if len(groups) == 1 else None
+
+
+def is_all_variadic(op: Operation) -> bool:
+    """Whether an op's one variadic operand holds all of its operands."""
+    group = _variadic_group(type(op))
+    if group is None:
+        return False
+    found = cast("SSAValue | tuple[SSAValue, ...] | None", getattr(op, group))
+    return isinstance(found, tuple) and len(found) == len(op.operands)
+
+
+def is_closed(op: Operation) -> bool:
+    """Whether an op is a function of its own: one block that sees its arguments only."""
+    return len(op.regions) == 1 and op.has_trait(IsolatedFromAbove) and len(op.regions[0].blocks) == 1
+
+
+def attribute_of(op: Operation, name: str) -> Attribute | None:
+    """An attribute or property of an op, else its declared default."""
+    found = op.properties.get(name) or op.attributes.get(name)
+    if found is None and isinstance(op, IRDLOperation):
+        definition = op.get_irdl_definition()
+        declared = definition.properties.get(name) or definition.attributes.get(name)
+        found = declared.default_value if declared is not None else None
+    return found
+
+
+def same_attribute(found: Attribute, wanted: Attribute) -> bool:
+    """Whether attributes have equal values: numbers of any type, arrays elementwise, a dtype by its name."""
+    if found == wanted:
+        return True
+    try:
+        return _plain(found) == _plain(wanted)
+    except (TypeError, KeyError):
+        return False
+
+
+def _plain(value: Attribute) -> object:
+    """An attribute as plain Python, a dtype as its name, which a string may spell."""
+    if isinstance(value, ArrayAttr):
+        return tuple(_plain(item) for item in cast("ArrayAttr[Attribute]", value))
+    found = plain(value)
+    return cast("np.dtype[np.generic]", found).name if isinstance(found, np.dtype) else found
+
+
+def dtype_name(type: Attribute) -> str | None:
+    """The numpy name of a type's elements; None for what numpy has no name for."""
+    element = cast(Tensor, type).element_type if isinstance(type, TensorType) else type
+    try:
+        return dtype_of(element).name
+    except TypeError:
+        return None
+
+
+def same_expression(first: SSAValue, second: SSAValue) -> bool:
+    """Whether two values are computed alike from the same block arguments; constants by content."""
+    pairs = [(first, second)]
+    seen: set[tuple[SSAValue, SSAValue]] = set()
+    while pairs:
+        pair = a, b = pairs.pop()
+        if a is b or pair in seen:
+            continue
+        seen.add(pair)
+        x, y = owner_of(a), owner_of(b)
+        if x is None or y is None or not _same_op(x, y) or x.results.index(a) != y.results.index(b):
+            return False
+        pairs += zip(x.operands, y.operands, strict=True)
+    return True
+
+
+def _same_op(a: Operation, b: Operation) -> bool:
+    return (
+        op_name(a) == op_name(b)
+        and len(a.operands) == len(b.operands)
+        and a.result_types == b.result_types
+        and _content(a) == _content(b)
+        and a.attributes == b.attributes
+        and len(a.regions) == len(b.regions)
+        and all(x.is_structurally_equivalent(y) for x, y in zip(a.regions, b.regions, strict=True))
+    )
+
+
+def _content(op: Operation) -> dict[str, object]:
+    """The properties of an op; a weight is its bytes, whatever its name."""
+    return {
+        name: (value.hash, value.type) if isinstance(value, WeightAttr) else value
+        for name, value in op.properties.items()
+    }
