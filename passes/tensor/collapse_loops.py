@@ -69,7 +69,8 @@ class _Op:
 
     @staticmethod
     def of(view: Structured) -> _Op:
-        return _Op(view, tuple(_without_unit_loops(map, view.extents) for map in view.maps))
+        operands = zip(view.op.operands, view.maps, strict=True)
+        return _Op(view, tuple(_without_unit_loops(v, map, view.extents) for v, map in operands))
 
     def operands(self) -> list[tuple[SSAValue, AffineMap]]:
         """The tensors with their maps, results included."""
@@ -97,13 +98,17 @@ def map_dims(map: AffineMap) -> set[int]:
     return set[int]().union(*(e.used_dims() for e in map.results))
 
 
-def _without_unit_loops(map: AffineMap, extents: Sequence[int | None]) -> AffineMap:
+def _without_unit_loops(value: SSAValue, map: AffineMap, extents: Sequence[int | None]) -> AffineMap:
     zero = AffineConstantExpr(0)
     dims: list[AffineExpr] = [zero if n == 1 else AffineDimExpr(d) for d, n in enumerate(extents)]
-    results = tuple(
-        e if single_dim(e) is not None else e.replace_dims_and_symbols(dims, []) for e in map.results
-    )
-    return AffineMap(map.num_dims, 0, results)
+    results = list(map.results)
+    for position, (index, size) in enumerate(zip(map.results, tensor_shape(value), strict=True)):
+        moved = index.replace_dims_and_symbols(dims, [])
+        loop = single_dim(moved)
+        # The one window of a longer dimension keeps its form: a loop alone reaches all of its dimension.
+        if single_dim(index) is None and (loop is None or extents[loop] == size):
+            results[position] = moved
+    return AffineMap(map.num_dims, 0, tuple(results))
 
 
 def _uses_index(view: Structured, dim: int) -> bool:

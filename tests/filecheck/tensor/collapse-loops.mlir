@@ -71,3 +71,17 @@ func.func private @apart(%x: tensor<4x6xf32>, %y: tensor<?x6xf32>, %n: index) ->
   } -> tensor<4x6xi64>
   func.return %t, %u, %i : tensor<6x4xf32>, tensor<?x6xf32>, tensor<4x6xi64>
 }
+
+// One window of three of four cells: its loop does not reach all of them.
+// CHECK-LABEL: @one_window
+// CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (((d0 * 2) + d1), d2)>
+// CHECK-SAME: ins(%x, %w : tensor<4x16xf32>, tensor<3x16xf32>)
+func.func @one_window(%x: tensor<4x16xf32>, %w: tensor<3x16xf32>, %init: tensor<1xf32>) -> tensor<1xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x, %w : tensor<4x16xf32>, tensor<3x16xf32>) outs(%init : tensor<1xf32>) {
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %1 = arith.mulf %a, %b : f32
+    %2 = arith.addf %old, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<1xf32>
+  func.return %0 : tensor<1xf32>
+}
