@@ -112,8 +112,9 @@ class SmallFloat:
             is_zero = arith.CmpiOp(signed, _i32(0), "eq").result
             sign = _select(is_zero, _i32(0), sign)
         signed = arith.OrIOp(signed, sign).result
-        if self.nan is not None:
-            signed = _select(arith.CmpfOp(x, x, "uno").result, _i32(self.nan), signed)
+        # A format without NaN has -0 for it, as ml_dtypes has for the usual one.
+        nan = 1 << self._magnitude_bits if self.nan is None else self.nan
+        signed = _select(arith.CmpfOp(x, x, "uno").result, _i32(nan), signed)
         return arith.TruncIOp(signed, i8).result
 
     def _rounded(self, magnitude: SSAValue) -> SSAValue:
