@@ -67,7 +67,7 @@ class ResizeLowering(ShapeLowering):
         return [float(number) for number in array.reshape(-1)] or None
 
     def _with_policy(self, op: onnx.ResizeOp, dims: Sequence[Dim]) -> tuple[Sequence[Dim], float | None]:
-        """The sizes that the node asks for, and where they keep the aspect ratio the one scale of all axes."""
+        """The sizes that the node asks for; the one scale of all axes where the aspect ratio stays."""
         sizes = self.dims(op, "sizes", op.sizes) or ()
         policy = _text(op, "keep_aspect_ratio_policy", "stretch")
         if policy == "stretch":
