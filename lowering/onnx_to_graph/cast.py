@@ -53,22 +53,30 @@ class BitCastLowering(OnnxLowering):
 
 
 class RunningLowering(OnnxLowering):
-    """`CumSum`, `CumProd` → `graph.scan`; the axis must be a constant."""
+    """`CumSum`, `CumProd` → `graph.scan`; an axis that a call gives chooses among the scans of all axes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CumSumOp | onnx.CumProdOp, rewriter: PatternRewriter) -> None:
-        if (axis := self.integers(op.axis)) is None:
-            raise StepwellError("unsupported", op, f"{op.op_type}: the axis must be a constant")
-        rewriter.replace(
-            op,
-            graph.ScanOp(
-                op.x,
-                "sum" if isinstance(op, onnx.CumSumOp) else "prod",
-                normalized_axis(axis[0], rank_of(op.x, op), op),
-                exclusive=bool(op.integer("exclusive")),
-                reverse=bool(op.integer("reverse")),
-            ),
-        )
+        rank = rank_of(op.x, op)
+        if (axis := self.integers(op.axis)) is not None:
+            rewriter.replace(op, _scan(op, normalized_axis(axis[0], rank, op)))
+            return
+        given = self.as_scalar(op.axis, op, rewriter)
+        assert given is not None
+        result = emit(_scan(op, 0), rewriter)
+        for candidate in range(1, rank):
+            scanned = emit(_scan(op, candidate), rewriter)
+            for name in (candidate, candidate - rank):
+                number = self.scalar(name, element_of(given), rewriter)
+                chosen = emit(graph.EqualOp(given, number), rewriter)
+                result = emit(graph.WhereOp(chosen, scanned, result), rewriter)
+        rewriter.replace(op, [], [result])
+
+
+def _scan(op: onnx.CumSumOp | onnx.CumProdOp, axis: int) -> graph.ScanOp:
+    kind = "sum" if isinstance(op, onnx.CumSumOp) else "prod"
+    exclusive, reverse = bool(op.integer("exclusive")), bool(op.integer("reverse"))
+    return graph.ScanOp(op.x, kind, axis, exclusive=exclusive, reverse=reverse)
 
 
 class DropoutLowering(OnnxLowering):

@@ -70,7 +70,12 @@ class ReduceLowering(OnnxLowering):
         rank = rank_of(op.data, op)
         if op.axes is not None:
             if (axes := self.integers(op.axes)) is None:
-                raise StepwellError("unsupported", op, f"{op.op_type}: the axes must be a constant")
+                raise StepwellError(
+                    "unsupported-dynamic-rank",
+                    op,
+                    f"{op.op_type}: the axes must be a constant",
+                    help="make the axes an initializer, or fix that input of the model",
+                )
         else:
             axes = op.integers("axes") if op.has("axes") else ()
         if not axes:
