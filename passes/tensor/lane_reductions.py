@@ -68,10 +68,10 @@ class _LaneReduction:
             result = self._rest(full, length, result)
         self.view.op.results[0].replace_all_uses_with(result)
 
-    def _loops(self, step: int, start: Index, stop: Index) -> list[TileLoop]:
+    def _loops(self, step: int, start: Index, stop: Index, *, has_rest: bool) -> list[TileLoop]:
         """The reduction loops, the one along the lanes over part of its steps."""
         return [
-            TileLoop(d, step, start, stop)
+            TileLoop(d, step, start, stop, has_rest=has_rest)
             if d == self.lanes
             else TileLoop(d, self.schedule.tile[d], 0, extent(self.emit, self.view, d))
             for d in self.schedule.loops()
@@ -84,7 +84,7 @@ class _LaneReduction:
         empty = emit.empty(self.element, [*self.shape, self.width])
         attributes: dict[str, Attribute] = {SCHEDULE: Schedule((0,) * (rank + 1), vectorize=rank).attr()}
         start = emit.value(linalg.FillOp([neutral], [empty], [empty.type], attributes))
-        loops = self._loops(self.width, 0, full)
+        loops = self._loops(self.width, 0, full, has_rest=False)
         return build_loops(emit, loops, None, {}, [start], self._lane_by_lane)[0]
 
     def _lane_by_lane(
@@ -146,7 +146,7 @@ class _LaneReduction:
             step = length - full
         else:
             step = TAIL_LANES if self.width > TAIL_LANES else 1
-        loops = self._loops(step, full, length)
+        loops = self._loops(step, full, length, has_rest=True)
         return build_loops(
             self.emit, loops, None, {}, [start], lambda e, tiles, carried: self._tile(e, tiles, carried[0])
         )[0]

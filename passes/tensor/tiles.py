@@ -35,6 +35,8 @@ class TileLoop:
     start: Index
     stop: Index
     parallel: bool = False
+    has_rest: bool = True
+    """Whether there may be iterations after the full tiles."""
 
 
 Body = Callable[[Emitter, Mapping[int, Tile], Sequence[SSAValue]], Sequence[SSAValue]]
@@ -62,12 +64,13 @@ def build_loops(
     loop, *inner = loops
     steps = [loop.step]
     extent = emit.minus(loop.stop, loop.start)
-    if not isinstance(extent, int):
+    if loop.has_rest and not isinstance(extent, int):
         steps += [TAIL_LANES] if loop.dim == lanes and loop.step > TAIL_LANES else []
         steps += [1] if loop.step > 1 else []
     start = loop.start
     for step in steps:
-        stop = emit.plus(start, emit.rounded_down(emit.minus(loop.stop, start), step))
+        rounded = emit.rounded_down(emit.minus(loop.stop, start), step) if loop.has_rest else extent
+        stop = emit.plus(start, rounded)
         carried = _one_loop(emit, loop, inner, lanes, tiles, carried, body, (start, stop, step))
         start = stop
     if isinstance(extent, int) and (rest := extent % loop.step):
