@@ -79,8 +79,8 @@ class LayerNormOp(RowNormOp):
     """
     (x - mean) / sqrt(variance + eps) * scale + bias, with the statistics of each row.
 
-    A row is all dimensions from `axis` on. The mean and the inverse deviation of the rows are results too when
-    they are asked for.
+    A row is all dimensions from `axis` on. The mean and the inverse deviation of the rows are results too,
+    when they are asked for.
 
     ```mlir
     %y = graph.layer_norm %x scale %s : tensor<4xf32> bias %b : tensor<4xf32> axis 1 eps 1.0e-5 compute_type
