@@ -33,6 +33,8 @@ from stepwell.runtime.errors import StepwellError
 _SHAPED_TYPE = re.compile(r"(?:tensor|memref|vector)<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 
 MAX_SPLAT_ELEMS = 1 << 20
+MAX_EXCERPT = 160
+"""The most characters of a line that a diagnostic shows."""
 
 
 class _LinearLexer(MLIRLexer):
@@ -163,5 +165,11 @@ def syntax_error(message: str, span: Span[str]) -> StepwellError:
     place = span.get_location()
     start = span.input.get_start_of_line(span.start)
     line = span.input.content[start : span.input.get_end_of_line(span.start)].rstrip("\r")
-    width = max(1, min(span.end - span.start, len(line) - (place.col - 1)))
-    return StepwellError("syntax", str(place), message, excerpt=[line, " " * (place.col - 1) + "^" * width])
+    first = max(0, place.col - 1 - MAX_EXCERPT // 2)  # of a very long line only what is around the place
+    shown = line[first : first + MAX_EXCERPT]
+    column = place.col - 1 - first
+    width = max(1, min(span.end - span.start, len(shown) - column))
+    if message.startswith(" "):  # upstream has only the context
+        rest = span.input.content[span.start :].strip()
+        message = ("unexpected text" if rest else "unexpected end of the text") + message
+    return StepwellError("syntax", str(place), message, excerpt=[shown, " " * column + "^" * width])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import prod
 from typing import TypeAlias, cast
 
 import ml_dtypes
@@ -23,6 +24,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.runtime.dims import UNKNOWN, Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import MAX_TENSOR_BYTES
 
 Tensor: TypeAlias = TensorType[Attribute]
 DimLike: TypeAlias = int | str | Dim
@@ -132,6 +135,7 @@ class WeightAttr(ParametrizedAttribute):
 
 @lru_cache(maxsize=65536)
 def _tensor_type(element: Attribute, dims: tuple[Dim, ...]) -> Tensor:
+    check_extents(element, dims)
     shape = [dim.value if dim.is_static else builtin.DYNAMIC_INDEX for dim in dims]
     named = any(not d.is_static and not d.is_unknown for d in dims)
     # Anonymous dimensions need no encoding; a mixture spells the anonymous ones "?".
@@ -151,8 +155,32 @@ def dims_attr(dims: Sequence[DimLike]) -> DimsAttr:
 
 
 def tensor_type(element: Attribute, shape: Sequence[DimLike]) -> Tensor:
-    """A tensor type (interned) of an element type and dimensions: numbers, symbols, expressions, or `"?"`."""
+    """
+    A tensor type (interned) of an element type and dimensions: numbers, symbols, expressions, or `"?"`.
+
+    Raises: as `check_extents`.
+    """
     return _tensor_type(element, tuple(Dim.of(d) for d in shape))
+
+
+def check_extents(element: Attribute, dims: Sequence[Dim]) -> None:
+    """
+    Refuse sizes that no memory can hold, before anything is computed from them.
+
+    Raises: StepwellError `bad-shape` for a negative dimension, `too-large` past `MAX_TENSOR_BYTES`.
+    """
+    extents = [dim.value for dim in dims if dim.is_static]
+    shape = ", ".join(map(str, dims))
+    if min(extents, default=0) < 0:
+        raise StepwellError("bad-shape", None, f"a tensor cannot have the shape [{shape}]")
+    dtype = _ELEMENT_TO_DTYPE.get(element)
+    size = prod(extents) * (dtype.itemsize if dtype is not None else 1)
+    if size > MAX_TENSOR_BYTES:
+        raise StepwellError(
+            "too-large",
+            None,
+            f"a tensor of shape [{shape}] takes {size} bytes, at most {MAX_TENSOR_BYTES} are possible",
+        )
 
 
 def dims_of(type: Attribute) -> tuple[Dim, ...]:

@@ -46,6 +46,8 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
         op.verify(verify_nested_ops=False)
     except VerifyException as error:
         yield Violation(op, str(error))
+    except StepwellError as error:  # a type that its results cannot have
+        yield Violation(op, error.message)
 
 
 def _region_violations(region: Region, visible: set[SSAValue], *, any_order: bool) -> Iterator[Violation]:

@@ -39,7 +39,7 @@ def main() -> int:
         pictures, digits = held_out["pictures"], held_out["digits"]
     console.rule("compile")
     model = stepwell.compile(MODEL)
-    console.print(summary_text(model))
+    console.print(summary_text(model.image))
 
     console.rule(f"read {SHOWN} of {len(digits)} held-out pictures")
     start = perf_counter()

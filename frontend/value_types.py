@@ -16,6 +16,7 @@ from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.frontend.info import legible
 from stepwell.frontend.source import Source
 from stepwell.runtime.dims import UNKNOWN, Dim, symbol_name
+from stepwell.runtime.errors import StepwellError
 
 _UNSIGNED = builtin.Signedness.UNSIGNED
 
@@ -107,7 +108,10 @@ class TypeImporter:
         element = self._element(proto.elem_type, where)
         if not proto.HasField("shape"):
             return UnrankedTensorType(element)
-        return tensor_type(element, [self._dim(dim, where) for dim in proto.shape.dim])
+        try:
+            return tensor_type(element, [self._dim(dim, where) for dim in proto.shape.dim])
+        except StepwellError as error:
+            raise error.at(where) from None
 
     def _dim(self, dim: onnx.TensorShapeProto.Dimension, where: str) -> int | str:
         match dim.WhichOneof("value"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import VerifyException
@@ -155,7 +155,7 @@ class _Walk:
         left: dict[str, list[str]] = {}
         for op, at_fault in self._left.items():
             if at_fault and op.parent is not None:  # a later pattern may have erased it
-                left.setdefault(op.name, []).append(describe_location(op))
+                left.setdefault(_title(op), []).append(describe_location(op))
         if not left:
             return
         lines = [
@@ -169,6 +169,13 @@ class _Walk:
             note=lines,
             help="run `stepwell inspect` on the model for the whole list",
         )
+
+
+def _title(op: Operation) -> str:
+    """The op's name; of an op that stands for any operator of a domain, that operator's (`com.acme.Mix`)."""
+    parts = [getattr(op, part, None) for part in ("domain", "op_type")]
+    names = [part.data for part in parts if isinstance(part, StringAttr)]
+    return ".".join(filter(None, names)) or op.name
 
 
 def _listed(places: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from xdsl.printer import Printer
 
 from stepwell.dialects.verify import verify_module
 from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.files import make_folder, write_text
 
 
 class Instrument:
@@ -157,12 +158,12 @@ class Snapshots(Instrument):
         self._written = 0
 
     def enter_pass_ctx(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
 
     def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
         self._written += 1
         path = self._folder / f"{self._written:02}-{step.name}.mlir"
-        path.write_text(module_text(module), encoding="utf-8")
+        write_text(path, module_text(module))
 
 
 @dataclass(frozen=True)

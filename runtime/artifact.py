@@ -83,14 +83,17 @@ def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> 
     """
     Map an artifact. The weights stay in the file and are shared between processes.
 
-    Raises: StepwellError `bad-artifact` for a file that is none, truncated or damaged; `no-such-file`.
+    Raises: StepwellError `bad-artifact` for a file that is none, truncated or damaged; `no-file`.
     """
     place = str(path)
     try:
         data = np.memmap(path, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:
-        code = "no-such-file" if isinstance(error, FileNotFoundError) else "bad-artifact"
-        raise StepwellError(code, place, f"the artifact cannot be read: {error}") from None
+        is_there = not isinstance(error, OSError)
+        reason = str(error) if is_there else error.strerror
+        raise StepwellError(
+            "bad-artifact" if is_there else "no-file", place, f"cannot read the artifact: {reason}"
+        ) from None
     try:
         return _decode(data, verify_weights)
     except (ValueError, KeyError, TypeError, IndexError, struct.error, RecursionError) as error:

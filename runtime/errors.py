@@ -38,6 +38,12 @@ class StepwellError(Exception):
         self.args = (self.render(),)
         return self
 
+    def at(self, where: object) -> Self:
+        """The same error with a place, unless it has one; returns itself."""
+        self.where = self.where or describe_location(where)
+        self.args = (self.render(),)
+        return self
+
     def render(self) -> str:
         """The diagnostic as text: first line `error[code]: message`, then place, notes and help."""
         lines = [f"error[{self.code}]: {self.message}"]

@@ -41,6 +41,31 @@ def whole_file(path: str | os.PathLike[str]) -> Generator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, unless it is there. Raises: StepwellError `cannot-write`."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StepwellError(
+            "cannot-write", str(path), f"the folder could not be made: {error.strerror}"
+        ) from None
+
+
+def check_place(path: Path) -> None:
+    """Refuse an output whose folder is not there, before long work. Raises: StepwellError `cannot-write`."""
+    if not path.parent.is_dir():
+        raise StepwellError(
+            "cannot-write",
+            str(path),
+            f"there is no folder {str(path.parent)!r}",
+            help="make it first, or choose another output",
+        )
+    if path.is_dir():
+        raise StepwellError(
+            "cannot-write", str(path), "expected a file's name, found a folder", help="name a file in it"
+        )
+
+
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a whole file. Raises: StepwellError `cannot-write`."""
     with whole_file(path) as file:

@@ -143,14 +143,18 @@ class CompiledModel:
             frame = self._frames.pop()
         except IndexError:
             frame = _Frame(self.interface, int(self._weights_table.ctypes.data), self._pool)
-        if frame.binding is not binding:
-            frame.prepare(binding)
-        outputs = tuple(
-            [
-                np.empty(shape, dtype)
-                for shape, dtype in zip(binding.output_shapes, self._output_dtypes, strict=True)
-            ]
-        )
+        try:
+            if frame.binding is not binding:
+                frame.prepare(binding)
+            outputs = tuple(
+                [
+                    np.empty(shape, dtype)
+                    for shape, dtype in zip(binding.output_shapes, self._output_dtypes, strict=True)
+                ]
+            )
+        except MemoryError as error:
+            message = f"the memory does not suffice for inputs {list(shapes)}: {error}"
+            raise StepwellError("out-of-memory", None, message) from None
         args = frame.args
         for slot, array in enumerate((*inputs, *outputs)):
             args[slot] = array.__array_interface__["data"][0]
@@ -190,7 +194,7 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
 
     Loading runs no code of the file, calling the model does: load only what you trust, as with a shared
     library.
-    Raises: StepwellError `bad-artifact`, `no-such-file` or `wrong-cpu`.
+    Raises: StepwellError `bad-artifact`, `no-file` or `wrong-cpu`.
     """
     return CompiledModel(load_image(path), threads=threads)
 

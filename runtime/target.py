@@ -113,7 +113,7 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     Raises: StepwellError `unknown-target`, with the legal names.
     """
     if mcpu in ("host", "native"):
-        return host_target() if triple is None else replace(host_target(), triple=triple)
+        return host_target() if triple is None else _host_as(triple)
     if mcpu not in _LEVELS:
         raise StepwellError(
             "unknown-target",
@@ -126,6 +126,15 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
         host = host_target()
         triple = host.triple if host.arch == arch else f"{arch}-unknown-linux-gnu"
     return replace(_describe(triple, tuple(sorted(features))), cores=_usable_cores())
+
+
+def _host_as(triple: str) -> TargetDescription:
+    """This machine by another triple; another architecture by what all of its CPUs have."""
+    host, arch = host_target(), triple.partition("-")[0]
+    if arch == host.arch:
+        return replace(host, triple=triple)
+    features = next((features for known, features in _LEVELS.values() if known == arch), ())
+    return replace(_describe(triple, tuple(sorted(features))), cores=host.cores)
 
 
 def missing_features(triple: str, features: Sequence[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib import import_module
 
-from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.tools.failure import user_error
 
 # Subcommand -> (module in tools/commands, one line); imported when it is the one that runs.
 COMMANDS = {
@@ -43,11 +43,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         return import_module(f"stepwell.tools.commands.{args.command}").run(args)
-    except StepwellError as error:
-        if args.debug:
-            raise
-        print(error.render(), file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -56,8 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if args.debug:
             raise
-        message = f"{type(error).__name__}: {error}"
-        print(InternalError(None, message, note="`--debug` shows where").render(), file=sys.stderr)
+        print(user_error(error).render(), file=sys.stderr)
         return 1
 
 

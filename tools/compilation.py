@@ -10,12 +10,19 @@ from time import perf_counter
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr, TensorType
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnrankedTensorType,
+)
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.structure import constant_array
-from stepwell.dialects.types import Tensor, dims_of, dtype_of
+from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.fingerprint import kernel_key
 from stepwell.lowering.kernel import LLVM_PIPELINE, KernelObject, canonical_text
@@ -26,6 +33,7 @@ from stepwell.passes.loop.main_buffers import symbols_of
 from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec
 
 Progress = Callable[[str, int, int], None]
@@ -55,8 +63,37 @@ class Compilation:
 
 
 def main_of(module: ModuleOp) -> func.FuncOp:
-    """The function `@main` of a module. Raises: StopIteration when it has none."""
-    return next(f for f in module.ops if isinstance(f, func.FuncOp) and f.sym_name.data == "main")
+    """The function `@main` of a module. Raises: StepwellError `no-main` when it has none, or only a name."""
+    functions = [f for f in module.ops if isinstance(f, func.FuncOp)]
+    main = next((f for f in functions if f.sym_name.data == "main"), None)
+    if main is None or not main.body.blocks:
+        raise StepwellError(
+            "no-main",
+            module,
+            "a program needs a function @main with a body",
+            note=f"functions: {', '.join(f'@{f.sym_name.data}' for f in functions) or 'none'}",
+        )
+    return main
+
+
+def check_main(module: ModuleOp) -> None:
+    """
+    Require a `@main` that can be compiled: one block, tensors that memory can hold, a `func.return`.
+
+    Raises: StepwellError `no-main`, `bad-main`, `too-large`.
+    """
+    main = main_of(module)
+    if len(main.body.blocks) > 1 or not isinstance(main.body.block.last_op, func.ReturnOp):
+        raise StepwellError("bad-main", main, "@main must be one block that ends in func.return")
+    for type in (*main.function_type.inputs, *main.function_type.outputs):
+        if isinstance(type, TensorType):
+            tensor = cast(Tensor, type)
+            try:
+                check_extents(tensor.element_type, dims_of(tensor))
+            except StepwellError as error:
+                raise error.at(main) from None
+        elif not isinstance(type, UnrankedTensorType) and not type.name.startswith("onnx."):
+            raise StepwellError("bad-main", main, f"@main takes and returns tensors, found {type}")
 
 
 def kernels_of(module: ModuleOp) -> list[func.FuncOp]:

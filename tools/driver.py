@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.verify import verify_module
 from stepwell.passes.context import PassContext
+from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.target import target_from
-from stepwell.tools.compilation import Compilation, Progress, compile_image, main_of, read_interface
+from stepwell.tools.compilation import (
+    Compilation,
+    Progress,
+    check_main,
+    compile_image,
+    main_of,
+    read_interface,
+)
 from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
 
 if TYPE_CHECKING:
@@ -60,13 +69,21 @@ def compile(
     from dataclasses import replace
 
     options = replace(options or CompileOptions(), **overrides)  # pyright: ignore[reportArgumentType]
+    return CompiledModel(build_image(model, options, progress=progress), threads=threads)
+
+
+def build_image(model: Source, options: CompileOptions, *, progress: Progress | None = None) -> ModelImage:
+    """
+    Compile a model for any target, without loading its code.
+
+    Raises: as `compile`, but for `wrong-cpu`.
+    """
     compilation = start(model, options)
     to_level_1(compilation, options)
     interface = read_interface(main_of(compilation.module))
     to_level_2(compilation)
     cache = KernelCache() if options.use_cache else None
-    image = compile_image(compilation, interface, cache, processes=options.processes, progress=progress)
-    return CompiledModel(image, threads=threads)
+    return compile_image(compilation, interface, cache, processes=options.processes, progress=progress)
 
 
 def start(model: Source, options: CompileOptions) -> Compilation:
@@ -76,6 +93,7 @@ def start(model: Source, options: CompileOptions) -> Compilation:
     compilation = Compilation(ModuleOp([]), ctx)
     with compilation.timed("import"):
         compilation.module = read_module(model, ctx)
+    check_main(compilation.module)
     compilation.counts["nodes"] = sum(1 for _ in main_of(compilation.module).body.block.ops) - 1
     if options.input_shapes:
         from stepwell.passes.onnx.set_input_shapes import set_input_shapes
@@ -85,11 +103,13 @@ def start(model: Source, options: CompileOptions) -> Compilation:
 
 
 def read_module(model: Source, ctx: StepwellContext) -> ModuleOp:
-    """A model, or IR as text (.mlir), as a module. Raises: StepwellError `no-such-file`, `bad-…`."""
+    """A model, or IR as text (.mlir), as a verified module. Raises: StepwellError."""
     if isinstance(model, str | Path) and Path(model).suffix == ".mlir":
         from stepwell.tools.ir_files import read_ir
 
-        return read_ir(Path(model), ctx)
+        module = read_ir(Path(model), ctx)
+        verify_module(module)
+        return module
     from stepwell.frontend import import_onnx
 
     return import_onnx(model, ctx)
@@ -107,11 +127,14 @@ def to_level_2(compilation: Compilation) -> None:
     compilation.run("graph to linalg", "convert-graph-to-linalg")
 
 
-def check_suffix(path: Path) -> None:
-    """Refuse a file that is neither a model, IR nor an artifact by its name. Raises: StepwellError."""
-    if path.suffix not in (".onnx", ".mlir", ".stepwell"):
+def check_suffix(path: Path, known: Sequence[str] = (".onnx", ".mlir", ".stepwell")) -> None:
+    """Refuse a file by its name, unless it is a model, IR or an artifact. Raises: StepwellError."""
+    if path.suffix not in known:
         raise StepwellError(
             "unknown-file-type",
             str(path),
-            f"expected a .onnx, .mlir or .stepwell file, found {path.suffix or 'no suffix'}",
+            f"expected a file that ends in {', '.join(known)}, found {path.suffix or 'no suffix'}",
+            help="an artifact is compiled already: compile its model again"
+            if path.suffix == ".stepwell"
+            else "give a model a name that says what it is",
         )

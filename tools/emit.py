@@ -14,7 +14,7 @@ from stepwell.lowering.machine import compile_to_object, emit_assembly
 from stepwell.passes.loop.arena import plan_arena
 from stepwell.passes.loop.main_buffers import KernelSignature, analyse_main
 from stepwell.passes.loop.plan_memory import plan_text
-from stepwell.runtime.files import write_bytes, write_text
+from stepwell.runtime.files import make_folder, write_bytes, write_text
 from stepwell.tools.compilation import Compilation, kernels_of, main_of
 from stepwell.tools.driver import CompileOptions, start, to_level_1, to_level_2
 
@@ -56,7 +56,7 @@ def emit(model: Path, options: CompileOptions, level: str) -> str:
 
 def write_levels(model: Path, options: CompileOptions, folder: Path, levels: Sequence[str]) -> list[Path]:
     """Write the program at each of `levels` into a folder, made if need be; returns the files, in order."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     paths: list[Path] = []
     for level in levels:
         suffix = {"ll": ".ll", "asm": ".s"}.get(level, ".mlir")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import Array, Interface, TensorSpec
+from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, Interface, TensorSpec
 
 FILLS = ("random", "ones", "zeros")
 
@@ -31,7 +32,7 @@ def made_up_inputs(
 def _shape(spec: TensorSpec, given: Sequence[int] | None) -> tuple[int, ...]:
     if given is None:
         return tuple(d.value if d.is_static else d.evaluate(dict.fromkeys(d.symbols(), 1)) for d in spec.dims)
-    if len(given) != len(spec.dims):
+    if len(given) != len(spec.dims) or prod(given) * spec.dtype.itemsize > MAX_TENSOR_BYTES:
         raise StepwellError("bad-inputs", None, f"input {spec.name!r} is {spec}, found shape {list(given)}")
     return tuple(given)
 

@@ -62,7 +62,7 @@ def read_ir(path: Path, ctx: StepwellContext) -> ModuleOp:
     """
     A file of IR as a module, not verified yet, and the weights beside it into the context.
 
-    Raises: StepwellError `cannot-read`, `syntax`.
+    Raises: StepwellError `no-file`, `not-text`, `syntax`.
     """
     (part,) = read_parts(str(path))
     return part.read(ctx)
@@ -72,7 +72,7 @@ def read_parts(file: str, *, split: bool = False) -> list[Part]:
     """
     The parts of a file (`-`: standard input); one part unless `split`, which cuts at lines `// -----`.
 
-    Raises: StepwellError `cannot-read`.
+    Raises: StepwellError `no-file`, `not-text`.
     """
     path = None if file == STDIN else Path(file)
     if path is not None and path.suffix == ".onnx":
@@ -91,5 +91,12 @@ def read_parts(file: str, *, split: bool = False) -> list[Part]:
 def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StepwellError("cannot-read", str(path), str(error)) from None
+    except OSError as error:
+        raise StepwellError("no-file", str(path), f"cannot read the IR: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise StepwellError(
+            "not-text",
+            str(path),
+            f"expected IR as UTF-8 text, found byte {error.object[error.start]:#04x} at {error.start}",
+            help="a model's file ends in .onnx, an artifact's in .stepwell",
+        ) from None

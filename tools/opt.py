@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
-from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.tools.failure import user_error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,9 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if args.debug:
             raise
-        if not isinstance(error, StepwellError):
-            error = InternalError(None, f"{type(error).__name__}: {error}", note="--debug shows where")
-        print(error.render(), file=sys.stderr)
+        print(user_error(error).render(), file=sys.stderr)
         return 1
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.artifact import ModelImage
 
 
-def summary_text(model: CompiledModel, output: str | None = None) -> str:
+def summary_text(image: ModelImage, output: str | None = None) -> str:
     """Nodes, kernels, cache hits, time per level, arena and weight bytes, in a few lines."""
-    facts = model.image.summary
+    facts = image.summary
     seconds = cast(Mapping[str, float], facts.get("seconds", {}))
     lines = [
         f"{facts.get('nodes', '?')} nodes -> {facts.get('kernels', '?')} kernels "

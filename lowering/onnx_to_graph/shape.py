@@ -30,6 +30,8 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array, evaluate
 
+MAX_RANGE_ELEMS = 1 << 26  # of a constant `Range`; the longest in models count positions of a text
+
 
 class ConstantLowering(OnnxLowering):
     """`Constant` in any of its forms → `graph.constant`."""
@@ -218,8 +220,10 @@ class RangeLowering(OnnxLowering):
     def match_and_rewrite(self, op: onnx.RangeOp, rewriter: PatternRewriter) -> None:
         bounds = [self._scalar(value, rewriter) for value in (op.start, op.limit, op.delta)]
         arrays = [self.array(value) for value in bounds]
-        if all(array is not None for array in arrays):
-            rewriter.replace(op, [], [self.constant(evaluate("graph.range", arrays, {})[0], rewriter)])
+        known_arrays = [array for array in arrays if array is not None]
+        if len(known_arrays) == len(arrays):
+            _check_range(op, *(array.item() for array in known_arrays))
+            rewriter.replace(op, [], [self.constant(evaluate("graph.range", known_arrays, {})[0], rewriter)])
             return
         dims = [symbolic_dims(value, self.weights) for value in bounds]
         if any(known is None or known[0].is_unknown for known in dims):
@@ -240,6 +244,17 @@ class RangeLowering(OnnxLowering):
         if array is not None and array.ndim:
             return self.constant(array.reshape(()), rewriter)
         return value
+
+
+def _check_range(op: onnx.RangeOp, start: float, limit: float, delta: float) -> None:
+    if delta == 0:
+        raise StepwellError("invalid-op", op, "Range: `delta` must not be 0")
+    if (limit - start) / delta > MAX_RANGE_ELEMS:
+        raise StepwellError(
+            "too-large",
+            op,
+            f"Range: from {start} to {limit} by {delta} are more than {MAX_RANGE_ELEMS} numbers",
+        )
 
 
 class EyeLikeLowering(OnnxLowering):

@@ -86,7 +86,11 @@ def _fix(arg: BlockArgument, name: str, shape: Sequence[int], symbols: dict[str,
             f"input {name!r} is [{', '.join(map(str, dims))}] in the model, found {list(shape)}",
             help="give as many dimensions as the model has, and its own where it fixes them",
         )
-    arg._type = tensor_type(cast(Tensor, arg.type).element_type, shape)  # pyright: ignore[reportPrivateUsage]
+    try:
+        fixed = tensor_type(cast(Tensor, arg.type).element_type, shape)
+    except StepwellError as error:
+        raise error.at(f"input {name!r}") from None
+    arg._type = fixed  # pyright: ignore[reportPrivateUsage]
 
 
 def _retype(value: SSAValue, symbols: Mapping[str, Dim]) -> None:

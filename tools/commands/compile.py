@@ -6,15 +6,13 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from stepwell.runtime.artifact import save
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files import write_text
-from stepwell.tools.commands.options import (
-    add_compile_options,
-    add_model,
-    compile_options,
-    ready_model,
-)
+from stepwell.runtime.files import check_place, write_text
+from stepwell.tools.commands.options import add_compile_options, add_model, compile_options
+from stepwell.tools.driver import build_image, check_suffix
 from stepwell.tools.emit import LEVELS, emit, emit_object_file, write_levels
+from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
 
 
@@ -26,13 +24,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR of every level into a folder")
     parser.add_argument("--print-memory-plan", action="store_true", help="show where each buffer lies")
     parser.add_argument("--print-pipeline", action="store_true", help="print the passes of level 1 and stop")
-    parser.set_defaults(threads=None)
     add_compile_options(parser)
 
 
 def run(args: Namespace) -> int:
     """Compile; returns the exit status."""
     options = compile_options(args)
+    check_suffix(args.model, (".onnx", ".mlir"))
+    if args.output is not None:
+        check_place(args.output)
     if args.print_pipeline:
         from stepwell.runtime.target import target_from
         from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
@@ -57,8 +57,9 @@ def run(args: Namespace) -> int:
         from stepwell.tools.emit import memory_plan
 
         sys.stderr.write(memory_plan(args.model, options))
-    model = ready_model(args)
+    with shown_progress() as progress:
+        image = build_image(args.model, options, progress=progress)
     output = args.output or args.model.with_suffix(".stepwell").name
-    model.save(output)
-    print(summary_text(model, str(output)), file=sys.stderr)
+    save(image, output)
+    print(summary_text(image, str(output)), file=sys.stderr)
     return 0

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+import zlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
+from zipfile import BadZipFile
 
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files import whole_file
+from stepwell.runtime.files import check_place, whole_file
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.commands.options import (
@@ -41,6 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run; returns the exit status: 1 when `--check` finds a difference."""
+    if args.outputs is not None:
+        check_place(args.outputs)
     given = _read_inputs(args.inputs) if args.inputs is not None else {}
     model = ready_model(args)
     sizes = dict(args.input_shape)
@@ -82,9 +86,14 @@ def _time(model: CompiledModel, feeds: Mapping[str, object], repeat: int) -> Non
 
 def _read_inputs(path: Path) -> dict[str, object]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise ValueError("it is one array, without a name")
+        with file:
             return {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError) as error:
+    except OSError as error:
+        raise StepwellError("no-file", str(path), f"cannot read the inputs: {error.strerror}") from None
+    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise StepwellError(
             "bad-inputs", str(path), f"the inputs cannot be read: {error}", help="write them with numpy.savez"
         ) from None

@@ -16,7 +16,7 @@
 // OPTION-NEXT: --> pass canonicalize
 // OPTION-NEXT: = help: options of canonicalize: none
 // CONFIG: error[bad-config]: no config key is named 'no-such.key'
-// FILE: error[cannot-read]: {{.*}}No such file
+// FILE: error[no-file]: {{.*}}No such file
 // CHECK: error[invalid-ir]: arith.addi: %late is used before it is defined
 // CHECK-NEXT: --> {{.*}}errors.mlir:26:3
 // CHECK-NEXT: = note: the op is: %y = "arith.addi"

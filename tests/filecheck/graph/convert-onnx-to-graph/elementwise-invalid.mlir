@@ -34,7 +34,7 @@ func.func @rank(%x: tensor<*xf32>) {
 // -----
 // Everything that has no conversion is listed at once.
 func.func @unsupported(%x: tensor<2x2xf32>) {
-  // expected-error: no conversion for onnx.Call
+  // expected-error: no conversion for com.example.Fancy
   %0 = "onnx.Call"(%x) <{domain = "com.example", op_type = "Fancy", arguments = {}}> : (tensor<2x2xf32>) -> tensor<*xf32>
   func.return
 }

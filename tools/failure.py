@@ -1,0 +1,26 @@
+"""What a command says when it fails: any exception as the one error type that users see."""
+
+from __future__ import annotations
+
+from stepwell.runtime.errors import InternalError, StepwellError
+
+
+def user_error(error: Exception) -> StepwellError:
+    """The error to print: what the machine refuses is not our bug, anything else unexpected is."""
+    if isinstance(error, StepwellError):
+        return error
+    if isinstance(error, MemoryError):
+        return out_of_memory(error)
+    if isinstance(error, OSError) and error.strerror is not None:
+        return StepwellError("cannot-access", str(error.filename or ""), error.strerror)
+    return InternalError(None, f"{type(error).__name__}: {error}", note="`--debug` shows where")
+
+
+def out_of_memory(error: MemoryError) -> StepwellError:
+    """The error for an allocation that failed."""
+    return StepwellError(
+        "out-of-memory",
+        None,
+        f"the memory does not suffice: {error}" if str(error) else "the memory does not suffice",
+        help="fix smaller shapes with --input-shape NAME=1x3x224x224",
+    )
