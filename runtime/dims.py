@@ -221,7 +221,22 @@ def _divide(a: Dim, b: Dim, kind: str) -> Dim:
     quotient = _exact_quotient(a, b)
     if quotient is not None:
         return quotient
+    if (merged := _nested_quotient(a, b, kind)) is not None:
+        return merged
     return Dim.symbol(f"({_parenthesized(a)} {kind} {_parenthesized(b)})")
+
+
+def _nested_quotient(a: Dim, b: Dim, kind: str) -> Dim | None:
+    """(x / d + c) / b as (x + c * d) / (d * b), both rounded the same way, for positive numbers d and b."""
+    constant = sum(c for m, c in a._terms if m == ())  # pyright: ignore[reportPrivateUsage]
+    atoms = [(m, c) for m, c in a._terms if m != ()]  # pyright: ignore[reportPrivateUsage]
+    if len(atoms) != 1 or atoms[0][1] != 1 or len(atoms[0][0]) != 1 or not (b.is_static and b.value > 0):
+        return None
+    inner = _operands(atoms[0][0][0])
+    if inner is None or inner[0] != kind or not (inner[2].is_static and inner[2].value > 0):
+        return None
+    _, x, d = inner
+    return _divide(x + d * constant, d * b, kind)
 
 
 def _parenthesized(dim: Dim) -> str:
