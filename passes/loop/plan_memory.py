@@ -23,11 +23,15 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerAttr,
+    LocationAttr,
     MemRefType,
     ModuleOp,
+    NameLoc,
+    NoneAttr,
     StringAttr,
     TensorType,
     UnitAttr,
+    UnknownLoc,
     i8,
     i64,
 )
@@ -109,18 +113,24 @@ class _MainOnBuffers:
         self.outputs = self.block.args[len(inputs) : len(inputs) + len(outputs)]
         self.arena = self.block.args[len(inputs) + len(outputs)]
         index_args = self.block.args[len(inputs) + len(outputs) + 1 :]
+        self.location = main_location(main)
+        """Of the op whose buffers are being made."""
         self.builder = Builder(InsertPoint.at_end(self.block))
+        self.builder.operation_insertion_handler.append(lambda op: adopt_location(op, self.location))
         self.extents = ExtentBuilder(self.builder, dict(zip(self.symbols, index_args, strict=True)))
         self.weight_of: dict[SSAValue, Operation] = {}
         self.memrefs: dict[SSAValue, SSAValue] = {}
 
     def replace(self, module: ModuleOp) -> None:
         for op in self.main.body.block.ops:
+            self.location = (
+                op.location if not isinstance(op.location, UnknownLoc) else main_location(self.main)
+            )
             self._convert(op)
         for value, index in self.buffers.copies:
             view = self._shaped(self.outputs[index], self._memref(value).type, self.buffers.dims[value])
-            self._insert(memref.CopyOp(self._memref(value), view), self.main)
-        self._insert(func.ReturnOp(), self.main)
+            self._insert(memref.CopyOp(self._memref(value), view))
+        self._insert(func.ReturnOp())
         planned = func.FuncOp("main", FunctionType.from_lists(self.types, []), Region(self.block))
         planned.properties["arg_attrs"] = self._argument_dims()
         planned.attributes |= {
@@ -130,7 +140,7 @@ class _MainOnBuffers:
             "sched.symbols": ArrayAttr([StringAttr(s) for s in self.symbols]),
             "sched.arena": StringAttr(str(self.plan.total)),
         }
-        planned.location = self.main.location
+        planned.location = main_location(self.main)
         body = module.body.block
         for op in [op for op in body.ops if isinstance(op, func.FuncOp)]:
             if is_on_buffers(op):
@@ -172,7 +182,7 @@ class _MainOnBuffers:
         held.attributes["sched.weight"] = value
         held.location = op.location
         self.globals.append(held)
-        self.weight_of[op.results[0]] = self._insert(memref.GetGlobalOp(name, type), op)
+        self.weight_of[op.results[0]] = self._insert(memref.GetGlobalOp(name, type))
 
     def _convert_call(self, op: func.CallOp) -> None:
         tensors = [self._memref(v) for v in (*op.arguments, *op.results) if isinstance(v.type, TensorType)]
@@ -180,7 +190,7 @@ class _MainOnBuffers:
             tensors.append(self._arena_view(scratch, _BYTES, (scratch.size,)))
         names = dict(zip(_index_values(self.main), self.symbols, strict=True))
         symbols = [self.extents.extent(Dim.of(names[v])) for v in op.arguments if v in names]
-        self._insert(func.CallOp(op.callee, [*tensors, *symbols], []), op)
+        self._insert(func.CallOp(op.callee, [*tensors, *symbols], []))
 
     def _memref(self, value: SSAValue) -> SSAValue:
         """The buffer of a value, seen in the value's shape."""
@@ -204,7 +214,7 @@ class _MainOnBuffers:
         sizes = [
             self.extents.extent(d) for d, n in zip(dims, type.get_shape(), strict=True) if n == DYNAMIC_INDEX
         ]
-        return self._insert(memref.ViewOp(self.arena, offset, sizes, type), self.main).results[0]
+        return self._insert(memref.ViewOp(self.arena, offset, sizes, type)).results[0]
 
     def _shaped(self, source: SSAValue, type: Attribute, dims: tuple[Dim, ...]) -> SSAValue:
         """A dense buffer seen in another shape."""
@@ -217,15 +227,22 @@ class _MainOnBuffers:
         cast_op = memref.ReinterpretCastOp.from_dynamic(
             source, [0], [self._size(d) for d in dims], [self._size(s) for s in strides[: len(dims)]], shaped
         )
-        return self._insert(cast_op, self.main).results[0]
+        return self._insert(cast_op).results[0]
 
     def _size(self, dim: Dim) -> SSAValue | int:
         return dim.value if dim.is_static else self.extents.extent(dim)
 
-    def _insert(self, op: Operation, source: Operation) -> Operation:
-        adopt_location(op, source.location)
+    def _insert(self, op: Operation) -> Operation:
         self.builder.insert(op)
         return op
+
+
+def main_location(main: func.FuncOp, op: Operation | None = None) -> LocationAttr:
+    """The location of an op of `@main`; of `@main` itself, and by its name, where nothing nearer is known."""
+    for known in (op, main):
+        if known is not None and not isinstance(known.location, UnknownLoc):
+            return known.location
+    return NameLoc(StringAttr("main"), NoneAttr())
 
 
 def memref_of(tensor: Tensor) -> MemRefType[Attribute]:
