@@ -1,6 +1,9 @@
 """Locations that survive rewriting: xDSL's rewriter gives new ops none."""
 
-from xdsl.dialects.builtin import UnknownLoc
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, NoneAttr, UnknownLoc
 from xdsl.ir import Attribute, Operation
 
 
@@ -9,3 +12,17 @@ def adopt_location(op: Operation, location: Attribute) -> None:
     for inner in op.walk():
         if isinstance(inner.location, UnknownLoc):
             inner.location = location  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def fused_location(ops: Sequence[Operation]) -> Attribute:
+    """One location for several ops: that of each, without repetitions."""
+    parts: dict[Attribute, None] = {}
+    for op in ops:
+        location = op.location
+        nested = location.locations if isinstance(location, FusedLoc) else [location]
+        parts |= dict.fromkeys(
+            part for part in cast("Sequence[Attribute]", nested) if not isinstance(part, UnknownLoc)
+        )
+    if not parts:
+        return UnknownLoc()
+    return next(iter(parts)) if len(parts) == 1 else FusedLoc(ArrayAttr(list(parts)), NoneAttr())

@@ -15,3 +15,6 @@ from stepwell.patterns.nodes import is_tuple as is_tuple
 from stepwell.patterns.nodes import is_tuple_get_item as is_tuple_get_item
 from stepwell.patterns.nodes import is_var as is_var
 from stepwell.patterns.nodes import wildcard as wildcard
+from stepwell.patterns.partition import partition as partition
+from stepwell.patterns.rewrite import Rule as Rule
+from stepwell.patterns.rewrite import rewrite as rewrite

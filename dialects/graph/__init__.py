@@ -110,6 +110,8 @@ from stepwell.dialects.graph.shape import ShapeOfOp as ShapeOfOp
 from stepwell.dialects.graph.shape import SqueezeOp as SqueezeOp
 from stepwell.dialects.graph.structure import AssertOp as AssertOp
 from stepwell.dialects.graph.structure import CallOp as CallOp
+from stepwell.dialects.graph.structure import ClosedRegionOp as ClosedRegionOp
+from stepwell.dialects.graph.structure import CompositeOp as CompositeOp
 from stepwell.dialects.graph.structure import ConstantOp as ConstantOp
 from stepwell.dialects.graph.structure import FusedOp as FusedOp
 from stepwell.dialects.graph.structure import GetOp as GetOp

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -137,22 +138,9 @@ class YieldOp(GraphOp):
         return []
 
 
-@irdl_op_definition
-class FusedOp(GraphOp):
-    """
-    One kernel: a region that sees its operands through its arguments only, and is compiled as one function.
+class ClosedRegionOp(GraphOp, ABC):
+    """An op with one region that sees the operands through its arguments only; (C1) and (C2) are common."""
 
-    ```mlir
-    %y = graph.fused (%a = %x : tensor<4xf32>) -> (tensor<4xf32>) {
-      graph.yield %a : tensor<4xf32>
-    }
-    ```
-    Constraints:
-      (C1) one block, an argument an operand, of its type.
-      (C2) the block ends in a `graph.yield` of the results.
-    """
-
-    name = "graph.fused"
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
     inputs = var_operand_def()
@@ -184,7 +172,7 @@ class FusedOp(GraphOp):
             raise VerifyException(f"expected {len(self.results)} yielded values, found {len(last.operands)}")
 
     @classmethod
-    def parse(cls, parser: Parser) -> FusedOp:
+    def parse(cls, parser: Parser) -> Self:
         def parse_binding() -> tuple[Parser.Argument, SSAValue]:
             name = parser.parse_argument(expect_type=False)
             parser.parse_punctuation("=")
@@ -220,6 +208,47 @@ class FusedOp(GraphOp):
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
+
+
+@irdl_op_definition
+class FusedOp(ClosedRegionOp):
+    """
+    One kernel: a region that sees its operands through its arguments only, and is compiled as one function.
+
+    ```mlir
+    %y = graph.fused (%a = %x : tensor<4xf32>) -> (tensor<4xf32>) {
+      graph.yield %a : tensor<4xf32>
+    }
+    ```
+    Constraints:
+      (C1) one block, an argument an operand, of its type.
+      (C2) the block ends in a `graph.yield` of the results.
+    """
+
+    name = "graph.fused"
+
+
+@irdl_op_definition
+class CompositeOp(ClosedRegionOp):
+    """
+    What a pattern matched, as one op: for a backend to take, or for a pass to treat as a whole.
+
+    `ops` holds the names of the ops in the pattern's order, `pattern` says which entry of a table it was.
+
+    ```mlir
+    %y = graph.composite (%a = %x : tensor<4xf32>) -> (tensor<4xf32>)
+        attributes {ops = "relu_", pattern = "acme.relu"} {
+      %r = graph.relu %a : tensor<4xf32> -> tensor<4xf32>
+      graph.yield %r : tensor<4xf32>
+    }
+    ```
+    Constraints:
+      (C1) one block, an argument an operand, of its type.
+      (C2) the block ends in a `graph.yield` of the results.
+    Source: Relay's composite functions.
+    """
+
+    name = "graph.composite"
 
 
 def _tuple_of(values: Sequence[SSAValue]) -> TupleType:
@@ -376,4 +405,4 @@ class CallOp(GraphOp):
         return self.result_types  # the callee's type is checked where functions are
 
 
-OPS: list[type[Operation]] = [ConstantOp, FusedOp, YieldOp, TupleOp, GetOp, AssertOp, CallOp]
+OPS: list[type[Operation]] = [ConstantOp, FusedOp, CompositeOp, YieldOp, TupleOp, GetOp, AssertOp, CallOp]

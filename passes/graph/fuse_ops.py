@@ -8,13 +8,13 @@ from math import prod
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, NoneAttr, UnknownLoc
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.locations import fused_location
 from stepwell.dialects.types import WeightAttr, tensor_of
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.graph.fusion_groups import fusion_groups
@@ -90,17 +90,3 @@ def _is_scalar_constant(value: SSAValue) -> bool:
         return False
     constant = value.owner.value
     return not isinstance(constant, WeightAttr) and prod(tensor_of(value).get_shape()) == 1
-
-
-def fused_location(ops: Sequence[Operation]) -> Attribute:
-    """One location for several ops: that of each, without repetitions."""
-    parts: dict[Attribute, None] = {}
-    for op in ops:
-        location = op.location
-        nested = location.locations if isinstance(location, FusedLoc) else [location]
-        parts |= dict.fromkeys(
-            part for part in cast("Sequence[Attribute]", nested) if not isinstance(part, UnknownLoc)
-        )
-    if not parts:
-        return UnknownLoc()
-    return next(iter(parts)) if len(parts) == 1 else FusedLoc(ArrayAttr(list(parts)), NoneAttr())

@@ -1,0 +1,97 @@
+"""Partitioning: each match of a pattern becomes one `graph.composite`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects.graph.structure import CompositeOp, YieldOp
+from stepwell.dialects.locations import fused_location
+from stepwell.patterns.groups import Check, Duplicate, Group, Remark, blocks_of, groups_of
+from stepwell.patterns.index import PatternIndex
+from stepwell.patterns.nodes import Pattern
+
+
+def ignore(where: object, message: str) -> None:
+    """What happens to a remark when nobody asked for them."""
+
+
+def partition(
+    pattern: Pattern,
+    func: FuncOp,
+    attrs: Mapping[str, Attribute] | None = None,
+    check: Check | None = None,
+    allow_duplicate: bool = False,
+    *,
+    name: str = "",
+    remark: Remark = ignore,
+) -> list[CompositeOp]:
+    """
+    Turn each match into a composite, in one pass from the last op to the first.
+
+    Args: `attrs` are given to every composite; `check` may refuse a match by its root; `allow_duplicate`
+    lets pure ops of any cost be computed twice, cheap ones may be anyway; `name` is that of the table's
+    entry; `remark` hears why matches are not taken.
+    Returns: the composites, in program order.
+    """
+    duplicate = Duplicate.PURE if allow_duplicate else Duplicate.CHEAP
+    return partition_with(pattern, func, attrs, check, duplicate, name=name, remark=remark)
+
+
+def partition_with(
+    pattern: Pattern,
+    func: FuncOp,
+    attrs: Mapping[str, Attribute] | None,
+    check: Check | None,
+    duplicate: Duplicate,
+    *,
+    name: str = "",
+    remark: Remark = ignore,
+) -> list[CompositeOp]:
+    """`partition`, with a say in what may be computed twice."""
+    given = dict(attrs or {}) | ({"pattern": StringAttr(name)} if name else {})
+    index = PatternIndex([pattern])
+    made: list[CompositeOp] = []
+    for block in list(blocks_of(func)):
+        groups = groups_of(pattern, block, index, check=check, duplicate=duplicate, remark=remark)
+        replaced: dict[SSAValue, SSAValue] = {}
+        params = [group.params for group in groups]  # before the first change
+        for group, wanted in zip(groups, params, strict=True):
+            made.append(_compose(group, [replaced.get(value, value) for value in wanted], given, replaced))
+    return made
+
+
+def _compose(
+    group: Group,
+    operands: Sequence[SSAValue],
+    attributes: Mapping[str, Attribute],
+    replaced: dict[SSAValue, SSAValue],
+) -> CompositeOp:
+    """Copy a group into a composite at its root, and erase what nobody uses any more."""
+    results = [result for result in group.root.results if result.first_use is not None]
+    results = results or list(group.root.results)
+
+    block = Block(arg_types=[value.type for value in operands])
+    values: dict[SSAValue, SSAValue] = dict(zip(operands, block.args, strict=True))
+    for value, arg in values.copy().items():
+        arg.name_hint = value.name_hint
+    for op in group.ops:
+        block.add_op(op.clone(values))
+    block.add_op(YieldOp([values[result] for result in results]))
+    composite = CompositeOp(operands, [result.type for result in results], Region(block))
+    composite.attributes |= {"ops": StringAttr(group.name), **attributes}
+    composite.location = fused_location(group.ops)  # pyright: ignore[reportAttributeAccessIssue]
+    Rewriter.insert_op(composite, InsertPoint.before(group.root))
+    for result, new in zip(results, composite.results, strict=True):
+        new.name_hint = result.name_hint
+        result.replace_all_uses_with(new)
+        replaced[result] = new
+    for op in reversed(group.ops):
+        if all(result.first_use is None for result in op.results):
+            op.detach()
+            op.erase()
+    return composite

@@ -1,0 +1,221 @@
+"""Rewriting: matches of rules are replaced, round after round, until nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.traits import Pure
+
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.locations import adopt_location
+from stepwell.patterns.groups import blocks_of
+from stepwell.patterns.index import PatternIndex
+from stepwell.patterns.machine import Blocks
+from stepwell.patterns.matching import Match, match
+from stepwell.patterns.nodes import Pattern
+from stepwell.patterns.values import owner_of
+from stepwell.runtime.errors import StepwellError
+
+MAX_DEPTH = 100
+MAX_GROWTH = 100
+"""A function may grow to this many times its ops (and a thousand more) before its rules count as endless."""
+
+NodeMap = dict[Pattern, list[SSAValue]]
+Callback = Callable[[SSAValue, SSAValue, NodeMap, PatternRewriter], SSAValue]
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """
+    A pattern and what replaces its root.
+
+    `callback(pre, post, node_map, rewriter)` returns the new value: `pre` is the matched root, `post` the
+    same root with its operands rewritten already (ops change in place, so both are one value), `node_map` the
+    nodes of each pattern object; `rewriter` inserts before the root. Returning `post` means no change.
+    `require_type`: the new value must have the root's type; without it, users are typed anew.
+    `rewrite_once`: the rule takes part in the first round only.
+    """
+
+    pattern: Pattern
+    callback: Callback
+    require_type: bool = False
+    rewrite_once: bool = False
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or getattr(self.callback, "__name__", "a rule")
+
+
+@dataclass(frozen=True)
+class _Lineage:
+    """How often rules made what led to a value, and the last two different ones."""
+
+    depth: int = 0
+    last: Rule | None = None
+    before: Rule | None = None
+
+    def grown(self, rule: Rule) -> _Lineage:
+        before = self.last if self.last is not rule else self.before
+        return _Lineage(self.depth + 1, rule, before)
+
+
+def rewrite(rules: Sequence[Rule], func: FuncOp, *, max_depth: int = MAX_DEPTH) -> int:
+    """
+    Replace matches of rules until nothing changes; in each round all that do not overlap, first rules first.
+
+    Args: `max_depth` bounds how many rules in a row may work on what the one before made.
+    Returns: the number of replacements.
+    Raises: StepwellError `endless-rules`, `replaced-type`.
+    """
+    rounds = _Rounds(rules, func, max_depth)
+    while rounds.run_one():
+        pass
+    return rounds.replacements
+
+
+@dataclass
+class _Rounds:
+    rules: Sequence[Rule]
+    func: FuncOp
+    max_depth: int
+    replacements: int = 0
+    done: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Roots that were replaced, of which some must stay: another result of the op is in use."""
+    lineage: dict[Operation, _Lineage] = field(default_factory=dict[Operation, _Lineage])
+    is_first: bool = True
+
+    def __post_init__(self) -> None:
+        self.limit = 1000 + MAX_GROWTH * sum(1 for _ in self.func.walk())
+        self.set_rules(self.rules)
+
+    def set_rules(self, rules: Sequence[Rule]) -> None:
+        """The rules that take part from now on."""
+        self.rules = rules
+        self.index = PatternIndex([rule.pattern for rule in rules])
+
+    def run_one(self) -> bool:
+        """One round. Returns: whether anything changed."""
+        found = self._find()
+        replaced: dict[SSAValue, SSAValue] = {}
+        changed = False
+        for rule, matched in found:
+            changed |= self._apply(rule, matched, replaced)
+        if self.is_first:
+            self.is_first = False
+            self.set_rules([rule for rule in self.rules if not rule.rewrite_once])
+        if changed and sum(1 for _ in self.func.walk()) > self.limit:
+            raise self._endless(max(self.lineage.values(), key=lambda lineage: lineage.depth))
+        return changed
+
+    def _find(self) -> list[tuple[Rule, Match]]:
+        """Matches that share no interior node, in program order; later roots are preferred."""
+        found: list[tuple[Rule, Match]] = []
+        blocks = Blocks()
+        for block in list(blocks_of(self.func)):
+            taken: set[Operation] = set()
+            here: list[tuple[Rule, Match]] = []
+            for op in reversed(block.ops):
+                if op not in taken and (first := self._first(op, blocks, taken)) is not None:
+                    here.append(first)
+            found += reversed(here)
+        return found
+
+    def _first(self, op: Operation, blocks: Blocks, taken: set[Operation]) -> tuple[Rule, Match] | None:
+        for i in self.index.candidates(op):
+            for value in op.results:
+                if value in self.done or (matched := match(self.rules[i].pattern, value, blocks)) is None:
+                    continue
+                ops = {inner for node in matched.interior() if (inner := owner_of(node)) is not None}
+                if op in ops and not ops & taken:
+                    taken |= ops
+                    return self.rules[i], matched
+        return None
+
+    def _apply(self, rule: Rule, matched: Match, replaced: dict[SSAValue, SSAValue]) -> bool:
+        root = matched.value
+        op = owner_of(root)
+        assert op is not None
+        nodes = {p: [_follow(node, replaced) for node in found] for p, found in matched.items()}
+        rewriter = PatternRewriter(op)
+        made: list[Operation] = []
+        rewriter.operation_insertion_handler.append(made.append)
+        new = rule.callback(root, root, nodes, rewriter)
+        for inserted in made:
+            adopt_location(inserted, op.location)
+        if new is root:
+            return False
+        self._note_lineage(rule, op, made)
+        _expect_type(rule, root, new)
+        replaced[root] = new
+        if new.name_hint is None:
+            new.name_hint = root.name_hint
+        root.replace_all_uses_with(new)
+        _type_users(rule, new, root.type)
+        self.done.add(root)
+        inside = [above for node in matched.interior() if (above := owner_of(node)) is not None]
+        _erase_unused([above for above in inside if above is op or above.has_trait(Pure)])
+        self.replacements += 1
+        return True
+
+    def _note_lineage(self, rule: Rule, root: Operation, made: Sequence[Operation]) -> None:
+        grown = self.lineage.get(root, _Lineage()).grown(rule)
+        if made and grown.depth >= self.max_depth:
+            raise self._endless(grown)
+        for op in made:
+            self.lineage[op] = grown
+
+    def _endless(self, lineage: _Lineage) -> StepwellError:
+        last, before = lineage.last, lineage.before
+        names = f"{last}" if before is None else f"{before} and {last}"
+        works_on = "works on what it makes" if before is None else "work on what the other makes"
+        return StepwellError(
+            "endless-rules",
+            self.func,
+            f"rewriting does not end: {names} {works_on}, {lineage.depth} times in a row",
+            help="let no rule match what another makes from its own matches, or raise max_depth",
+        )
+
+
+def _follow(value: SSAValue, replaced: dict[SSAValue, SSAValue]) -> SSAValue:
+    while value in replaced:
+        value = replaced[value]
+    return value
+
+
+def _expect_type(rule: Rule, root: SSAValue, new: SSAValue) -> None:
+    if rule.require_type and new.type != root.type:
+        raise _wrong_type(rule, root.owner, root.type, new.type)
+
+
+def _wrong_type(rule: Rule, where: object, wanted: Attribute, found: Attribute) -> StepwellError:
+    return StepwellError(
+        "replaced-type", where, f"{rule} replaces a value of type {wanted} by one of type {found}"
+    )
+
+
+def _type_users(rule: Rule, new: SSAValue, wanted: Attribute) -> None:
+    """Infer the types of what uses a value of a new type, and so on. Raises: where a type must stay."""
+    if new.type == wanted:
+        return
+    stack = list(dict.fromkeys(use.operation for use in new.uses))
+    while stack:
+        op = stack.pop()
+        if not isinstance(op, GraphOp) or op.regions or not op.results:
+            raise _wrong_type(rule, op, wanted, new.type)
+        before = list(op.result_types)
+        op.set_result_types()
+        for result, type in zip(op.results, before, strict=True):
+            if result.type != type:
+                stack += dict.fromkeys(use.operation for use in result.uses)
+
+
+def _erase_unused(ops: Sequence[Operation]) -> None:
+    """Erase what a rewrite left without uses, the roots first."""
+    for op in reversed(list(dict.fromkeys(ops))):
+        if op.parent is not None and all(r.first_use is None for r in op.results):
+            op.detach()
+            op.erase()
