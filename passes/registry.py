@@ -71,6 +71,11 @@ PASSES: dict[str, Entry] = {
     "expand-math": Entry(
         "stepwell.passes.loop.expand_math:ExpandMathPass", "write transcendental functions out in arithmetic"
     ),
+    "eliminate-common-subexpr": Entry(
+        "stepwell.passes.graph.eliminate_common_subexpr:EliminateCommonSubexprPass",
+        "compute once what is computed twice",
+        aliases=("EliminateCommonSubexpr",),
+    ),
     "expand-onnx-functions": Entry(
         "stepwell.frontend.expand_functions:ExpandOnnxFunctionsPass", "inline functions of models and of ONNX"
     ),

@@ -1,0 +1,55 @@
+// RUN: stepwell-opt %s -p eliminate-common-subexpr --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p 'eliminate-common-subexpr{skip="graph.exp"}' --split-input-file | filecheck %s --check-prefix=SKIP
+
+// Chains merge in one walk; operands of commutative ops stand in any order, those of others do not.
+// CHECK-LABEL: @chains
+// CHECK-NEXT: %[[A:.*]] = graph.exp %x
+// CHECK-NEXT: %[[B:.*]] = graph.add %[[A]], %y
+// CHECK-NEXT: %[[C:.*]] = graph.subtract %[[B]], %y
+// CHECK-NEXT: %[[D:.*]] = graph.subtract %y, %[[B]]
+// CHECK-NEXT: func.return %[[C]], %[[C]], %[[D]]
+// SKIP-LABEL: @chains
+// SKIP-COUNT-2: graph.exp
+func.func @chains(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %a = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+  %b = graph.add %a, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %c = graph.subtract %b, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %d = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+  %e = graph.add %y, %d : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %f = graph.subtract %e, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %g = graph.subtract %y, %e : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %c, %f, %g : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Constants are compared bit by bit: zeros of different sign differ. Attributes and types count.
+// CHECK-LABEL: @constants
+// CHECK-COUNT-2: graph.constant
+// CHECK-NOT: graph.constant
+// CHECK: graph.transpose %x perm [1, 0]
+// CHECK: graph.transpose %x perm [0, 1]
+func.func @constants(%x: tensor<2x2xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %a = graph.constant dense<0.0> : tensor<f32>
+  %b = graph.constant dense<-0.0> : tensor<f32>
+  %c = graph.constant dense<0.0> : tensor<f32>
+  %d = graph.transpose %x perm [1, 0] : tensor<2x2xf32> -> tensor<2x2xf32>
+  %e = graph.transpose %x perm [0, 1] : tensor<2x2xf32> -> tensor<2x2xf32>
+  func.return %a, %b, %c, %d, %e : tensor<f32>, tensor<f32>, tensor<f32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// -----
+
+// A kernel does not see what is outside of it.
+// CHECK-LABEL: @kernel
+// CHECK: graph.exp %x
+// CHECK: graph.fused
+// CHECK-NEXT: graph.exp
+func.func @kernel(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+  %b = graph.fused (%p = %x : tensor<4xf32>) -> (tensor<4xf32>) {
+    %c = graph.exp %p : tensor<4xf32> -> tensor<4xf32>
+    graph.yield %c : tensor<4xf32>
+  }
+  func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
