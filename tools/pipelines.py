@@ -12,7 +12,9 @@ _ROUNDING = (
     "simplify-inference{only=batch_norm}",
     "fold-constant",
     "fold-scale-axis{direction=backward}",
+    "simplify-expr",
     "fold-constant",
+    "eliminate-common-subexpr",
     "decompose-conv-transpose",
 )
 _FLOAT_BYTES = 4  # layouts block channels by the f32 lanes of a vector
