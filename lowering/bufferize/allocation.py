@@ -121,16 +121,16 @@ class Storage:
         if root in self._in_outputs or (request is not None and not request.is_local):
             return self._buffers[root]
         builder = Builder(InsertPoint.before(at))
-        type = dense(tensor_of(root))
+        if request is None:
+            # Nothing reads or writes it: it only says the extents of a window.
+            assert isinstance(root.owner, tensor.EmptyOp)
+            return _alloca(builder, dense(tensor_of(root)), root.owner.dynamic_sizes)
         extents = ExtentBuilder(builder, self._forms.values)
         if isinstance(root.owner, tensor.EmptyOp):
             sizes = root.owner.dynamic_sizes
         else:
-            sizes = [extents.extent(d) for d in _dynamic(type, extents_of(root, self._forms))]
-        if request is None:
-            # Nothing reads or writes it: it only says the extents of a window.
-            return _alloca(builder, type, sizes)
-        return _view(builder, self._buffers[root], extents.extent(0), sizes, type)
+            sizes = [extents.extent(dim) for dim in _dynamic(request.type, request.extents)]
+        return _view(builder, self._buffers[root], extents.extent(0), sizes, request.type)
 
 
 def _alloca(builder: Builder, type: MemRef, sizes: Sequence[SSAValue] = ()) -> SSAValue:
@@ -228,6 +228,8 @@ def _last_moments(body: Block, places: Places, timeline: Timeline) -> dict[SSAVa
         if isinstance(root, BlockArgument) and root.block is body:
             continue
         maker = timeline.maker(root)
+        if root is value and not isinstance(maker, tensor.EmptyOp):
+            last[root] = timeline.end[maker]  # which writes it
         for use in value.uses:
             if is_access(use.operation, use.index):
                 moment = timeline.last_moment(use.operation, maker)

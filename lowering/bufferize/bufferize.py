@@ -127,7 +127,7 @@ class _KernelBufferizer:
         analysis = InPlaceAnalysis(self._body, forms, frozenset(self._outputs))
         storage = Storage(self._body, analysis.places, forms, analysis.timeline, self._outputs)
         arguments = self._insert_buffers(storage)
-        buffers = Buffers(analysis, forms, storage, arguments, self._no_copies)
+        buffers = Buffers(analysis, storage, arguments, self._no_copies)
         convert(self._function, _patterns(buffers, tuple(self._outputs)), [])
         drop_tensors(self._body)
         for value in (*self._inputs, *self._outputs):

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.lowering.bufferize.accesses import Destination
 from stepwell.lowering.bufferize.allocation import Storage
 from stepwell.lowering.bufferize.conflicts import InPlaceAnalysis
-from stepwell.lowering.bufferize.index_forms import IndexForms
 from stepwell.lowering.bufferize.layouts import MemRef
 from stepwell.runtime.errors import StepwellError
 
@@ -28,13 +26,11 @@ class Buffers:
     def __init__(
         self,
         analysis: InPlaceAnalysis,
-        forms: IndexForms,
         storage: Storage,
         arguments: Mapping[SSAValue, SSAValue],
         no_copies: bool,
     ):
         self.places = analysis.places
-        self.forms = forms
         self._analysis = analysis
         self._storage = storage
         self._no_copies = no_copies
@@ -100,8 +96,3 @@ def insert(op: Operation, before: Operation) -> Sequence[SSAValue]:
     op.location = before.location
     Rewriter.insert_op(op, InsertPoint.before(before))
     return op.results
-
-
-def is_marked(op: Operation, name: str) -> bool:
-    """Whether an op carries a unit attribute."""
-    return isinstance(op.attributes.get(name), UnitAttr)

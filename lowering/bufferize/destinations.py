@@ -12,10 +12,12 @@ from collections.abc import Sequence
 
 from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerType
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.dialects.utils import get_dynamic_index_list
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import IsTerminator, is_side_effect_free
 
 from stepwell.dialects.types import tensor_of
 from stepwell.lowering.bufferize.accesses import carried_tensors, covers, destinations, is_tensor
@@ -48,9 +50,28 @@ def own_inits(body: Block) -> None:
                 Rewriter.insert_op(fill, InsertPoint.before(op))
                 fill.operands[1] = _clone_before(fill, init.outputs[0].owner)
                 op.operands[index] = fill.results[0]
-    for op in list(body.walk(reverse=True)):
-        if isinstance(op, tensor.EmptyOp | FillOp) and op.results and not op.results[0].uses:
+    erase_unused(body)
+
+
+def erase_unused(body: Block) -> None:
+    """Erase ops on tensors that nobody needs; a loop goes when it only computes tensors."""
+    for op in reversed(list(body.ops)):
+        for region in op.regions:
+            for block in region.blocks:
+                if isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp):
+                    erase_unused(block)
+        if op.results and all(is_tensor(r) and not r.uses for r in op.results) and _is_pure(op):
             Rewriter.erase_op(op)
+
+
+def _is_pure(op: Operation) -> bool:
+    """Whether an op on tensors does nothing but give results."""
+    if isinstance(op, LinalgStructuredOperation):
+        return bool(op.res)
+    inside = [inner for region in op.regions for block in region.blocks for inner in block.ops]
+    if inside:
+        return all(_is_pure(inner) or inner.has_trait(IsTerminator) for inner in inside)
+    return any(is_tensor(result) for result in op.results) or is_side_effect_free(op)
 
 
 def _clone_before(user: Operation, op: tensor.EmptyOp) -> SSAValue:

@@ -18,6 +18,7 @@ from stepwell.lowering.interpret.engine import (
     implements_in_frame,
 )
 from stepwell.lowering.interpret.scalars import is_grid
+from stepwell.runtime.errors import StepwellError
 
 
 def _packed(values: Sequence[Value]) -> Value:
@@ -41,14 +42,14 @@ def prepare_for(op: scf.ForOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("scf.parallel")
 def prepare_parallel(op: scf.ParallelOp, compiler: Compiler) -> Step:
-    """Loops whose iterations are independent, without reductions."""
+    """Loops whose iterations are independent; they run backward, which shows when they are not."""
     body = compiler.program(op.body.block)
     count = len(op.lowerBound)
     if op.res:
-        raise TypeError("scf.parallel with reductions")
+        raise StepwellError("unsupported-op", op, "the interpreter cannot run scf.parallel with reductions")
 
     def run(frame: Frame, *bounds: int) -> tuple[()]:
-        ranges = [range(*bounds[k::count]) for k in range(count)]
+        ranges = [range(*bounds[k::count])[::-1] for k in range(count)]
         for indices in itertools.product(*ranges):
             body.run(frame, indices)
         return ()

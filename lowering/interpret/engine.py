@@ -158,6 +158,11 @@ class Compiler:
         handler = _HANDLERS.get(op.name) or _HANDLERS.get(f"{op.name.partition('.')[0]}.*")
         if handler is None:
             raise StepwellError("unsupported-op", op, f"the interpreter cannot run {op.name}")
-        step = handler.prepare(op, self) if handler.has_regions else handler.prepare(op)
+        try:
+            step = handler.prepare(op, self) if handler.has_regions else handler.prepare(op)
+        except (TypeError, ValueError) as error:
+            raise StepwellError(
+                "unsupported-op", op, f"the interpreter cannot run {op.name}: {error}"
+            ) from error
         operands = tuple(self.slot(value) for value in op.operands)
         return _Prepared(step, operands, tuple(self.slot(r) for r in op.results), handler.has_regions, op)

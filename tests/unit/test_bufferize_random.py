@@ -15,7 +15,8 @@ _TYPE = f"tensor<{_SIZE}xf32>"
 class _Program:
     """Writes a kernel of ops on tensors of one type, each op on values that were made before it."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, *, dynamic: bool):
+        self._dynamic = dynamic
         self._random = random.Random(seed)
         self._lines: list[str] = []
         self._count = 0
@@ -30,12 +31,13 @@ class _Program:
         results = [self._random.choice(values[2:]) for _ in range(self._random.randint(1, 3))]
         types = ", ".join([_TYPE] * len(results))
         body = "\n".join(self._lines)
-        return (
+        text = (
             f"func.func private @k(%x: {_TYPE}, %y: {_TYPE}) -> ({types}) attributes {{sched.kernel}} {{\n"
             + "  %zero = arith.constant 0.5 : f32\n"
             + "".join(f"  %c{n} = arith.constant {n} : index\n" for n in range(5))
             + f"{body}\n  func.return {', '.join(results)} : {types}\n}}\n"
         )
+        return _with_symbol(text) if self._dynamic else text
 
     def _new(self) -> str:
         self._count += 1
@@ -52,8 +54,9 @@ class _Program:
             self._slice,
             self._insert,
             self._one,
-            self._reshape,
         ]
+        if not self._dynamic:
+            kinds.append(self._reshape)
         if self._depth < 2:
             kinds += [self._loop, self._branch]
         return self._random.choice(kinds)(values)
@@ -182,11 +185,21 @@ class _Program:
         return result
 
 
-@pytest.mark.parametrize("start", range(0, 80, 40))
-def test_random_kernels(start: int) -> None:
-    for seed in range(start, start + 40):
-        text = _Program(seed).text()
+def _with_symbol(text: str) -> str:
+    """The same kernel for a symbolic extent."""
+    head, body = text.split("{\n", 1)
+    dims = f'{_TYPE} {{graph.dims = #graph.dims<["N"]>}}'
+    head = head.replace(_TYPE, dims).replace(") ->", ", %N: index) ->")
+    head = head.replace("sched.kernel", 'sched.kernel, sched.symbols = ["N"]')
+    body = body.replace(f"tensor.empty() : {_TYPE}", f"tensor.empty(%N) : {_TYPE}")
+    return f"{head}{{\n{body}".replace(_TYPE, "tensor<?xf32>")
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_random_kernels(dynamic: bool) -> None:
+    for seed in range(40):
+        text = _Program(seed, dynamic=dynamic).text()
         try:
-            assert run_before_after(text, "bufferize,linalg-to-loops") == ["k"]
+            assert run_before_after(text, "bufferize,linalg-to-loops", symbols={"N": _SIZE}) == ["k"]
         except Exception as error:
             raise AssertionError(f"seed {seed}:\n{text}") from error
