@@ -31,6 +31,7 @@ class ChooseSchedulesPass(FunctionPass):
     """
 
     name = "choose-schedules"
+    opt_level = 1  # sums in another order, fused multiply-adds: not every digit stays
     required = ("generalize-copies", "collapse-loops")
 
     mcpu: str = ""

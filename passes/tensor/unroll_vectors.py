@@ -19,6 +19,7 @@ from stepwell.passes.context import remark
 from stepwell.passes.tensor import memory
 from stepwell.passes.tensor.combiners import reduce_vectors
 from stepwell.passes.tensor.dead import erase_dead
+from stepwell.passes.tensor.divisions import Reciprocals
 from stepwell.passes.tensor.emit import Constants, Emitter, dense_attr
 from stepwell.passes.tensor.pieces import Layout, Pieces, broadcast, extract, from_scalars
 from stepwell.passes.tensor.transfers import element_type, vector_of, vector_type
@@ -209,9 +210,13 @@ class _Unroller:
         types = [layout.types() for layout in layouts]
         pieces = {v: self._of(v) for v in op.operands if isinstance(v.type, VectorType)}
         made: dict[int, Operation] = {}
+        reciprocals = Reciprocals(op, pieces, emit)
         for i in _by_scalar(list(pieces.values()), len(layouts[0].positions)):
             operands = [pieces[v].get(emit, i) if v in pieces else v for v in op.operands]
-            piece = type(op).create(
+            op_type: type[Operation] = type(op)
+            if (factor := reciprocals.factor(emit, operands[-1])) is not None:
+                op_type, operands = arith.MulfOp, [operands[0], factor]
+            piece = op_type.create(
                 operands=operands,
                 result_types=[t[i] for t in types],
                 properties=op.properties.copy(),
