@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
-from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.graph.norm_parts import (
+    ExpandChannelNorm,
+    ExpandLayerNorm,
+    ExpandLpNorm,
+    ExpandRmsNorm,
+    Parts,
+)
 from stepwell.passes.graph.rules import apply_rules
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.weights import WeightStore
@@ -23,10 +28,12 @@ from stepwell.runtime.weights import WeightStore
 @dataclass(frozen=True)
 class SimplifyInferencePass(FunctionPass):
     """
-    Replace normalization with statistics that are given by a multiplication and an addition per channel.
+    Replace batch norm, whose statistics are given, by a multiplication and an addition per channel; norms
+    that compute their statistics by their parts.
 
     With constant statistics, `fold-constant` leaves one vector of each, and `fold-scale-axis` then moves the
-    multiplication into the weights of a convolution.
+    multiplication into the weights of a convolution. The default pipeline replaces batch norm only: others
+    are kernels of their own.
 
     Class: rounding.
     """
@@ -46,11 +53,20 @@ class SimplifyInferencePass(FunctionPass):
                 f"simplify-inference has no rule for {', '.join(unknown)}",
                 help=f"it has rules for {', '.join(rules)}",
             )
-        apply_rules(func.body, [rule for name, rule in rules.items() if name in self.only or not self.only])
+        chosen = {id(rule): rule for name, rule in rules.items() if name in self.only or not self.only}
+        apply_rules(func.body, list(chosen.values()))
 
 
 def _rules(weights: WeightStore) -> Mapping[str, RewritePattern]:
-    return {"batch_norm": ExpandBatchNorm(weights)}
+    channel_norm = ExpandChannelNorm(weights)
+    return {
+        "batch_norm": ExpandBatchNorm(weights),
+        "layer_norm": ExpandLayerNorm(weights),
+        "rms_norm": ExpandRmsNorm(weights),
+        "instance_norm": channel_norm,
+        "group_norm": channel_norm,
+        "lp_norm": ExpandLpNorm(weights),
+    }
 
 
 @dataclass
@@ -77,34 +93,14 @@ class ExpandBatchNorm(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BatchNormOp, rewriter: PatternRewriter) -> None:
-        element = tensor_of(op.variance).element_type
-        eps = np.array(op.eps.value.data).astype(dtype_of(element))
-        epsilon = rewriter.insert(graph.ConstantOp.of(eps, self.weights)).result
-        scale = rewriter.insert(graph.RsqrtOp(self._add(op.variance, epsilon, rewriter))).result
+        parts = Parts(rewriter, self.weights)
+        epsilon = parts.scalar(op.eps.value.data, op.variance)
+        scale = parts.rsqrt(parts.add(op.variance, epsilon))
         if op.scale is not None:
-            scale = self._multiply(op.scale, scale, rewriter)
-        moved = self._multiply(op.mean, scale, rewriter)
-        if op.bias is None:
-            shift = rewriter.insert(graph.NegOp(moved)).result
-        else:
-            shift = rewriter.insert(graph.SubtractOp(op.bias, moved)).result
-        scale, shift = (self._as_input(op, value, rewriter) for value in (scale, shift))
-        axis, rank = op.axis.value.data, len(dims_of(op.input.type))
-        if axis < rank - 1:
-            scale = rewriter.insert(graph.ExpandDimsOp(scale, range(1, rank - axis))).result
-        scaled = self._multiply(op.input, scale, rewriter)
-        rewriter.replace(op, graph.BiasAddOp(scaled, shift, axis))
-
-    def _add(self, a: SSAValue, b: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-        return rewriter.insert(graph.AddOp(a, b)).result
-
-    def _multiply(self, a: SSAValue, b: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-        return rewriter.insert(graph.MultiplyOp(a, b)).result
-
-    def _as_input(self, op: graph.BatchNormOp, value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-        """Statistics may be of a wider type than the input."""
-        element = tensor_of(op.input).element_type
-        if tensor_of(value).element_type == element:
-            return value
-        assert isinstance(element, TypeAttribute)
-        return rewriter.insert(graph.CastOp(value, element)).result
+            scale = parts.multiply(op.scale, scale)
+        moved = parts.multiply(op.mean, scale)
+        shift = parts.negate(moved) if op.bias is None else parts.subtract(op.bias, moved)
+        element, rank = tensor_of(op.input).element_type, len(dims_of(op.input.type))
+        axis = op.axis.value.data
+        scaled = parts.multiply(op.input, parts.along(parts.cast(scale, element), axis, rank))
+        rewriter.replace(op, graph.BiasAddOp(scaled, parts.cast(shift, element), axis))

@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p dynamic-to-static,dead-code-elimination --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p dynamic-to-static,dead-code-elimination | filecheck %s
 
 // The shape becomes an attribute, and what follows knows its type.
 // CHECK-LABEL: @reshape
@@ -12,8 +12,6 @@ func.func @reshape(%x: tensor<3x4xf32>) -> tensor<?x?xf32> {
   %z = graph.transpose %y perm [1, 0] : tensor<?x?xf32> -> tensor<?x?xf32>
   func.return %z : tensor<?x?xf32>
 }
-
-// -----
 
 // One of two operands; symbols count as known.
 // CHECK-LABEL: @slice

@@ -1,5 +1,5 @@
-// RUN: stepwell-opt %s -p eliminate-common-subexpr --split-input-file | filecheck %s
-// RUN: stepwell-opt %s -p 'eliminate-common-subexpr{skip="graph.exp"}' --split-input-file | filecheck %s --check-prefix=SKIP
+// RUN: stepwell-opt %s -p eliminate-common-subexpr | filecheck %s
+// RUN: stepwell-opt %s -p 'eliminate-common-subexpr{skip="graph.exp"}' | filecheck %s --check-prefix=SKIP
 
 // Chains merge in one walk; operands of commutative ops stand in any order, those of others do not.
 // CHECK-LABEL: @chains
@@ -21,8 +21,6 @@ func.func @chains(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tenso
   func.return %c, %f, %g : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// -----
-
 // Constants are compared bit by bit: zeros of different sign differ. Attributes and types count.
 // CHECK-LABEL: @constants
 // CHECK-COUNT-2: graph.constant
@@ -37,8 +35,6 @@ func.func @constants(%x: tensor<2x2xf32>) -> (tensor<f32>, tensor<f32>, tensor<f
   %e = graph.transpose %x perm [0, 1] : tensor<2x2xf32> -> tensor<2x2xf32>
   func.return %a, %b, %c, %d, %e : tensor<f32>, tensor<f32>, tensor<f32>, tensor<2x2xf32>, tensor<2x2xf32>
 }
-
-// -----
 
 // A kernel does not see what is outside of it.
 // CHECK-LABEL: @kernel

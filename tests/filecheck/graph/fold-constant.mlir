@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p fold-constant,dead-code-elimination --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p fold-constant,dead-code-elimination | filecheck %s
 
 // CHECK-LABEL: @chain
 // CHECK-NEXT: %[[C:.*]] = graph.constant dense<[-2.000000e+00, -3.000000e+00]> : tensor<2xf32>
@@ -13,8 +13,6 @@ func.func @chain(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %y : tensor<2xf32>
 }
 
-// -----
-
 // More than 16 elements become a weight.
 // CHECK-LABEL: @weight
 // CHECK: graph.constant #graph.weight<"y", "{{[0-9a-f]+}}", tensor<20xi64>>
@@ -24,8 +22,6 @@ func.func @weight() -> tensor<20xi64> {
   func.return %y : tensor<20xi64>
 }
 
-// -----
-
 // A small constant does not grow beyond the cap.
 // CHECK-LABEL: @cap
 // CHECK: graph.broadcast_to
@@ -34,8 +30,6 @@ func.func @cap() -> tensor<1000x1000xf32> {
   %y = graph.broadcast_to %a shape <[1000, 1000]> : tensor<f32> -> tensor<1000x1000xf32>
   func.return %y : tensor<1000x1000xf32>
 }
-
-// -----
 
 // The static part of a symbolic shape is known without its tensor.
 // CHECK-LABEL: @shapes
@@ -47,8 +41,6 @@ func.func @shapes(%x: tensor<?x256xf32, #graph.dims<["N", 256]>>) -> tensor<i64>
   %n = graph.gather %s, %i axis 0 batch_dims 0 bounds "check" : (tensor<2xi64>, tensor<i64>) -> tensor<i64>
   func.return %n : tensor<i64>
 }
-
-// -----
 
 // An evaluation that fails is left for run time.
 // CHECK-LABEL: @fails

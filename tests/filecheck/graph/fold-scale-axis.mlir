@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p fold-scale-axis,dead-code-elimination --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p fold-scale-axis,dead-code-elimination | filecheck %s
 
 // Through relu, bias and convolution: only the weights change.
 // CHECK-LABEL: @conv
@@ -19,8 +19,6 @@ func.func @conv(%x: tensor<1x1x4x4xf32>) -> tensor<1x2x4x4xf32> {
   func.return %y : tensor<1x2x4x4xf32>
 }
 
-// -----
-
 // A scale that may be negative does not go through relu.
 // CHECK-LABEL: @sign
 // CHECK: graph.matmul
@@ -35,8 +33,6 @@ func.func @sign(%x: tensor<5x2xf32>) -> tensor<5x2xf32> {
   func.return %y : tensor<5x2xf32>
 }
 
-// -----
-
 // A product's second operand may be transposed; the scale stands along its columns.
 // CHECK-LABEL: @transposed
 // CHECK: graph.constant dense<{{..}}2.000000e+00, 4.000000e+00], [9.000000e+00, 1.200000e+01]]>
@@ -49,8 +45,6 @@ func.func @transposed(%x: tensor<5x2xf32>) -> tensor<5x2xf32> {
   %y = graph.multiply %c, %s : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
   func.return %y : tensor<5x2xf32>
 }
-
-// -----
 
 // Neither another reader, nor a scale along the rows, nor weights that are no constant.
 // CHECK-LABEL: @kept

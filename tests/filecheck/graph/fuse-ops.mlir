@@ -1,7 +1,7 @@
-// RUN: stepwell-opt %s -p fuse-ops --split-input-file | filecheck %s
-// RUN: stepwell-opt %s -p fuse-ops,fuse-ops --split-input-file | filecheck %s
-// RUN: stepwell-opt %s -p 'fuse-ops{max-ops=2}' --split-input-file | filecheck %s --check-prefix=TWO
-// RUN: stepwell-opt %s -p fuse-ops --split-input-file --print-debuginfo | filecheck %s --check-prefix=LOC
+// RUN: stepwell-opt %s -p fuse-ops | filecheck %s
+// RUN: stepwell-opt %s -p fuse-ops,fuse-ops | filecheck %s
+// RUN: stepwell-opt %s -p 'fuse-ops{max-ops=2}' | filecheck %s --check-prefix=TWO
+// RUN: stepwell-opt %s -p fuse-ops --print-debuginfo | filecheck %s --check-prefix=LOC
 
 // A residual block: the addition and the relu end in the convolution's kernel, weights stay operands.
 // CHECK-LABEL: @residual
@@ -32,8 +32,6 @@ func.func @residual(%x: tensor<1x8x6x6xf32>, %b: tensor<8xf32>) -> tensor<1x8x6x
   func.return %f : tensor<1x8x6x6xf32>
 }
 
-// -----
-
 // A diamond is one kernel; its constant of one element goes inside, a larger one becomes an operand.
 // CHECK-LABEL: @diamond
 // CHECK: %[[V:.*]] = graph.constant dense<[1.{{.*}}, 2.{{.*}}]>
@@ -58,8 +56,6 @@ func.func @diamond(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
   func.return %e : tensor<3x2xf32>
 }
 
-// -----
-
 // A value that something else reads ends its kernel; views and structure stay outside.
 // CHECK-LABEL: @escapes
 // CHECK-COUNT-1: graph.fused
@@ -78,8 +74,6 @@ func.func @escapes(%x: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<6xf32>) {
   func.return %a, %c : tensor<3x2xf32>, tensor<6xf32>
 }
 
-// -----
-
 // Two contractions never share a kernel: the first one takes what follows both.
 // CHECK-LABEL: @two_contractions
 // CHECK: graph.fused
@@ -96,8 +90,6 @@ func.func @two_contractions(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<
   func.return %c : tensor<4x4xf32>
 }
 
-// -----
-
 // A broadcast would compute the small side again for each element: two kernels.
 // CHECK-LABEL: @broadcast
 // CHECK: graph.fused
@@ -111,8 +103,6 @@ func.func @broadcast(%x: tensor<2xf32>, %y: tensor<3x2xf32>) -> tensor<3x2xf32> 
   func.return %b : tensor<3x2xf32>
 }
 
-// -----
-
 // Equal names are equal sizes, different names are not.
 // CHECK-LABEL: @symbols
 // CHECK: graph.fused
@@ -124,8 +114,6 @@ func.func @symbols(%x: tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?xf32, #grap
   %b = graph.neg %a : tensor<?xf32, #graph.dims<["N"]>> -> tensor<?xf32, #graph.dims<["N"]>>
   func.return %b : tensor<?xf32, #graph.dims<["N"]>>
 }
-
-// -----
 
 // The attribute keeps an op apart from its consumers.
 // CHECK-LABEL: @stop
@@ -141,8 +129,6 @@ func.func @stop(%x: tensor<3xf32>) -> tensor<3xf32> {
   func.return %b : tensor<3xf32>
 }
 
-// -----
-
 // Every location of a kernel's ops is kept.
 // LOC-LABEL: @locations
 // LOC: loc(fused["a", "b"])
@@ -151,8 +137,6 @@ func.func @locations(%x: tensor<3xf32>) -> tensor<3xf32> {
   %b = graph.neg %a : tensor<3xf32> -> tensor<3xf32> loc("b")
   func.return %b : tensor<3xf32>
 }
-
-// -----
 
 // Movement joins what reads through it, but no contraction, and not past another reader.
 // CHECK-LABEL: @movement

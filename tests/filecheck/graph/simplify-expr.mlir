@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p simplify-expr,dead-code-elimination --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p simplify-expr,dead-code-elimination | filecheck %s
 
 // The permutations do not commute: composed the wrong way round, they would not give the identity.
 // CHECK-LABEL: @inverse_transposes
@@ -8,8 +8,6 @@ func.func @inverse_transposes(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
   %b = graph.transpose %a perm [2, 0, 1] : tensor<3x4x2xf32> -> tensor<2x3x4xf32>
   func.return %b : tensor<2x3x4xf32>
 }
-
-// -----
 
 // What something else reads stays.
 // CHECK-LABEL: @shared
@@ -22,8 +20,6 @@ func.func @shared(%x: tensor<2x3x4xf32>) -> (tensor<3x4x2xf32>, tensor<3x2x4xf32
   func.return %a, %b : tensor<3x4x2xf32>, tensor<3x2x4xf32>
 }
 
-// -----
-
 // CHECK-LABEL: @views
 // CHECK-NEXT: %[[Y:.*]] = graph.reshape %x shape <["N", 6]>
 // CHECK-NEXT: func.return %[[Y]]
@@ -35,8 +31,6 @@ func.func @views(%x: tensor<?x2x3xf32, #graph.dims<["N", 2, 3]>>) -> tensor<?x6x
   func.return %y : tensor<?x6xf32, #graph.dims<["N", 6]>>
 }
 
-// -----
-
 // A padding that crops as much as it adds moves elements: it stays.
 // CHECK-LABEL: @shift
 // CHECK-NEXT: graph.pad
@@ -46,8 +40,6 @@ func.func @shift(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %b = graph.slice %x starts <[3]> limits <[-1]> steps [-1] : tensor<4xf32> -> tensor<4xf32>
   func.return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
-
-// -----
 
 // x + 0, 1 * x and x / 1 go; 0 - x and 1 / x do not, nor an addition that broadcasts.
 // CHECK-LABEL: @neutral
@@ -69,8 +61,6 @@ func.func @neutral(%x: tensor<4xf32>) -> tensor<2x4xf32> {
   %f = graph.add %e, %zeros : (tensor<4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
   func.return %f : tensor<2x4xf32>
 }
-
-// -----
 
 // How exporters write attention's three inputs: one slice and one transpose of each is left.
 // CHECK-LABEL: @heads

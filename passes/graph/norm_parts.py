@@ -1,0 +1,217 @@
+"""Rules of `simplify-inference`: normalization of rows and groups as reductions and arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.weights import WeightStore
+
+
+@dataclass
+class Parts:
+    """Emits the arithmetic that an op falls into, at the place of the op."""
+
+    rewriter: PatternRewriter
+    weights: WeightStore
+
+    def scalar(self, number: float, like: SSAValue) -> SSAValue:
+        """A number in the element type of a tensor."""
+        array = np.array(number).astype(dtype_of(tensor_of(like).element_type))
+        return self.rewriter.insert(graph.ConstantOp.of(array, self.weights)).result
+
+    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.rewriter.insert(graph.AddOp(a, b)).result
+
+    def subtract(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.rewriter.insert(graph.SubtractOp(a, b)).result
+
+    def multiply(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.rewriter.insert(graph.MultiplyOp(a, b)).result
+
+    def divide(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.rewriter.insert(graph.DivideOp(a, b)).result
+
+    def negate(self, a: SSAValue) -> SSAValue:
+        return self.rewriter.insert(graph.NegOp(a)).result
+
+    def rsqrt(self, a: SSAValue) -> SSAValue:
+        return self.rewriter.insert(graph.RsqrtOp(a)).result
+
+    def reduce(self, a: SSAValue, kind: str, axes: Sequence[int]) -> SSAValue:
+        """A reduction that keeps the axes as 1s."""
+        return self.rewriter.insert(graph.ReduceOp(a, kind, axes, keep_dims=True)).result
+
+    def cast(self, a: SSAValue, element: Attribute) -> SSAValue:
+        """A tensor in another element type, if it has not that one already."""
+        if tensor_of(a).element_type == element:
+            return a
+        assert isinstance(element, TypeAttribute)
+        return self.rewriter.insert(graph.CastOp(a, element)).result
+
+    def reshape(self, a: SSAValue, shape: Sequence[Dim]) -> SSAValue:
+        return self.rewriter.insert(graph.ReshapeOp(a, shape)).result
+
+    def along(self, vector: SSAValue, axis: int, rank: int) -> SSAValue:
+        """A vector that broadcasts along one axis of a tensor."""
+        behind = rank - 1 - axis
+        if not behind:
+            return vector
+        return self.rewriter.insert(graph.ExpandDimsOp(vector, range(1, behind + 1))).result
+
+    def statistics(self, x: SSAValue, axes: Sequence[int], eps: float) -> tuple[SSAValue, SSAValue, SSAValue]:
+        """Mean, x without it, and one over the deviation, the axes kept as 1s."""
+        mean = self.reduce(x, "mean", axes)
+        centred = self.subtract(x, mean)
+        variance = self.reduce(self.multiply(centred, centred), "mean", axes)
+        return mean, centred, self.rsqrt(self.add(variance, self.scalar(eps, variance)))
+
+
+@dataclass
+class ExpandLayerNorm(RewritePattern):
+    """
+    Centre each row, and divide it by its deviation.
+
+    ```mlir
+    %y = graph.layer_norm %x axis 1 eps 1.0e-5 compute_type f32 : tensor<2x4xf32> -> tensor<2x4xf32>
+    // ->
+    %0 = graph.reduce %x kind "mean" axes [1] keep_dims true : tensor<2x4xf32> -> tensor<2x1xf32>
+    %1 = graph.subtract %x, %0 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+    %2 = graph.multiply %1, %1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    %3 = graph.reduce %2 kind "mean" axes [1] keep_dims true : tensor<2x4xf32> -> tensor<2x1xf32>
+    %4 = graph.constant dense<1.0e-5> : tensor<f32>
+    %5 = graph.add %3, %4 : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+    %6 = graph.rsqrt %5 : tensor<2x1xf32> -> tensor<2x1xf32>
+    %y = graph.multiply %1, %6 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.LayerNormOp, rewriter: PatternRewriter) -> None:
+        parts = Parts(rewriter, self.weights)
+        axes = range(op.axis.value.data, len(dims_of(op.input.type)))
+        wide = parts.cast(op.input, op.compute_type)
+        mean, centred, inverse = parts.statistics(wide, axes, op.eps.value.data)
+        result = _scaled(parts, parts.multiply(centred, inverse), op.scale, op.bias)
+        results = [parts.cast(result, tensor_of(op.result).element_type), mean, inverse]
+        given = [op.result, op.mean, op.inv_std]
+        kept = [new for new, old in zip(results, given, strict=True) if old is not None]
+        rewriter.replace(op, [], kept)
+
+
+@dataclass
+class ExpandRmsNorm(RewritePattern):
+    """
+    Divide each row by the root of the mean of its squares.
+
+    ```mlir
+    %y = graph.rms_norm %x axis 1 eps 1.0e-5 compute_type f32 : tensor<2x4xf32> -> tensor<2x4xf32>
+    // ->
+    %0 = graph.multiply %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    %1 = graph.reduce %0 kind "mean" axes [1] keep_dims true : tensor<2x4xf32> -> tensor<2x1xf32>
+    %2 = graph.constant dense<1.0e-5> : tensor<f32>
+    %3 = graph.add %1, %2 : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+    %4 = graph.rsqrt %3 : tensor<2x1xf32> -> tensor<2x1xf32>
+    %y = graph.multiply %x, %4 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RmsNormOp, rewriter: PatternRewriter) -> None:
+        parts = Parts(rewriter, self.weights)
+        axes = range(op.axis.value.data, len(dims_of(op.input.type)))
+        wide = parts.cast(op.input, op.compute_type)
+        square = parts.reduce(parts.multiply(wide, wide), "mean", axes)
+        inverse = parts.rsqrt(parts.add(square, parts.scalar(op.eps.value.data, square)))
+        result = _scaled(parts, parts.multiply(wide, inverse), op.scale, op.bias)
+        rewriter.replace(op, [], [parts.cast(result, tensor_of(op.result).element_type)])
+
+
+def _scaled(parts: Parts, x: SSAValue, scale: SSAValue | None, bias: SSAValue | None) -> SSAValue:
+    """x · scale + bias, of those that there are."""
+    element = tensor_of(x).element_type
+    if scale is not None:
+        x = parts.multiply(x, parts.cast(scale, element))
+    return x if bias is None else parts.add(x, parts.cast(bias, element))
+
+
+@dataclass
+class ExpandChannelNorm(RewritePattern):
+    """
+    Normalize the elements of each group of channels (for instance norm, each channel), in f32.
+
+    ```mlir
+    %y = graph.instance_norm %x eps 1.0e-5 : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
+    // ->
+    %0 = graph.reshape %x shape <[2, 3, 4]> : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
+    %1 = graph.reduce %0 kind "mean" axes [2] keep_dims true : tensor<2x3x4xf32> -> tensor<2x3x1xf32>
+    %2 = graph.subtract %0, %1 : (tensor<2x3x4xf32>, tensor<2x3x1xf32>) -> tensor<2x3x4xf32>
+    %3 = graph.multiply %2, %2 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    %4 = graph.reduce %3 kind "mean" axes [2] keep_dims true : tensor<2x3x4xf32> -> tensor<2x3x1xf32>
+    %5 = graph.constant dense<1.0e-5> : tensor<f32>
+    %6 = graph.add %4, %5 : (tensor<2x3x1xf32>, tensor<f32>) -> tensor<2x3x1xf32>
+    %7 = graph.rsqrt %6 : tensor<2x3x1xf32> -> tensor<2x3x1xf32>
+    %8 = graph.multiply %2, %7 : (tensor<2x3x4xf32>, tensor<2x3x1xf32>) -> tensor<2x3x4xf32>
+    %y = graph.reshape %8 shape <[2, 3, 4]> : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: graph.InstanceNormOp | graph.GroupNormOp, rewriter: PatternRewriter
+    ) -> None:
+        parts = Parts(rewriter, self.weights)
+        dims = dims_of(op.input.type)
+        groups = dims[1] if isinstance(op, graph.InstanceNormOp) else Dim.of(op.groups.value.data)
+        element = tensor_of(op.input).element_type
+        wide = parts.cast(op.input, f32 if dtype_of(element).itemsize < 4 else element)
+        inside = prod(dims[2:], start=dims[1] // groups)
+        grouped = parts.reshape(wide, [dims[0], groups, inside])
+        _, centred, inverse = parts.statistics(grouped, [2], op.eps.value.data)
+        normal = parts.reshape(parts.multiply(centred, inverse), dims)
+        vectors = [
+            None if vector is None else parts.along(vector, 1, len(dims)) for vector in (op.scale, op.bias)
+        ]
+        rewriter.replace(op, [], [parts.cast(_scaled(parts, normal, *vectors), element)])
+
+
+@dataclass
+class ExpandLpNorm(RewritePattern):
+    """
+    Divide each row by its norm; a row of zeros stays.
+
+    ```mlir
+    %y = graph.lp_norm %x axis 1 p 2 : tensor<2x3xf32> -> tensor<2x3xf32>
+    // ->
+    %0 = graph.reduce %x kind "l2" axes [1] keep_dims true : tensor<2x3xf32> -> tensor<2x1xf32>
+    %1 = graph.constant dense<0.0> : tensor<f32>
+    %2 = graph.equal %0, %1 : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xi1>
+    %3 = graph.divide %x, %0 : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32>
+    %y = graph.where %2, %1, %3 : (tensor<2x1xi1>, tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.LpNormOp, rewriter: PatternRewriter) -> None:
+        parts = Parts(rewriter, self.weights)
+        norm = parts.reduce(op.input, f"l{op.p.value.data}", [op.axis.value.data])
+        zero = parts.scalar(0, norm)
+        is_zero = rewriter.insert(graph.EqualOp(norm, zero)).result
+        rewriter.replace(op, graph.WhereOp(is_zero, zero, parts.divide(op.input, norm)))
