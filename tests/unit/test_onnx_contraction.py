@@ -316,3 +316,45 @@ def test_recurrent_batch_first_is_transposed() -> None:
 def test_recurrent_keeps_only_the_outputs_that_are_named() -> None:
     inputs = layer("LSTM", 1, states=False)
     compare("LSTM", inputs, ["", "h"], hidden_size=HIDDEN)
+
+
+ERRORS: list[tuple[str, list[tuple[int, ...]], Options, str]] = [
+    ("Conv", [(1, 3, 8), (4, 3, 3)], {"kernel_shape": [5]}, r"kernel_shape is \[5\], the filters are"),
+    ("Conv", [(1, 3, 8), (4, 3, 3)], {"strides": [1, 1]}, "strides must have 1 numbers, found 2"),
+    ("Conv", [(1, 3, 8), (4, 3, 3)], {"pads": [1]}, "pads must have 2 numbers, found 1"),
+    ("Conv", [(1, 3, 8), (4, 2, 3)], {}, "weight expects 2 input channels"),
+    ("Conv", [(3, 8), (4, 3)], {}, "needs batch, channels and spatial axes"),
+    ("Conv", [(1,) * 8, (1,) * 8], {}, "at most 5 spatial axes, found 6"),
+    ("Conv", [(1, 3, 8), (4, 3, 3)], {"auto_pad": "SAME"}, "auto_pad must be NOTSET"),
+    ("Conv", [(1, 3, 8), (4, 3, 3), (1,)], {}, r"bias must have shape \(4\)"),
+    ("MatMul", [(3, 4), (5, 6)], {}, "contracted dimensions must be equal"),
+    ("RNN", [(5, 2, 3), (1, 4, 3), (1, 4, 4)], {"direction": "sideways"}, "no direction 'sideways'"),
+    ("RNN", [(5, 2, 3), (1, 4, 3), (1, 4, 4)], {"activations": ["Cosine"]}, "no activation 'cosine'"),
+    (
+        "GRU",
+        [(5, 2, 3), (1, 12, 3), (1, 12, 4)],
+        {"activations": ["Tanh"]},
+        "expected 2 activations, found 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("op_type", "shapes", "options", "message"), ERRORS)
+def test_errors(op_type: str, shapes: list[tuple[int, ...]], options: Options, message: str) -> None:
+    inputs = [floats(*shape) for shape in shapes]
+    outputs = ["y", "h"] if op_type in GATES else ["y"]
+    with pytest.raises(StepwellError, match=message):
+        converted(model(op_type, inputs, outputs, **options), inputs)
+
+
+def test_kernel_of_unknown_shape() -> None:
+    inputs = [floats(1, 3, 8), floats(4, 3, 3)]
+    with pytest.raises(StepwellError, match="the kernel's shape must be known"):
+        converted(model("Conv", inputs, dims={1: [4, 3, "K"]}), inputs)
+
+
+def test_output_shape_of_unknown_size() -> None:
+    inputs = [floats(1, 3, 8), floats(3, 4, 3)]
+    proto = model("ConvTranspose", inputs, dims={0: [1, 3, "W"]}, output_shape=[10])
+    with pytest.raises(StepwellError, match="for an input of unknown size W"):
+        converted(proto, inputs)
