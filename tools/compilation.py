@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -11,15 +11,15 @@ from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    DictionaryAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
     TensorType,
     UnrankedTensorType,
 )
+from xdsl.ir import Attribute
 
-from stepwell.dialects import graph
+from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
@@ -38,6 +38,8 @@ from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec
 
 Progress = Callable[[str, int, int], None]
 """Told the step's name, how much of it is done and how much there is."""
+
+KINDS = ("input", "output")
 
 
 @dataclass
@@ -92,7 +94,7 @@ def check_main(module: ModuleOp) -> None:
                 check_extents(tensor.element_type, dims_of(tensor))
             except StepwellError as error:
                 raise error.at(main) from None
-        elif not isinstance(type, UnrankedTensorType) and not type.name.startswith("onnx."):
+        elif not isinstance(type, UnrankedTensorType) and not type.name.startswith("onnx."):  # of a model
             raise StepwellError("bad-main", main, f"@main takes and returns tensors, found {type}")
 
 
@@ -104,9 +106,12 @@ def kernels_of(module: ModuleOp) -> list[func.FuncOp]:
 def read_interface(main: func.FuncOp) -> Interface:
     """
     The interface of a level-1 `@main`: names, types and shape checks; the arena's size is not known yet.
+
+    Raises: StepwellError `unsupported` for values that are no tensors of numbers.
     """
-    inputs = _specs(main.function_type.inputs.data, main.arg_attrs.data if main.arg_attrs else (), "input")
-    outputs = _specs(main.function_type.outputs.data, main.res_attrs.data if main.res_attrs else (), "output")
+    inputs, outputs = (
+        tuple(tensor_spec(name, type, kind) for name, type in named_types(main, kind)) for kind in KINDS
+    )
     checks = tuple(
         ShapeCheck(Dim.of(op.lhs.data), Dim.of(op.rhs.data), op.message.data)
         for op in main.body.block.ops
@@ -115,16 +120,39 @@ def read_interface(main: func.FuncOp) -> Interface:
     return Interface(inputs, outputs, (), Dim.of(0), checks)
 
 
-def _specs(types: Sequence[object], attrs: Sequence[DictionaryAttr], kind: str) -> tuple[TensorSpec, ...]:
-    specs: list[TensorSpec] = []
-    for index, type in enumerate(types):
-        if not isinstance(type, TensorType):
-            continue
+def require_ranks(main: func.FuncOp) -> None:
+    """Refuse inputs of unknown rank. Raises: StepwellError `unknown-rank`."""
+    for name, type in named_types(main, "input"):
+        if isinstance(type, UnrankedTensorType | onnx.AnyType):
+            raise StepwellError(
+                "unknown-rank",
+                None,
+                f"the model does not say how many dimensions input {name!r} has",
+                help=f"give it a shape, such as --input-shape {name}=1x3x224x224",
+            )
+
+
+def named_types(main: func.FuncOp, kind: str) -> list[tuple[str, Attribute]]:
+    """Names and types of `@main`'s values of a kind, `input` or `output`."""
+    is_input = kind == "input"
+    types = main.function_type.inputs if is_input else main.function_type.outputs
+    attrs = main.arg_attrs if is_input else main.res_attrs
+    names = [a.data.get("graph.name") for a in attrs.data] if attrs is not None else [None] * len(types)
+    return [
+        (name.data if isinstance(name, StringAttr) else f"{kind}{index}", type)
+        for index, (name, type) in enumerate(zip(names, types, strict=True))
+    ]
+
+
+def tensor_spec(name: str, type: Attribute, kind: str) -> TensorSpec:
+    """An input or output as the runtime has it. Raises: StepwellError `unsupported`."""
+    if isinstance(type, TensorType):
         tensor = cast(Tensor, type)
-        name = attrs[index].data.get("graph.name") if index < len(attrs) else None
-        text = name.data if isinstance(name, StringAttr) else f"{kind}{index}"
-        specs.append(TensorSpec(text, dtype_of(tensor.element_type), dims_of(tensor)))
-    return tuple(specs)
+        with suppress(TypeError):  # strings have no dtype
+            return TensorSpec(name, dtype_of(tensor.element_type), dims_of(tensor))
+    raise StepwellError(
+        "unsupported", None, f"{kind} {name!r} is {type}, expected a tensor of numbers of known rank"
+    )
 
 
 def compile_image(

@@ -24,6 +24,7 @@ from stepwell.tools.compilation import (
     compile_image,
     main_of,
     read_interface,
+    require_ranks,
 )
 from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
 
@@ -99,6 +100,7 @@ def start(model: Source, options: CompileOptions) -> Compilation:
         from stepwell.passes.onnx.set_input_shapes import set_input_shapes
 
         set_input_shapes(main_of(compilation.module), options.input_shapes)
+    require_ranks(main_of(compilation.module))
     return compilation
 
 

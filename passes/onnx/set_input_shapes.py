@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType, UnrankedTensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
-from stepwell.runtime.dims import Dim
+from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
 
 
@@ -72,7 +72,12 @@ def _inputs_by_name(main: FuncOp) -> dict[str, BlockArgument]:
 
 
 def _fix(arg: BlockArgument, name: str, shape: Sequence[int], symbols: dict[str, Dim]) -> None:
-    dims = dims_of(arg.type)
+    declared: Attribute = arg.type
+    if not isinstance(declared, TensorType | UnrankedTensorType):
+        raise StepwellError("shape-mismatch", None, f"input {name!r} is {declared}, which has no shape")
+    tensor = cast("Tensor | UnrankedTensorType[Attribute]", declared)
+    is_ranked = isinstance(tensor, TensorType)
+    dims = dims_of(tensor) if is_ranked else [Dim.symbol(UNKNOWN)] * len(shape)
     fits = len(dims) == len(shape)
     for dim, size in zip(dims, shape, strict=False):
         text = str(dim)
@@ -87,7 +92,7 @@ def _fix(arg: BlockArgument, name: str, shape: Sequence[int], symbols: dict[str,
             help="give as many dimensions as the model has, and its own where it fixes them",
         )
     try:
-        fixed = tensor_type(cast(Tensor, arg.type).element_type, shape)
+        fixed = tensor_type(tensor.element_type, shape)
     except StepwellError as error:
         raise error.at(f"input {name!r}") from None
     arg._type = fixed  # pyright: ignore[reportPrivateUsage]

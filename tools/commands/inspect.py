@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from math import prod
 from typing import cast
 
+from xdsl.ir import Attribute
+
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.artifact import load_image
-from stepwell.runtime.interface import Interface
+from stepwell.runtime.errors import StepwellError
 from stepwell.tools.commands.options import add_model
-from stepwell.tools.compilation import main_of, read_interface
+from stepwell.tools.compilation import KINDS, main_of, named_types, tensor_spec
 from stepwell.tools.driver import check_suffix, read_module
 from stepwell.tools.report import readable_bytes
 from stepwell.tools.support import MISSING, support_of
@@ -32,7 +34,10 @@ def run(args: Namespace) -> int:
 
     ctx = StepwellContext()
     module = read_module(args.model, ctx)
-    _print_interface(read_interface(main_of(module)))
+    for kind in KINDS:
+        _print_values(
+            kind, {name: _type_text(name, type) for name, type in named_types(main_of(module), kind)}
+        )
     elements = sum(ctx.weights.get(key).size for key in ctx.weights)
     size = sum(ctx.weights.get(key).nbytes for key in ctx.weights)
     print(f"parameters: {elements:,} in {len(ctx.weights)} tensors, {readable_bytes(size)}")
@@ -51,7 +56,8 @@ def _name(op: onnx.OnnxOp | onnx.CallOp) -> str:
 
 def _inspect_artifact(args: Namespace) -> int:
     image = load_image(args.model)
-    _print_interface(image.interface)
+    for kind, specs in zip(KINDS, (image.interface.inputs, image.interface.outputs), strict=True):
+        _print_values(kind, {spec.name: spec for spec in specs})
     print(f"target: {image.triple}, features: {', '.join(image.features)}")
     print(f"code: {readable_bytes(sum(map(len, image.objects)))} in {len(image.objects)} objects")
     elements = sum(prod(w.shape) for w in image.weights)
@@ -65,8 +71,15 @@ def _inspect_artifact(args: Namespace) -> int:
     return 0
 
 
-def _print_interface(interface: Interface) -> None:
-    for title, specs in (("inputs", interface.inputs), ("outputs", interface.outputs)):
-        print(f"{title}:")
-        for spec in specs:
-            print(f"  {spec.name}: {spec}")
+def _type_text(name: str, type: Attribute) -> str:
+    """A tensor of numbers as people write it; a type that we do not support as the IR has it."""
+    try:
+        return str(tensor_spec(name, type, ""))
+    except StepwellError:
+        return str(type)
+
+
+def _print_values(kind: str, types: Mapping[str, object]) -> None:
+    print(f"{kind}s:")
+    for name, type in types.items():
+        print(f"  {name}: {type}")
