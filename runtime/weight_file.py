@@ -1,5 +1,6 @@
 """
-Weights in a file of their own, beside dumped IR: a header that says what is where, then the bytes, mapped when read.
+Weights in a file of their own, beside dumped IR: a header that says what is where, then the bytes, mapped
+when read.
 
 ```
 8 bytes  b"stepwgt1"

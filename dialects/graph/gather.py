@@ -131,7 +131,10 @@ class GatherElementsOp(GraphOp):
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
-    assembly_format = "$input `,` $indices `axis` $axis attr-dict `:` `(` type($input) `,` type($indices) `)` `->` type($result)"
+    assembly_format = (
+        "$input `,` $indices `axis` $axis attr-dict `:` "
+        "`(` type($input) `,` type($indices) `)` `->` type($result)"
+    )
 
     def __init__(self, input: SSAValue, indices: SSAValue, axis: int):
         super().__init__(
