@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
     IntegerAttr,
     TensorType,
     i64,
@@ -24,7 +23,7 @@ from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.dead import erase_dead
 from stepwell.passes.tensor.emit import Constants, Emitter
 from stepwell.passes.tensor.reshapes import collapse, expand
-from stepwell.passes.tensor.structured import Structured, single_dim, tensor_shape
+from stepwell.passes.tensor.structured import Structured, generic, single_dim, tensor_shape
 
 _RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 # What sees a tensor in its own shape again.
@@ -201,7 +200,7 @@ class _Rewriter:
             _merged_map(map, loops, self._groups(value))
             for value, map in zip(view.op.operands, op.maps, strict=True)
         ]
-        made = _generic(emit, view, operands[:count], operands[count:], maps, loops)
+        made = _rebuilt(emit, view, operands[:count], operands[count:], maps, loops)
         self._merged.update(zip(view.op.results, made, strict=True))
 
     def _operand(self, emit: Emitter, value: SSAValue) -> SSAValue:
@@ -218,7 +217,7 @@ class _Rewriter:
         return merged
 
 
-def _generic(
+def _rebuilt(
     emit: Emitter,
     view: Structured,
     inputs: Sequence[SSAValue],
@@ -226,16 +225,14 @@ def _generic(
     maps: Sequence[AffineMap],
     loops: Sequence[Sequence[int]],
 ) -> Sequence[SSAValue]:
-    types = [init.type for init in inits]
     if isinstance(view.op, linalg.FillOp):
-        return emit.add(linalg.FillOp(inputs, inits, types)).results
+        return emit.add(linalg.FillOp(inputs, inits, [init.type for init in inits])).results
     kinds = [view.op.iterator_types.data[group[0]] for group in loops]
     body = view.op.body.clone()
     for index in [op for op in body.block.ops if isinstance(op, linalg.IndexOp)]:
         number = next(i for i, group in enumerate(loops) if index.dim.value.data in group)
         index.properties["dim"] = IntegerAttr(number, i64)
-    attrs = [AffineMapAttr(m) for m in maps]
-    op = linalg.GenericOp(inputs, inits, body, attrs, kinds, types)
+    op = generic(inputs, inits, body, maps, kinds)
     op.attributes |= view.op.attributes
     return emit.add(op).results
 

@@ -8,7 +8,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
@@ -21,7 +21,7 @@ from stepwell.passes.tensor.dead import erase_dead
 from stepwell.passes.tensor.emit import Constants, Emitter, Index, Slice
 from stepwell.passes.tensor.memory import slice_offsets, slice_sizes
 from stepwell.passes.tensor.reshapes import collapse, expand
-from stepwell.passes.tensor.structured import Structured, tensor_element, tensor_shape
+from stepwell.passes.tensor.structured import Structured, generic, tensor_element, tensor_shape
 
 
 class GeneralizeCopiesPass(FunctionPass):
@@ -121,7 +121,6 @@ def _copy(emit: Emitter, source: SSAValue, sizes: Sequence[Index]) -> SSAValue:
     into = emit.empty(element, sizes)
     body = Block(arg_types=[element, element])
     emit.inside(body).add(linalg.YieldOp(body.args[0]))
-    identity = AffineMapAttr(AffineMap.identity(rank))
+    identity = AffineMap.identity(rank)
     kinds = [IteratorTypeAttr.parallel()] * rank
-    op = linalg.GenericOp([source], [into], Region(body), [identity, identity], kinds, [into.type])
-    return emit.value(op)
+    return emit.value(generic([source], [into], Region(body), [identity, identity], kinds))

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from stepwell.dialects.sched import SCHEDULE, Schedule
 from stepwell.passes.tensor.combiners import Combiner
 from stepwell.passes.tensor.emit import Constants, Emitter, Index, scalar_attr
-from stepwell.passes.tensor.structured import Structured, tensor_element, tensor_shape
+from stepwell.passes.tensor.structured import Structured, generic, tensor_element, tensor_shape
 from stepwell.passes.tensor.tiles import TAIL_LANES, Tile, TileLoop, build_loops, cut, extent, rebuild
 
 _PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
@@ -129,14 +129,9 @@ class _LaneReduction:
         inside.add(made)
         inside.add(linalg.YieldOp(made.results[0]))
         identity = AffineMap.identity(rank + 1)
-        op = linalg.GenericOp(
-            [partial],
-            [self.init],
-            Region(block),
-            [AffineMapAttr(identity), AffineMapAttr(AffineMap(rank + 1, 0, identity.results[:-1]))],
-            [*[_PARALLEL] * rank, _REDUCTION],
-            [self.init.type],
-        )
+        maps = [identity, AffineMap(rank + 1, 0, identity.results[:-1])]
+        kinds = [*[_PARALLEL] * rank, _REDUCTION]
+        op = generic([partial], [self.init], Region(block), maps, kinds)
         op.attributes[SCHEDULE] = Schedule((0,) * (rank + 1), vectorize=rank).attr()
         return self.emit.value(op)
 

@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    TensorType,
+    i32,
+)
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -170,6 +177,26 @@ class Structured:
                 if len(index.terms) > 1 and any(self.extents[d] is None for d in index.dims):
                     return False
         return True
+
+
+def generic(
+    inputs: Sequence[SSAValue],
+    inits: Sequence[SSAValue],
+    body: Region,
+    maps: Sequence[AffineMap],
+    iterator_types: Sequence[Attribute],
+) -> linalg.GenericOp:
+    """A `linalg.generic` on tensors; quicker than its constructor, which passes that clone tiles feel."""
+    return linalg.GenericOp.create(
+        operands=[*inputs, *inits],
+        result_types=[init.type for init in inits],
+        properties={
+            "indexing_maps": ArrayAttr([AffineMapAttr(m) for m in maps]),
+            "iterator_types": ArrayAttr(iterator_types),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(inputs), len(inits)]),
+        },
+        regions=[body],
+    )
 
 
 def tensor_shape(value: SSAValue) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ArrayAttr, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 
 from stepwell.dialects.types import DimsAttr
 from stepwell.passes.tensor.emit import INDEX, Emitter, Index, Slice
-from stepwell.passes.tensor.structured import Structured, linear, tensor_shape
+from stepwell.passes.tensor.structured import Structured, generic, linear, tensor_shape
 
 
 @dataclass(frozen=True)
@@ -213,18 +213,10 @@ def rebuild(
     tiles: Mapping[int, Tile],
 ) -> Sequence[SSAValue]:
     """The op on other operands, such as its tiles; `linalg.index` in it counts from the tile's offset."""
-    types = [init.type for init in inits]
     if isinstance(view.op, linalg.FillOp):
+        types = [init.type for init in inits]
         return emit.add(linalg.FillOp(inputs, inits, types, dict(attributes))).results
-    op = linalg.GenericOp(
-        inputs,
-        inits,
-        view.op.body.clone(),
-        [AffineMapAttr(m) for m in maps],
-        view.op.iterator_types,
-        types,
-        view.op.doc,
-    )
+    op = generic(inputs, inits, view.op.body.clone(), maps, view.op.iterator_types.data)
     op.attributes |= attributes
     emit.add(op)
     for index in [inner for inner in op.body.block.ops if isinstance(inner, linalg.IndexOp)]:
