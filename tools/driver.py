@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
 from stepwell.passes.context import PassContext
@@ -95,7 +97,9 @@ def start(model: Source, options: CompileOptions) -> Compilation:
     with compilation.timed("import"):
         compilation.module = read_module(model, ctx)
     check_main(compilation.module)
-    compilation.counts["nodes"] = sum(1 for _ in main_of(compilation.module).body.block.ops) - 1
+    ops = main_of(compilation.module).body.block.ops
+    not_nodes = (onnx.ConstantOp, graph.ConstantOp, func.ReturnOp)
+    compilation.counts["nodes"] = sum(not isinstance(op, not_nodes) for op in ops)
     if options.input_shapes:
         from stepwell.passes.onnx.set_input_shapes import set_input_shapes
 

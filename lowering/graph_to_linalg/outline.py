@@ -52,11 +52,13 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
     kernels: list[Operation] = []
     for function in [f for f in module.ops if isinstance(f, FuncOp) and not f.is_declaration]:
         fused_ops = [op for op in function.body.walk() if isinstance(op, graph.FusedOp)]
-        if not fused_ops:
+        outside = _symbols_outside_kernels(function)
+        if not fused_ops and not outside:
             continue
         symbols = {op: _distinct(_symbols_in_kernel(op)) for op in fused_ops}
         _expect_known_by_inputs(function, symbols)
-        _add_symbol_arguments(function, _distinct(name for names in symbols.values() for name in names))
+        needed = _distinct([*(name for names in symbols.values() for name in names), *outside])
+        _add_symbol_arguments(function, needed)
         values = dict(symbol_arguments(function))
         for op in fused_ops:
             kernels.append(_outline(op, f"k{len(kernels)}", [(name, values[name]) for name in symbols[op]]))
@@ -65,6 +67,16 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
 
 def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
+
+
+def _symbols_outside_kernels(function: FuncOp) -> list[str]:
+    """Symbols of what `@main` does itself: it views values in other shapes, and copies inputs to outputs."""
+    if SYMBOLS in function.attributes:
+        return []
+    ops = [op for op in function.body.block.ops if not isinstance(op, graph.FusedOp)]
+    known = {name for arg in function.args for name in _symbols_in_type(arg.type)}
+    values = (value for op in ops for value in (*op.operands, *op.results))
+    return [name for value in values for name in _symbols_in_type(value.type) if name in known]
 
 
 def _symbols_in_kernel(op: graph.FusedOp) -> Iterator[str]:
