@@ -26,6 +26,7 @@ from stepwell.runtime.weights import WeightStore
 DIALECTS: dict[str, str] = {
     "graph": "stepwell.dialects.graph:Graph",
     "onnx": "stepwell.dialects.onnx:Onnx",
+    "pattern": "stepwell.dialects.pattern:Pattern",
     "arith": "stepwell.dialects.arith:Arith",
     "sched": "stepwell.dialects.sched:Sched",
     "llvm": "stepwell.dialects.llvm:LLVM",

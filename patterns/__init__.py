@@ -16,5 +16,11 @@ from stepwell.patterns.nodes import is_tuple_get_item as is_tuple_get_item
 from stepwell.patterns.nodes import is_var as is_var
 from stepwell.patterns.nodes import wildcard as wildcard
 from stepwell.patterns.partition import partition as partition
+from stepwell.patterns.read_text import PatternFile as PatternFile
+from stepwell.patterns.read_text import TableEntry as TableEntry
+from stepwell.patterns.read_text import from_text as from_text
+from stepwell.patterns.registry import register_callback as register_callback
+from stepwell.patterns.registry import register_predicate as register_predicate
 from stepwell.patterns.rewrite import Rule as Rule
 from stepwell.patterns.rewrite import rewrite as rewrite
+from stepwell.patterns.write_text import to_text as to_text

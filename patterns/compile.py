@@ -43,6 +43,8 @@ class Program:
 
     def __init__(self, pattern: Pattern):
         self.recursive = recursive_patterns(pattern)
+        for inner in self.recursive:
+            _expect_progress(inner)
         self.steps: Steps = {}
         for inner in inner_first(pattern):
             self.add(inner)
@@ -103,6 +105,33 @@ def recursive_patterns(pattern: Pattern) -> set[Pattern]:
                 found.add(current)
                 stack += users.get(current, ())
     return found
+
+
+def _expect_progress(pattern: Pattern) -> None:
+    """Refuse a recursion that would ask the same node again and again."""
+    stack = [pattern]
+    seen: set[Pattern] = set()
+    while stack:
+        here = _on_same_node(stack.pop())
+        if pattern in here:
+            raise ill_formed("a recursion must go through an op, or it never ends")
+        stack += here - seen
+        seen |= here
+
+
+def _on_same_node(pattern: Pattern) -> set[Pattern]:
+    """What a pattern matches at the node at which it is matched itself."""
+    match pattern:
+        case Wildcard():
+            return set() if pattern.target is None else {pattern.target}
+        case Or() | And() | Not() | Constraint():
+            return set(pattern.parts())
+        case Dominates():
+            return {pattern.child}
+        case Let():
+            return {pattern.body}
+        case _:
+            return set()
 
 
 def _bind_step(pattern: Pattern) -> Step:

@@ -1,0 +1,16 @@
+"""
+The `pattern` dialect: the dataflow pattern language as text. An SSA value is a pattern object, so two uses of
+it mean one and the same matched node.
+"""
+
+from xdsl.ir import Dialect
+
+from stepwell.dialects.pattern import base, calls, combinators, leaves, rules
+from stepwell.dialects.pattern.base import NodeType
+from stepwell.dialects.pattern.rules import FromAttr
+
+Pattern = Dialect(
+    "pattern",
+    [*base.OPS, *leaves.OPS, *calls.OPS, *combinators.OPS, *rules.OPS],
+    [NodeType, FromAttr],
+)

@@ -1,0 +1,107 @@
+"""What `pattern.make` builds: ops with operands and attributes taken from a match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntAttr, UnregisteredOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.pattern.rules import FromAttr, MakeOp
+from stepwell.patterns.nodes import Pattern, ill_formed
+from stepwell.patterns.rewrite import Callback, NodeMap
+from stepwell.patterns.values import attribute_of, owner_of
+
+
+class Recipe:
+    """How to build the op of one `pattern.make`."""
+
+    def __init__(self, op: MakeOp, ctx: Context):
+        self.op = op
+        self.name = op.op.data
+        found = ctx.get_optional_op(self.name)
+        self.made = UnregisteredOp.with_name(self.name) if found is None else found
+        if self._has_segments():
+            raise ill_formed(
+                f"pattern.make cannot build {self.name}, whose operands come in several groups",
+                help="replace the root by a callback",
+                where=op,
+            )
+        if op.typed_as is None and op.type is None and not issubclass(self.made, GraphOp):
+            raise ill_formed(
+                f"the result of {self.name} needs a type", help="write `-> type_of(%root)`", where=op
+            )
+
+    def _has_segments(self) -> bool:
+        if not issubclass(self.made, IRDLOperation):
+            return False
+        options = self.made.get_irdl_definition().options
+        return any(isinstance(option, AttrSizedOperandSegments) for option in options)
+
+    def build(self, values: Mapping[SSAValue, SSAValue]) -> Operation:
+        """The op. Args: `values` gives what stands for the pattern objects and ops of the rule."""
+        op = self.op
+        operands = [values[arg] for arg in op.args]
+        type = op.type if op.typed_as is None else values[op.typed_as].type
+        properties, attributes = self._attributes(values)
+        if issubclass(self.made, GraphOp) and type is None:
+            made = self.made.create(
+                operands=operands,
+                result_types=[operands[0].type if operands else op.result.type],
+                properties=properties,
+                attributes=attributes,
+            )
+            made.set_result_types()
+            return made
+        assert type is not None
+        return self.made.create(
+            operands=operands, result_types=[type], properties=properties, attributes=attributes
+        )
+
+    def _attributes(
+        self, values: Mapping[SSAValue, SSAValue]
+    ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+        known = (
+            self.made.get_irdl_definition().properties
+            if issubclass(self.made, IRDLOperation)
+            else dict[str, object]()
+        )
+        properties: dict[str, Attribute] = {}
+        attributes: dict[str, Attribute] = {}
+        for name, value in self.op.given.data.items():
+            if isinstance(value, FromAttr):
+                value = self._taken(value, values)
+            (properties if name in known else attributes)[name] = value
+        return properties, attributes
+
+    def _taken(self, attribute: FromAttr, values: Mapping[SSAValue, SSAValue]) -> Attribute:
+        source = owner_of(values[self.op.sources[cast(IntAttr, attribute.source).data]])
+        found = attribute_of(source, attribute.key.data) if source is not None else None
+        if found is None:
+            raise ill_formed(f"the matched op has no attribute {attribute.key.data!r}", where=self.op)
+        return found
+
+
+def callback_of(
+    recipes: Sequence[Recipe], patterns: Mapping[SSAValue, Pattern], result: SSAValue
+) -> Callback:
+    """The callback of a rule in text: builds its ops, and returns what `result` stands for."""
+
+    def replace(pre: SSAValue, post: SSAValue, nodes: NodeMap, rewriter: PatternRewriter) -> SSAValue:
+        values = {value: nodes[pattern][0] for value, pattern in patterns.items() if pattern in nodes}
+        try:
+            for recipe in recipes:
+                made = recipe.build(values)
+                rewriter.insert(made)
+                values[recipe.op.result] = made.results[0]
+            return values[result]
+        except KeyError as error:
+            name = cast(SSAValue, error.args[0]).name_hint
+            raise ill_formed(f"%{name} matched nothing in this match", where=pre.owner) from None
+
+    return replace

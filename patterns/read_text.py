@@ -1,0 +1,234 @@
+"""From the `pattern` dialect to pattern objects, rules and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntAttr, ModuleOp, StringAttr, UnregisteredOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from stepwell.dialects.pattern import calls, combinators, leaves, rules
+from stepwell.dialects.pattern.base import NodeOp, YieldOp
+from stepwell.patterns import nodes
+from stepwell.patterns.compile import program_of
+from stepwell.patterns.groups import Check
+from stepwell.patterns.make import Recipe, callback_of
+from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed
+from stepwell.patterns.registry import CALLBACKS, PREDICATES, look_up, unknown_name
+from stepwell.patterns.rewrite import Rule
+from stepwell.patterns.values import TRAIT
+from stepwell.runtime.errors import StepwellError
+
+
+@dataclass(frozen=True)
+class TableEntry:
+    """A pattern of a table, under the table's name and its own, with the check of its matches."""
+
+    name: str
+    pattern: Pattern
+    check: Check | None
+
+
+@dataclass
+class PatternFile:
+    """All that a module says in the `pattern` dialect, by name, in the order of the text."""
+
+    patterns: dict[str, Pattern] = field(default_factory=dict[str, Pattern])
+    rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
+    tables: dict[str, list[TableEntry]] = field(default_factory=dict[str, list[TableEntry]])
+    warnings: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
+    """What looks like a mistake and is none for sure, with the op that it is about."""
+
+
+def from_text(module: ModuleOp, ctx: Context) -> PatternFile:
+    """
+    The patterns, rules and tables of a module; other ops in it are left alone.
+
+    Args: `ctx` knows the dialects: an op name that none of them has is a warning.
+    Raises: StepwellError `bad-pattern`.
+    """
+    return _Reader(module, ctx).read()
+
+
+class _Reader:
+    def __init__(self, module: ModuleOp, ctx: Context):
+        self.ctx = ctx
+        self.ops = list(module.body.block.ops)
+        self.definitions = {op.sym_name.data: op for op in self.ops if isinstance(op, rules.DefOp)}
+        self.file = PatternFile()
+        self.refs: list[tuple[Wildcard, leaves.RefOp]] = []
+        self.in_progress: list[str] = []
+
+    def read(self) -> PatternFile:
+        for op in self.ops:
+            match op:
+                case rules.DefOp():
+                    self.definition(op.sym_name.data, op)
+                case rules.RuleOp():
+                    self.file.rules[op.sym_name.data] = self.rule(op)
+                case rules.TableOp():
+                    self.file.tables[op.sym_name.data] = list(self.table(op))
+                case _:
+                    pass
+        self.file.patterns = {name: self.file.patterns[name] for name in self.definitions}
+        for wildcard, op in self.refs:
+            target = self.definition(op.target.string_value(), op)
+            wildcard.redirect_to(target)
+        for op in self.ops:
+            if isinstance(op, rules.DefOp):
+                self.compile(self.file.patterns[op.sym_name.data], op)
+            elif isinstance(op, rules.RuleOp):
+                self.compile(self.file.rules[op.sym_name.data].pattern, op)
+        return self.file
+
+    def compile(self, pattern: Pattern, where: Operation) -> None:
+        """Find now what is wrong with a pattern, and say where."""
+        try:
+            program_of(pattern)
+        except StepwellError as error:
+            raise ill_formed(error.message, help=error.help, where=where) from None
+
+    def definition(self, name: str, where: Operation) -> Pattern:
+        """The pattern of a name, read when it is first asked for."""
+        if name in self.file.patterns:
+            return self.file.patterns[name]
+        if (op := self.definitions.get(name)) is None:
+            raise unknown_name("pattern", name, self.definitions, where)
+        if name in self.in_progress:
+            raise ill_formed(f"@{name} is part of itself", help="pattern.ref makes it recursive", where=where)
+        self.in_progress.append(name)
+        values = self.block(op.body.block, {})
+        self.in_progress.pop()
+        root = values[cast(YieldOp, op.body.block.last_op).root[0]]
+        root.label = root.label or name
+        self.file.patterns[name] = root
+        return root
+
+    def block(self, block: Block, outer: Mapping[SSAValue, Pattern]) -> dict[SSAValue, Pattern]:
+        """The objects of a block, by the values that stand for them."""
+        values = dict(outer)
+        for op in block.ops:
+            if isinstance(op, NodeOp) and not isinstance(op, rules.MakeOp):
+                made = self.node(op, values)
+                # `pattern.use` gives an object that has its name already.
+                made.label = made.label or op.result.name_hint or ""
+                values[op.result] = made
+        return values
+
+    def node(self, op: NodeOp, values: Mapping[SSAValue, Pattern]) -> Pattern:
+        parts = [values[operand] for operand in op.operands]
+        match op:
+            case leaves.AnyOp():
+                return Wildcard()
+            case leaves.VarOp():
+                return nodes.Var("" if op.variable is None else op.variable.data)
+            case leaves.ConstantOp():
+                return nodes.Constant()
+            case leaves.RefOp():
+                self.refs.append((made := Wildcard(), op))
+                return made
+            case leaves.UseOp():
+                return self.definition(op.target.string_value(), op)
+            case leaves.ExprOp():
+                return nodes.Expr(cast(leaves.ContentOp, op.body.block.last_op).value)
+            case calls.OpOp():
+                return self.op(op, tuple(parts))
+            case calls.CallOp():
+                return nodes.Call(parts[0], None if op.any_args else tuple(parts[1:]))
+            case calls.TupleOp():
+                return nodes.Tuple(None if op.any_args else tuple(parts))
+            case calls.FunctionOp():
+                return nodes.FunctionPattern(None if op.any_args else tuple(parts[1:]), parts[0])
+            case calls.GetOp():
+                return nodes.Get(parts[0], None if op.index is None else op.index.value.data)
+            case calls.IfOp():
+                return nodes.If(*parts)
+            case calls.LetOp():
+                return nodes.Let(*parts)
+            case combinators.OptionalOp():
+                inner = self.block(op.body.block, {**values, op.body.block.args[0]: parts[0]})
+                return nodes.Optional(parts[0], inner[cast(YieldOp, op.body.block.last_op).root[0]])
+            case _:
+                return _combined(op, parts)
+
+    def op(self, op: calls.OpOp, args: tuple[Pattern, ...]) -> Pattern:
+        name = op.op.data
+        if (warning := unknown_op(name, self.ctx)) is not None:
+            self.file.warnings.append((op, warning))
+        made: Pattern = nodes.is_op(name)
+        if op.bare is None:
+            made = nodes.Call(made, None if op.any_args else args)
+        if op.wanted is not None:
+            made.label = f"{op.result.name_hint or name}"
+            made = nodes.HasAttr(made, op.wanted.data)
+        return made
+
+    def rule(self, op: rules.RuleOp) -> Rule:
+        values = self.block(op.body.block, {})
+        end = cast(rules.ReplaceOp, op.body.block.last_op)
+        if end.root not in values:
+            raise ill_formed("what is replaced must be a pattern, found pattern.make", where=end)
+        if end.callback is not None:
+            callback = look_up(CALLBACKS, end.callback.string_value(), "callback", end)
+        else:
+            made = [made for made in op.body.block.ops if isinstance(made, rules.MakeOp)]
+            assert end.value is not None
+            callback = callback_of([Recipe(new, self.ctx) for new in made], values, end.value)
+        return Rule(
+            values[end.root],
+            callback,
+            require_type=op.require_type is not None,
+            rewrite_once=op.rewrite_once is not None,
+            name=op.sym_name.data,
+        )
+
+    def table(self, op: rules.TableOp) -> Iterator[TableEntry]:
+        for name, check in op.entries():
+            function = None if check is None else look_up(PREDICATES, check, "check", op)
+            yield TableEntry(f"{op.sym_name.data}.{name}", self.definition(name, op), function)
+
+
+def _combined(op: NodeOp, parts: list[Pattern]) -> Pattern:
+    match op:
+        case combinators.DominatesOp():
+            return nodes.Dominates(*parts)
+        case combinators.OrOp():
+            return nodes.Or(*parts)
+        case combinators.AndOp():
+            return nodes.And(*parts)
+        case combinators.NotOp():
+            return nodes.Not(*parts)
+        case combinators.HasAttrOp():
+            return nodes.HasAttr(parts[0], op.wanted.data)
+        case combinators.HasTypeOp():
+            return nodes.HasType(parts[0], op.type)
+        case combinators.HasDtypeOp():
+            return nodes.HasDtype(parts[0], op.dtype.data)
+        case combinators.HasShapeOp():
+            return nodes.HasShape(parts[0], _shape(op.shape.dims.data))
+        case combinators.WhereOp():
+            name = op.predicate.string_value()
+            return nodes.Where(parts[0], look_up(PREDICATES, name, "predicate", op), name)
+        case _:
+            raise ill_formed(f"{op.name} is no pattern", where=op)
+
+
+def _shape(dims: Sequence[Attribute]) -> tuple[int | str | None, ...]:
+    extents = (dim.data for dim in cast("Sequence[IntAttr | StringAttr]", dims))
+    return tuple(None if extent == "?" else extent for extent in extents)
+
+
+def unknown_op(name: str, ctx: Context) -> str | None:
+    """What to tell the user about an op that no dialect has; None when one has it."""
+    found = None if name.startswith(TRAIT) else ctx.get_optional_op(name)
+    if name.startswith(TRAIT) or (found is not None and not issubclass(found, UnregisteredOp)):
+        return None
+    dialect = ctx.get_optional_dialect(name.partition(".")[0])
+    known = [op.name for op in dialect.operations] if dialect is not None else []
+    near = get_close_matches(name, known)
+    hint = f": did you mean {near[0]}?" if near else ""
+    return f"no dialect has an op {name}{hint}"

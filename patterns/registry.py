@@ -1,0 +1,49 @@
+"""Functions that patterns in text call by name: predicates and checks of values, callbacks of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import TypeVar
+
+from stepwell.patterns.nodes import Predicate
+from stepwell.patterns.rewrite import Callback
+from stepwell.runtime.errors import StepwellError
+
+F = TypeVar("F", bound=Callable[..., object])
+
+PREDICATES: dict[str, Predicate] = {}
+CALLBACKS: dict[str, Callback] = {}
+
+
+def register_predicate(name: str) -> Callable[[Predicate], Predicate]:
+    """Make a function on values known to `pattern.where` and to the checks of tables."""
+    return _register(PREDICATES, name)
+
+
+def register_callback(name: str) -> Callable[[Callback], Callback]:
+    """Make a function that replaces roots known to `pattern.replace`."""
+    return _register(CALLBACKS, name)
+
+
+def _register(table: dict[str, F], name: str) -> Callable[[F], F]:
+    def add(function: F) -> F:
+        if table.setdefault(name, function) is not function:
+            raise StepwellError("name-taken", None, f"there is a function named {name!r} already")
+        return function
+
+    return add
+
+
+def look_up(table: dict[str, F], name: str, what: str, where: object) -> F:
+    """A registered function. Raises: StepwellError `bad-pattern`, with the nearest names."""
+    if name not in table:
+        raise unknown_name(what, name, table, where)
+    return table[name]
+
+
+def unknown_name(what: str, name: str, known: Iterable[str], where: object) -> StepwellError:
+    """The error for a name that nothing has."""
+    near = get_close_matches(name, list(known))
+    hint = f"did you mean @{', @'.join(near)}?" if near else None
+    return StepwellError("bad-pattern", where, f"no {what} is named @{name}", help=hint)
