@@ -15,6 +15,7 @@ from stepwell.dialects.graph import (
     logic,
     movement,
     norm,
+    ordering,
     padding,
     recurrent,
     reduction,
@@ -87,6 +88,8 @@ from stepwell.dialects.graph.movement import TransposeOp as TransposeOp
 from stepwell.dialects.graph.norm import LayerNormOp as LayerNormOp
 from stepwell.dialects.graph.norm import LpNormOp as LpNormOp
 from stepwell.dialects.graph.norm import RmsNormOp as RmsNormOp
+from stepwell.dialects.graph.ordering import ReverseSequenceOp as ReverseSequenceOp
+from stepwell.dialects.graph.ordering import TopKOp as TopKOp
 from stepwell.dialects.graph.padding import PadOp as PadOp
 from stepwell.dialects.graph.padding import TileOp as TileOp
 from stepwell.dialects.graph.recurrent import RnnOp as RnnOp
@@ -152,6 +155,7 @@ FAMILIES = (
     logic,
     movement,
     norm,
+    ordering,
     padding,
     recurrent,
     reduction,

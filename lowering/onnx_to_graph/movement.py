@@ -165,6 +165,26 @@ def as_scalar(value: SSAValue, op: onnx.OnnxOp, rewriter: PatternRewriter) -> SS
     return rewriter.insert(graph.ReshapeOp(value, [])).result
 
 
+class CenterCropPadLowering(ShapeLowering):
+    """`CenterCropPad` → `graph.slice` of what is too long, then `graph.pad` of what is too short."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.CenterCropPadOp, rewriter: PatternRewriter) -> None:
+        dims = shape_of(op.input_data, op)
+        given = op.integers("axes") if op.has("axes") else tuple(range(len(dims)))
+        axes = [normalized_axis(axis, len(dims), op) for axis in given]
+        wanted = dict(zip(axes, self.dims(op, "shape", op.shape) or (), strict=True))
+        starts, limits = [Dim.of(0)] * len(dims), list(dims)
+        pads = [Dim.of(0)] * (2 * len(dims))
+        for axis, size in wanted.items():
+            cut = (dims[axis] - size).maximum(0)
+            starts[axis], limits[axis] = cut // 2, cut // 2 + dims[axis].minimum(size)
+            added = (size - dims[axis]).maximum(0)
+            pads[axis], pads[axis + len(dims)] = added // 2, added - added // 2
+        cropped = rewriter.insert(graph.SliceOp(op.input_data, starts, limits, [1] * len(dims))).result
+        rewriter.replace(op, graph.PadOp(cropped, pads))
+
+
 class TileLowering(ShapeLowering):
     """`Tile` → `graph.tile`; opset 1 repeats along one axis."""
 
@@ -229,6 +249,7 @@ PATTERNS: list[type[OnnxLowering]] = [
     SplitLowering,
     SliceLowering,
     PadLowering,
+    CenterCropPadLowering,
     TileLowering,
     DepthToSpaceLowering,
     SpaceToDepthLowering,

@@ -20,6 +20,7 @@ from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_e
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
+    element_type,
     normalized_axes,
     normalized_axis,
     rank_of,
@@ -264,9 +265,8 @@ class EyeLikeLowering(OnnxLowering):
     def match_and_rewrite(self, op: onnx.EyeLikeOp, rewriter: PatternRewriter) -> None:
         rows, columns = indices_of_matrix(shape_of(op.input, op), op.integer("k"), self, rewriter)
         on_diagonal = rewriter.insert(graph.EqualOp(rows, columns)).result
-        if op.has("dtype"):
-            raise StepwellError("unsupported", op, "EyeLike: `dtype` is not supported")
-        rewriter.replace(op, graph.CastOp(on_diagonal, cast(TypeAttribute, element_of(op.input))))
+        element = element_type(op.integer("dtype"), op) if op.has("dtype") else element_of(op.input)
+        rewriter.replace(op, graph.CastOp(on_diagonal, cast(TypeAttribute, element)))
 
 
 class TriluLowering(OnnxLowering):

@@ -30,6 +30,8 @@ def ints(*values: object) -> npt.NDArray[np.int64]:
 
 
 X = numbers(2, 3, 4)
+ROWS = np.array([[3, 1, 3, 2, 1], [5, 5, 5, 5, 0], [-1, 9, -2, 9, 4]], np.float32)
+"""With equal elements, whose order counts."""
 
 CASES: list[tuple[str, list[Array | None], dict[str, Any]]] = [
     ("Reshape", [X, ints(0, -1)], {}),
@@ -76,9 +78,17 @@ CASES: list[tuple[str, list[Array | None], dict[str, Any]]] = [
     ("ScatterElements", [X, ints([[0, 1]], [[3, -1]]), numbers(2, 1, 2)], {"axis": 2}),
     ("ScatterElements", [X, ints([[0, 0]], [[3, 3]]), numbers(2, 1, 2)], {"axis": 2, "reduction": "add"}),
     ("ScatterND", [X, ints([0, 2], [1, 1]), numbers(2, 4)], {}),
+    ("TopK", [ROWS, ints(3)], {"outputs": 2, "axis": -1}),
+    ("TopK", [ROWS, ints(2)], {"outputs": 2, "axis": 0, "largest": 0}),
+    ("TopK", [ROWS.astype(np.int32), ints(4)], {"outputs": 2, "axis": 1}),
+    ("ReverseSequence", [X, ints(3, 1)], {"batch_axis": 0, "time_axis": 1}),
+    ("ReverseSequence", [X, ints(2, 1, 0)], {"batch_axis": 1, "time_axis": 0}),
+    ("CenterCropPad", [X, ints(5, 2, 3)], {}),
+    ("CenterCropPad", [X, ints(1, 7)], {"axes": [0, 2]}),
     ("Trilu", [X, np.array(1, np.int64)], {}),
     ("Trilu", [X], {"upper": 0}),
     ("EyeLike", [numbers(3, 4)], {"k": 1}),
+    ("EyeLike", [numbers(3, 4)], {"k": -1, "dtype": 6}),
     # Named dimensions: the results' types are held to the sizes.
     ("Reshape", [X, ints(0, -1)], {"names": {0: ("N", "S", 4)}}),
     ("Reshape", [X, ints(-1)], {"names": {0: ("N", "S", 4)}}),
@@ -142,3 +152,11 @@ def test_shape_arithmetic_resolves_to_symbols() -> None:
     assert 'graph.reshape %x shape <["N", "S", 4, 64]>' in str(module)
     x = numbers(2, 3, 256)
     assert run_module(module, [x], ctx.weights)[0].shape == (2, 3, 4, 64)
+
+
+def test_top_k_takes_nan_as_the_greatest() -> None:
+    rows = np.array([[1, np.nan, 3, np.nan], [np.inf, 2, np.nan, -np.inf]], np.float32)
+    greatest = [np.array([[np.nan, np.nan, 3], [np.nan, np.inf, 2]], np.float32), ints([1, 3, 2], [2, 0, 1])]
+    check_node("TopK", [rows, ints(3)], outputs=2, axis=1, expected=greatest)
+    least = [np.array([[1, 3], [-np.inf, 2]], np.float32), ints([0, 2], [3, 1])]
+    check_node("TopK", [rows, ints(2)], outputs=2, axis=1, largest=0, expected=least)

@@ -1,0 +1,40 @@
+"""ONNX operators that order elements → `graph`."""
+
+from __future__ import annotations
+
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, normalized_axis, rank_of
+from stepwell.runtime.errors import StepwellError
+
+
+class TopKLowering(ShapeLowering):
+    """`TopK` → `graph.top_k`; an unsorted one comes out sorted."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.TopKOp, rewriter: PatternRewriter) -> None:
+        k = self.dims(op, "k", op.K) if op.K is not None else None
+        count = op.integer("k") if k is None else k[0]
+        axis = normalized_axis(op.integer("axis"), rank_of(op.X, op), op)
+        largest = not op.has("largest") or op.integer("largest") == 1
+        rewriter.replace(op, graph.TopKOp(op.X, count, axis, largest))
+
+
+class ReverseSequenceLowering(OnnxLowering):
+    """`ReverseSequence` → `graph.reverse_sequence`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ReverseSequenceOp, rewriter: PatternRewriter) -> None:
+        axes = op.integer("batch_axis"), op.integer("time_axis")
+        if sorted(axes) != [0, 1]:
+            raise StepwellError(
+                "invalid-model",
+                op,
+                f"ReverseSequence: its axes must be 0 and 1, found {axes[0]} and {axes[1]}",
+            )
+        rewriter.replace(op, graph.ReverseSequenceOp(op.input, op.sequence_lens, *axes))
+
+
+PATTERNS: list[type[OnnxLowering]] = [TopKLowering, ReverseSequenceLowering]
