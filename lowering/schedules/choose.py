@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.sched import KERNEL, SCHEDULE, Schedule, schedule_of
@@ -38,15 +38,22 @@ class ChooseSchedulesPass(FunctionPass):
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL in func.attributes:
-            target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
-            _Chooser(func, target).run()
+        if KERNEL not in func.attributes:
+            return
+        target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
+        blocks: dict[Block, list[Structured]] = {}
+        for op in func.walk():
+            if (view := Structured.of(op)) is not None and op.parent is not None:
+                blocks.setdefault(op.parent, []).append(view)
+        # Ops share loops with others of their block only: those of a step of a recurrence with each other.
+        for views in blocks.values():
+            _Chooser(views, target).run()
 
 
 class _Chooser:
-    def __init__(self, func: FuncOp, target: TargetDescription):
+    def __init__(self, views: Sequence[Structured], target: TargetDescription):
         self._target = target
-        self._views = [view for op in func.body.block.ops if (view := Structured.of(op)) is not None]
+        self._views = views
         self._taken: set[Operation] = set()
 
     def run(self) -> None:

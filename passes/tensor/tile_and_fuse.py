@@ -37,7 +37,7 @@ class TileAndFusePass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         constants = Constants(func)
-        for op in list(func.body.block.ops):
+        for op in list(func.walk()):
             # An op that a group took is no longer in the function.
             if op.parent is not None and SCHEDULE in op.attributes:
                 schedule = _checked_schedule(op)
