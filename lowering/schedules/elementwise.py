@@ -19,6 +19,7 @@ _FUNCTIONS = frozenset(f"math.{name}" for name in _NAMES.split())
 _FUNCTION_OPS = 25
 # Vector instructions of one op on a tile; a kernel has some of them, and copies for remainders.
 _MOST_EPILOGUE_OPS = 400
+_MOST_TILE_OPS = 60
 
 
 def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedule | None:
@@ -37,9 +38,9 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     vectors = all(
         isinstance(op, linalg.IndexOp | linalg.YieldOp) or has_vector_form(op) for op in view.body.ops
     )
-    # Some independent registers hide latencies; long bodies have enough to do, and would spill.
-    is_long = registers.count < 32 or body_length(view) > _FUNCTION_OPS
-    budget = registers.lanes * (2 if is_long else 4)
+    # Some independent registers hide latencies; long bodies have enough to do, would spill, and are code.
+    most = 4 if registers.count >= 32 else 2
+    budget = registers.lanes * max(1, min(most, _MOST_TILE_OPS // max(1, body_length(view))))
     tile = [0] * view.rank
     left = budget
     for dim in reversed(out):
