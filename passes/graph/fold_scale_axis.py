@@ -19,6 +19,7 @@ from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.graph.constant_rules import along_axis
 from stepwell.passes.graph.rules import apply_rules
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import parse_layout
@@ -112,7 +113,7 @@ class FoldOutputScale(RewritePattern):
             broadcasts = isinstance(op, graph.AddOp) and op.operands[1 - operand].type != value.type
             if constant is None or factor is None or broadcasts:
                 return None
-            scaled = np.asarray(cast(Numbers, constant) * factor).astype(constant.dtype)
+            scaled = np.asarray(cast(Numbers, constant) * cast(Numbers, factor)).astype(constant.dtype)
             if not np.isfinite(scaled.astype(np.float64)).all():
                 return None
             found.append((op, operand, scaled))
@@ -129,18 +130,18 @@ def _name_of(value: SSAValue) -> str:
 
 def _factor_for(
     op: graph.BiasAddOp | graph.AddOp | graph.ConvOp | graph.MatmulOp, scale: Numbers
-) -> Numbers | None:
+) -> Array | None:
     """The scale in the form that multiplies the constant operand of an op; None when it does not fit."""
     rank = len(dims_of(op.results[0].type))
     match op:
         case graph.AddOp():
             return scale
         case graph.BiasAddOp():
-            return _along(scale, op.axis.value.data, rank)
+            return along_axis(scale, op.axis.value.data, rank)
         case graph.MatmulOp():
             if op.packing.value.data or len(dims_of(op.b.type)) != 2:
                 return None
-            vector = _along(scale, rank - 1, rank)
+            vector = along_axis(scale, rank - 1, rank)
             by_rows = bool(op.transpose_b.value.data)
             return vector.reshape(-1, 1) if vector is not None and by_rows else vector
         case graph.ConvOp():
@@ -148,14 +149,6 @@ def _factor_for(
             if op.out_layout is not None or layout.rank != len(layout.letters):
                 return None
             data = parse_layout(op.data_layout.data)
-            vector = _along(scale, data.axis("C"), rank)
+            vector = along_axis(scale, data.axis("C"), rank)
             shape = [-1 if letter == "O" else 1 for letter in layout.letters]
             return None if vector is None else vector.reshape(shape)
-
-
-def _along(scale: Numbers, axis: int, rank: int) -> Numbers | None:
-    """A scale that broadcasts to `rank` dimensions as a vector along one; None when it varies elsewhere."""
-    shape = (1,) * (rank - scale.ndim) + scale.shape
-    if len(shape) != rank or any(size != 1 for i, size in enumerate(shape) if i != axis):
-        return None
-    return scale.reshape(-1)

@@ -14,6 +14,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.graph.constant_rules import MergeConstants, MergeIntoBias, MultiplyByReciprocal
 from stepwell.passes.graph.dead_code_elimination import erase_dead_ops
 from stepwell.passes.graph.movement_rules import MOVEMENT_RULES
 from stepwell.passes.graph.rules import apply_rules
@@ -25,20 +26,49 @@ from stepwell.runtime.weights import WeightStore
 @dataclass(frozen=True)
 class SimplifyExprPass(FunctionPass):
     """
-    Apply the rules of this file, of `movement_rules`, `slice_rules` and `view_rules` until none matches. Each
-    leaves fewer or cheaper ops, or the same in an order that lets more of them merge; dead ones go.
+    Apply the rules of this file, and of `movement_rules`, `slice_rules`, `view_rules` and `constant_rules`,
+    until none matches. Each leaves fewer or cheaper ops, or the same in an order that lets more of them
+    merge; dead ones go.
 
-    Class: exact.
+    Class: exact, and rounding where a rule of `constant_rules` says so.
     """
 
     name = "simplify-expr"
+    opt_level = 1
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         weights = weights_of(ctx)
-        arithmetic = [DropNeutralOperand(weights), UseConstantCondition(weights), ElementwiseBeforeView()]
+        arithmetic = [
+            DropNeutralOperand(weights),
+            UseConstantCondition(weights),
+            MultiplyByReciprocal(weights),
+            MergeConstants(weights),
+            MergeIntoBias(weights),
+            ElementwiseBeforeView(),
+            ProjectTuple(),
+        ]
         # Once more after what died is gone: some rules ask who reads a value.
         while apply_rules(func.body, [*MOVEMENT_RULES, *slice_rules(weights), *arithmetic]):
             erase_dead_ops(func.body.block)
+
+
+class ProjectTuple(RewritePattern):
+    """
+    A field of a tuple that is put together here is the value that went in.
+
+    ```mlir
+    %t = graph.tuple %a, %b : tensor<2xf32>, tensor<3xf32>
+    %c = graph.get %t[1] : tuple<tensor<2xf32>, tensor<3xf32>> -> tensor<3xf32>
+    %y = graph.neg %c : tensor<3xf32> -> tensor<3xf32>
+    // ->
+    %y = graph.neg %b : tensor<3xf32> -> tensor<3xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.GetOp, rewriter: PatternRewriter) -> None:
+        if isinstance(inner := op.input.owner, graph.TupleOp):
+            rewriter.replace(op, [], [inner.fields[op.index.value.data]])
 
 
 @dataclass

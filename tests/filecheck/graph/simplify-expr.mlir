@@ -83,3 +83,29 @@ func.func @heads(%x: tensor<?x24xf32, #graph.dims<["S", 24]>>) -> (tensor<2x?x4x
   %k3 = graph.transpose %k2 perm [1, 0, 2] : tensor<?x2x4xf32, #graph.dims<["S", 2, 4]>> -> tensor<2x?x4xf32, #graph.dims<[2, "S", 4]>>
   func.return %q3, %k3 : tensor<2x?x4xf32, #graph.dims<[2, "S", 4]>>, tensor<2x?x4xf32, #graph.dims<[2, "S", 4]>>
 }
+
+// Constants merge along a chain; a division by one becomes part of the product. What is read twice stays.
+// CHECK-LABEL: @merge
+// CHECK: %[[C:.*]] = graph.constant dense<1.500000e+00> : tensor<f32>
+// CHECK-NEXT: %[[M:.*]] = graph.multiply %x, %[[C]]
+// CHECK-NEXT: func.return %[[M]]
+func.func @merge(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %two = graph.constant dense<2.0> : tensor<f32>
+  %three = graph.constant dense<3.0> : tensor<f32>
+  %a = graph.divide %x, %two : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = graph.multiply %three, %a : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %b : tensor<4xf32>
+}
+
+// A reciprocal that is infinite, or too small for all its digits, is not taken; nor a division of integers.
+// CHECK-LABEL: @divisions
+// CHECK-COUNT-3: graph.divide
+func.func @divisions(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi32>) {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %huge = graph.constant dense<3.0e38> : tensor<f32>
+  %two = graph.constant dense<2> : tensor<i32>
+  %a = graph.divide %x, %zero : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = graph.divide %x, %huge : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c = graph.divide %n, %two : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  func.return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xi32>
+}
