@@ -8,6 +8,7 @@ are expressions over the dimensions of the inputs, and the tensors are not neede
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from math import prod
 from typing import Any, cast
 
@@ -202,6 +203,25 @@ def _selected(op: GraphOp, operands: list[Array]) -> Array | None:
     return np.where(condition.astype(np.bool_), _lifted(on_true), _lifted(on_false))
 
 
+_REDUCTIONS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
+    "sum": Dim.__add__,
+    "prod": Dim.__mul__,
+    "max": Dim.maximum,
+    "min": Dim.minimum,
+}
+
+
+def _reduced(op: GraphOp, operands: list[Array]) -> Array | None:
+    """A reduction over all elements, as exporters count them."""
+    assert isinstance(op, graph.ReduceOp)
+    combine = _REDUCTIONS.get(op.kind.data)
+    elements = list(_lifted(operands[0]).flat)
+    if combine is None or not elements or prod(dim.value for dim in dims_of(op.result.type)) != 1:
+        return None
+    shape = [dim.value for dim in dims_of(op.result.type)]
+    return np.array(reduce(combine, elements), np.object_).reshape(shape)
+
+
 _RULES: Mapping[type[GraphOp], Callable[[Any, list[Array]], Array | None]] = {
     graph.AddOp: _elementwise(Dim.__add__),
     graph.SubtractOp: _elementwise(Dim.__sub__),
@@ -213,6 +233,7 @@ _RULES: Mapping[type[GraphOp], Callable[[Any, list[Array]], Array | None]] = {
     graph.EqualOp: _compared,
     graph.WhereOp: _selected,
     graph.ConcatOp: _concatenated,
+    graph.ReduceOp: _reduced,
     # Whole numbers stay what they are; to i1 or to f16 they might not.
     graph.CastOp: lambda op, operands: operands[0] if _keeps_whole_numbers(op) else None,
     graph.FloorOp: lambda op, operands: operands[0],

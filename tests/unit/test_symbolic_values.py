@@ -37,6 +37,7 @@ PRELUDE = f"""
         ("%r = graph.subtract %tail, %m1 : (tensor<2xi64>, tensor<1xi64>)", 2, "-S + 4|-S - 1"),
         ("%r = graph.maximum %n1, %zero : (tensor<1xi64>, tensor<i64>)", 1, "N"),
         ("%r = graph.slice %s starts <[2]> limits <[-1]> steps [-2] : tensor<3xi64>", 2, "256 N"),
+        ('%r = graph.reduce %s kind "prod" axes [0] keep_dims true : tensor<3xi64>', 1, "256 * N * S"),
         ("%r = graph.constant dense<[1.5, 2.0]> : tensor<2xf32>", None, None),
     ],
 )
