@@ -13,7 +13,7 @@ from stepwell.runtime.interface import Array
 from stepwell.tools.check import relative_difference
 from stepwell.tools.inputs import made_up_inputs
 from stepwell.tools.measure import Ratio, interleave, ratio
-from stepwell.tools.peers import Runner, engine_named, onnxruntime_session
+from stepwell.tools.peers import Runner, Stepwell, engine_named, onnxruntime_session
 
 
 @dataclass
@@ -46,7 +46,8 @@ def bench_model(
     """
     Measure a model: ours and every peer in turn, `rounds` times.
 
-    Args: `feeds` are the inputs; without it they are made up, with `shapes` for what the model leaves open.
+    Args: `shapes` fixes inputs that the model leaves open, for us; `feeds` are the inputs, made up when
+    absent.
     Raises: StepwellError when our own compilation fails; a peer's failure is recorded instead.
     """
     result = ModelResult(path.stem, threads)
@@ -55,7 +56,8 @@ def bench_model(
     for name in ("stepwell", *peers):
         start = perf_counter()
         try:
-            runner = engine_named(name).load(path, threads, inputs)
+            engine = Stepwell(shapes) if name == "stepwell" else engine_named(name)
+            runner = engine.load(path, threads, inputs)
             runner()
         except Exception as error:
             if name == "stepwell":

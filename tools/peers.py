@@ -35,15 +35,18 @@ class Engine(ABC):
 
 
 class Stepwell(Engine):
-    """Ourselves, through the public interface."""
+    """Ourselves, through the public interface; `shapes` fixes inputs that the model leaves open."""
 
     name = "stepwell"
     module = "stepwell"
 
+    def __init__(self, shapes: Mapping[str, Sequence[int]] | None = None):
+        self._shapes = dict(shapes or {})
+
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
         from stepwell.tools.driver import compile
 
-        model = compile(path, threads=threads)
+        model = compile(path, threads=threads, input_shapes=self._shapes)
         arrays = [feeds[spec.name] for spec in model.interface.inputs]
 
         def run() -> Sequence[Array]:
