@@ -215,7 +215,7 @@ def _reduced(op: GraphOp, operands: list[Array]) -> Array | None:
     """A reduction over all elements, as exporters count them."""
     assert isinstance(op, graph.ReduceOp)
     combine = _REDUCTIONS.get(op.kind.data)
-    elements = list(_lifted(operands[0]).flat)
+    elements = cast("list[Dim]", list(_lifted(operands[0]).flat))
     if combine is None or not elements or prod(dim.value for dim in dims_of(op.result.type)) != 1:
         return None
     shape = [dim.value for dim in dims_of(op.result.type)]
