@@ -36,6 +36,14 @@ class FunctionPass(Pass):
         """Change one function, in place."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
-            if not func.is_declaration and "skip_optimization" not in func.attributes:
-                self.apply_to_function(ctx, func)
+        for func in functions_of(op):
+            self.apply_to_function(ctx, func)
+
+
+def functions_of(module: ModuleOp) -> list[FuncOp]:
+    """The functions that passes work on: those that have a body and no `skip_optimization`."""
+    return [
+        op
+        for op in module.walk()
+        if isinstance(op, FuncOp) and not op.is_declaration and "skip_optimization" not in op.attributes
+    ]

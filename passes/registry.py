@@ -79,6 +79,9 @@ PASSES: dict[str, Entry] = {
     "expand-onnx-functions": Entry(
         "stepwell.frontend.expand_functions:ExpandOnnxFunctionsPass", "inline functions of models and of ONNX"
     ),
+    "fill-borders": Entry(
+        "stepwell.passes.tensor.fill_borders:FillBordersPass", "fill the border around what is inserted"
+    ),
     "fold-constant": Entry(
         "stepwell.passes.graph.fold_constant:FoldConstantPass",
         "compute what depends on constants only",
@@ -105,11 +108,22 @@ PASSES: dict[str, Entry] = {
     "linalg-to-loops": Entry(
         "stepwell.lowering.linalg_to_loops:LinalgToLoopsPass", "loops for linalg ops on buffers"
     ),
+    "match-patterns": Entry(
+        "stepwell.passes.graph.match_patterns:MatchPatternsPass", "print where the patterns of a file match"
+    ),
+    "merge-composite": Entry(
+        "stepwell.passes.graph.merge_composite:MergeCompositePass",
+        "one op for each match of a table of patterns",
+        aliases=("MergeComposite",),
+    ),
     "pack-weights": Entry(
         "stepwell.passes.graph.pack_weights:PackWeightsPass", "store constant matrices as kernels read them"
     ),
     "plan-memory": Entry(
         "stepwell.passes.loop.plan_memory:PlanMemoryPass", "put every intermediate of @main in one arena"
+    ),
+    "rewrite-patterns": Entry(
+        "stepwell.passes.graph.rewrite_patterns:RewritePatternsPass", "apply the rules of a pattern file"
     ),
     "set-input-shapes": Entry(
         "stepwell.passes.onnx.set_input_shapes:SetInputShapesPass", "fix dimensions that a model leaves open"

@@ -1,6 +1,8 @@
 """The dataflow pattern language: patterns, matching, rewriting, partitioning, and their text."""
 
 from stepwell.patterns.edges import GraphPattern as GraphPattern
+from stepwell.patterns.explain import Explanation as Explanation
+from stepwell.patterns.explain import explain as explain
 from stepwell.patterns.matching import Match as Match
 from stepwell.patterns.matching import match as match
 from stepwell.patterns.nodes import FunctionPattern as FunctionPattern

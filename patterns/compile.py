@@ -46,6 +46,8 @@ class Program:
         for inner in self.recursive:
             _expect_progress(inner)
         self.steps: Steps = {}
+        self.owners: dict[Step, Pattern] = {}
+        """Which object a step, or the binding after it, belongs to: so that a failure can be explained."""
         for inner in inner_first(pattern):
             self.add(inner)
         self.step = self.steps[pattern]
@@ -55,9 +57,12 @@ class Program:
         if pattern in self.steps:
             return
         if pattern in self.recursive:  # matches another node each time, so it does not ask what it matched
-            self.steps[pattern] = _body(self, pattern, _record_step(pattern))
+            bind = _record_step(pattern)
+            step = self.steps[pattern] = _body(self, pattern, bind)
+            self.owners |= {bind: pattern, step: pattern}
             return
-        body = _body(self, pattern, _bind_step(pattern))
+        bind = _bind_step(pattern)
+        body = _body(self, pattern, bind)
 
         def enter(machine: Machine, value: SSAValue, rest: Goals) -> Goals | None:
             if (seen := machine.memo.get(pattern)) is not None:
@@ -65,6 +70,7 @@ class Program:
             return body(machine, value, rest)
 
         self.steps[pattern] = enter
+        self.owners |= {bind: pattern, enter: pattern}
 
 
 def program_of(pattern: Pattern) -> Program:

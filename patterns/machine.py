@@ -7,7 +7,7 @@ a pattern or of a graph. A choice that succeeded is cut: nothing that fails late
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TypeAlias
 
@@ -52,6 +52,8 @@ class Machine:
         self.trail: list[Binding] = []
         """What was bound, in order: patterns to nodes, and names of symbols (with None)."""
         self.choices: list[tuple[Goals, int]] = []
+        self.bound_before = 0
+        """How much the match had bound that this one is a part of, with bindings of its own."""
         self.on_failure: Callable[[Machine, Goals], None] | None = None
 
     def run(self, goals: Goals) -> bool:
@@ -86,6 +88,7 @@ class Machine:
         apart.memo = dict(self.memo)
         apart.symbols = dict(self.symbols)
         apart.on_failure = self.on_failure
+        apart.bound_before = self.bound_before + len(self.trail)
         return apart.trail if apart.run((step, value, ())) else None
 
     def choose(self, otherwise: Goals) -> Step:
@@ -110,6 +113,14 @@ class Machine:
         self.symbols[name] = dim
         self.trail.append((name, None))
         return True
+
+
+def pending(goals: Goals) -> Iterator[tuple[Step, SSAValue]]:
+    """Goals in the order in which they will be done."""
+    while goals:
+        step, value, following = goals
+        yield step, value
+        goals = following
 
 
 @cache

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntAttr, ModuleOp, StringAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects.pattern import calls, combinators, leaves, rules
 from stepwell.dialects.pattern.base import NodeOp, YieldOp
 from stepwell.patterns import nodes
+from stepwell.patterns.calls import callee_test
 from stepwell.patterns.compile import program_of
 from stepwell.patterns.groups import Check
 from stepwell.patterns.make import Recipe, callback_of
 from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed
 from stepwell.patterns.registry import CALLBACKS, PREDICATES, look_up, unknown_name
-from stepwell.patterns.rewrite import Rule
+from stepwell.patterns.rewrite import NodeMap, Rule
 from stepwell.patterns.values import TRAIT
 from stepwell.runtime.errors import StepwellError
 
@@ -31,6 +33,20 @@ class TableEntry:
     name: str
     pattern: Pattern
     check: Check | None
+    rule: Rule | None = None
+    """Where the entry is a rule: what replaces its matches."""
+
+    def as_rule(self) -> Rule:
+        """The rule, which keeps what the check refuses. Raises: ValueError for an entry that is none."""
+        if (rule := self.rule) is None:
+            raise ValueError(f"{self.name} is no rule")
+        if (check := self.check) is None:
+            return rule
+
+        def checked(pre: SSAValue, post: SSAValue, nodes: NodeMap, rewriter: PatternRewriter) -> SSAValue:
+            return rule.callback(pre, post, nodes, rewriter) if check(pre) else post
+
+        return replace(rule, callback=checked, name=str(rule))
 
 
 @dataclass
@@ -70,10 +86,11 @@ class _Reader:
                     self.definition(op.sym_name.data, op)
                 case rules.RuleOp():
                     self.file.rules[op.sym_name.data] = self.rule(op)
-                case rules.TableOp():
-                    self.file.tables[op.sym_name.data] = list(self.table(op))
                 case _:
                     pass
+        for op in self.ops:
+            if isinstance(op, rules.TableOp):
+                self.file.tables[op.sym_name.data] = list(self.table(op))
         self.file.patterns = {name: self.file.patterns[name] for name in self.definitions}
         for wildcard, op in self.refs:
             target = self.definition(op.target.string_value(), op)
@@ -159,7 +176,11 @@ class _Reader:
         name = op.op.data
         if (warning := unknown_op(name, self.ctx)) is not None:
             self.file.warnings.append((op, warning))
-        made: Pattern = nodes.is_op(name)
+        try:
+            made: Pattern = nodes.is_op(name)
+            callee_test(made)
+        except StepwellError as error:
+            raise ill_formed(error.message, help=error.help, where=op) from None
         if op.bare is None:
             made = nodes.Call(made, None if op.any_args else args)
         if op.wanted is not None:
@@ -189,7 +210,9 @@ class _Reader:
     def table(self, op: rules.TableOp) -> Iterator[TableEntry]:
         for name, check in op.entries():
             function = None if check is None else look_up(PREDICATES, check, "check", op)
-            yield TableEntry(f"{op.sym_name.data}.{name}", self.definition(name, op), function)
+            rule = self.file.rules.get(name)
+            pattern = self.definition(name, op) if rule is None else rule.pattern
+            yield TableEntry(f"{op.sym_name.data}.{name}", pattern, function, rule)
 
 
 def _combined(op: NodeOp, parts: list[Pattern]) -> Pattern:

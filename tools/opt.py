@@ -49,6 +49,10 @@ def _arguments() -> ArgumentParser:
     printing.add_argument("--print-op-counts", action="store_true", help="ops before and after each pass")
     printing.add_argument("--remarks", action="store_true", help="print what passes have to say")
 
+    printing.add_argument(
+        "--explain-match", metavar="[FILE]@NAME", help="why a pattern does not match, after the passes"
+    )
+
     running = parser.add_argument_group("running")
     running.add_argument("--verify-each", action="store_true", help="verify after each pass")
     running.add_argument("--time-passes", action="store_true", help="a timing tree on standard error")

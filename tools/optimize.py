@@ -17,6 +17,7 @@ from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots
 from stepwell.passes.registry import our_passes
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.diagnostics import Expectations
+from stepwell.tools.explain_match import explain_match
 from stepwell.tools.ir_files import SPLIT_MARK, Part, read_parts, write_ir
 from stepwell.tools.plugins import load_plugin
 
@@ -55,6 +56,8 @@ def _run(args: Namespace) -> int:
             verify_module(module)
             run_pipeline(module, args.passes, ctx)
             verify_module(module)
+            if args.explain_match is not None:
+                print(explain_match(module, args.explain_match, ctx), file=sys.stderr)
             printed.append(_text(module, args))
     _report(context, args)
     output = f"{SPLIT_MARK}\n".join(printed)

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     IntAttr,
-    NoneAttr,
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
@@ -245,7 +244,7 @@ class TableOp(IRDLOperation):
     name = "pattern.table"
     sym_name = prop_def(SymbolNameConstraint())
     patterns = prop_def(ArrayAttr[SymbolRefAttr])
-    checks = prop_def(ArrayAttr[SymbolRefAttr | NoneAttr])
+    checks = prop_def(ArrayAttr[SymbolRefAttr | UnitAttr])
     traits = traits_def(SymbolOpInterface())
 
     def entries(self) -> list[tuple[str, str | None]]:
@@ -259,10 +258,10 @@ class TableOp(IRDLOperation):
     def parse(cls, parser: Parser) -> TableOp:
         name = parser.parse_symbol_name()
 
-        def parse_entry() -> tuple[SymbolRefAttr, SymbolRefAttr | NoneAttr]:
+        def parse_entry() -> tuple[SymbolRefAttr, SymbolRefAttr | UnitAttr]:
             pattern = SymbolRefAttr(parser.parse_symbol_name())
             if parser.parse_optional_keyword("check") is None:
-                return pattern, NoneAttr()
+                return pattern, UnitAttr()
             return pattern, SymbolRefAttr(parser.parse_symbol_name())
 
         entries = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parse_entry)

@@ -1,0 +1,66 @@
+"""`match-patterns`: says where the patterns of a table match, and changes nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from stepwell.passes.base import Pass, functions_of
+from stepwell.passes.context import count, remark
+from stepwell.patterns.explain import place_of
+from stepwell.patterns.files import entries_of, load_patterns
+from stepwell.patterns.groups import blocks_of
+from stepwell.patterns.index import PatternIndex
+from stepwell.patterns.machine import Blocks
+from stepwell.patterns.matching import Match, match
+from stepwell.patterns.read_text import TableEntry
+from stepwell.patterns.values import op_name, owner_of
+
+
+@dataclass(frozen=True)
+class MatchPatternsPass(Pass):
+    """
+    Print every match of every pattern to standard error: the pattern, the root with its place, all its ops.
+
+    Overlapping matches are printed too. Changes nothing.
+    """
+
+    name = "match-patterns"
+
+    file: str = ""
+    """The file of the patterns; none: the module itself."""
+    table: str = ""
+    """Which table of the file; none: all of them, or all patterns where there is no table."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        entries = entries_of(load_patterns(self.file, op, ctx, remark), self.table)
+        for func in functions_of(op):
+            for entry, found in matches_in(func, entries):
+                count("matches")
+                names = [op_name(inner) for inner in _ops_of(found)]
+                place = place_of(found.value)
+                print(f"match of {entry.name} at {place}: {', '.join(names)}", file=sys.stderr)
+
+
+def matches_in(func: FuncOp, entries: Sequence[TableEntry]) -> Iterator[tuple[TableEntry, Match]]:
+    """All matches in a function, checks applied: by root in program order, then in the table's order."""
+    index = PatternIndex([entry.pattern for entry in entries])
+    blocks = Blocks()
+    for block in blocks_of(func):
+        for op in block.ops:
+            for entry in [entries[i] for i in index.candidates(op)]:
+                for value in op.results:
+                    found = match(entry.pattern, value, blocks)
+                    if found is not None and (entry.check is None or entry.check(value)):
+                        yield entry, found
+
+
+def _ops_of(found: Match) -> list[Operation]:
+    owners = (owner_of(value) for value in found.interior())
+    return list(dict.fromkeys(op for op in owners if op is not None))

@@ -1,0 +1,34 @@
+"""`rewrite-patterns`: the rules of a pattern file, applied until nothing changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.passes.base import Pass, functions_of
+from stepwell.passes.context import count, remark
+from stepwell.patterns.files import load_patterns, rules_of
+from stepwell.patterns.rewrite import rewrite
+
+
+@dataclass(frozen=True)
+class RewritePatternsPass(Pass):
+    """
+    Replace what the rules of a pattern file match, in rounds, in each function.
+
+    Needs a file of `pattern.rule`, or rules in the module itself. Its class is that of the rules.
+    """
+
+    name = "rewrite-patterns"
+
+    file: str = ""
+    """The file; none: the module itself."""
+    table: str = ""
+    """A `pattern.table` of rules, with checks; none: all rules, in order."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rules = rules_of(load_patterns(self.file, op, ctx, remark), self.table)
+        for func in functions_of(op):
+            count("rewrites", rewrite(rules, func))

@@ -1,0 +1,184 @@
+"""Why a pattern does not match: the deepest partial match, and where it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from stepwell.patterns.calls import callee_test
+from stepwell.patterns.compile import Program, program_of
+from stepwell.patterns.groups import blocks_of
+from stepwell.patterns.machine import Blocks, Goals, Machine, pending
+from stepwell.patterns.matching import Match, lies_in_one_block
+from stepwell.patterns.nodes import (
+    Call,
+    Constant,
+    Dominates,
+    Expr,
+    FunctionPattern,
+    Get,
+    HasAttr,
+    HasDtype,
+    HasShape,
+    HasType,
+    If,
+    Op,
+    Or,
+    Pattern,
+    Tuple,
+    Var,
+    Where,
+)
+from stepwell.patterns.values import attribute_of, dtype_name, op_name, owner_of
+from stepwell.runtime.errors import describe_location
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Where a match fails: which pattern object, at which value, and what is there instead."""
+
+    root: SSAValue
+    pattern: Pattern
+    value: SSAValue
+    reason: str
+    progress: int
+    """How many pattern objects had matched, or were waiting for the one that failed."""
+
+    def __str__(self) -> str:
+        label = f"%{self.pattern.label} " if self.pattern.label else ""
+        return (
+            f"no match at {place_of(self.root)}\n  {label}({describe(self.pattern)}) fails at "
+            f"{place_of(self.value)}: {self.reason}"
+        )
+
+
+def explain(pattern: Pattern, value: SSAValue, blocks: Blocks | None = None) -> Explanation | None:
+    """
+    Why a pattern does not match at a value: the deepest failure, the first of several that are as deep.
+
+    Returns: None when it matches.
+    """
+    program = program_of(pattern)
+    machine = Machine(Blocks() if blocks is None else blocks)
+    deepest: list[Explanation] = []
+
+    def note(machine: Machine, goals: Goals) -> None:
+        found = _failure(program, machine, goals, value)
+        if found is not None and (not deepest or found.progress > deepest[0].progress):
+            deepest[:] = [found]
+
+    machine.on_failure = note
+    if not machine.run((program.step, value, ())):
+        return deepest[0] if deepest else Explanation(value, pattern, value, "it does not match", 0)
+    if not lies_in_one_block(Match(pattern, value, machine)):
+        return Explanation(
+            value, pattern, value, "what it matches lies in several blocks", len(machine.trail)
+        )
+    return None
+
+
+def closest(pattern: Pattern, func: FuncOp) -> tuple[list[SSAValue], Explanation | None]:
+    """Where a pattern matches in a function; if nowhere, the deepest explanation of all values."""
+    matched: list[SSAValue] = []
+    best: Explanation | None = None
+    for value in _values(func):
+        found = explain(pattern, value)
+        if found is None:
+            matched.append(value)
+        elif best is None or found.progress > best.progress:
+            best = found
+    return matched, None if matched else best
+
+
+def _values(func: FuncOp) -> Iterator[SSAValue]:
+    for block in blocks_of(func):
+        for op in block.ops:
+            yield from op.results
+
+
+def _failure(program: Program, machine: Machine, goals: Goals, root: SSAValue) -> Explanation | None:
+    waiting: list[tuple[Pattern, SSAValue]] = []
+    for step, value in pending(goals):
+        if (owner := program.owners.get(step)) is not None:
+            waiting.append((owner, value))
+    if not waiting:
+        return None
+    failed, value = waiting[0]
+    progress = machine.bound_before + len(machine.trail) + len(waiting)
+    return Explanation(root, failed, value, reason(failed, value, machine), progress)
+
+
+def place_of(value: SSAValue) -> str:
+    """A value as diagnostics call it: its op, and where that stands."""
+    name = f"%{value.name_hint}" if value.name_hint else "a value"
+    if (op := owner_of(value)) is None:
+        return f"{name}, an argument"
+    location = describe_location(op)
+    return op_name(op) + (f" ({location})" if location else "")
+
+
+NAMES: dict[type[Pattern], str] = {
+    Constant: "a constant",
+    Expr: "an expression",
+    Tuple: "a tuple",
+    Get: "a projection",
+    If: "a branch",
+    FunctionPattern: "a function",
+}
+
+
+def describe(pattern: Pattern) -> str:
+    """A pattern object in a few words."""
+    match pattern:
+        case Op():
+            return pattern.name
+        case Call():
+            return describe(pattern.callee)
+        case Var():
+            return f"argument {pattern.name!r}" if pattern.name else "an argument"
+        case Or():
+            return " or ".join(describe(arm) for arm in pattern.parts())
+        case HasAttr() | HasType() | HasDtype() | HasShape() | Where():
+            return f"{describe(pattern.inner)} with a constraint"
+        case Dominates():
+            return f"{describe(pattern.child)} as a dominator"
+        case _:
+            return NAMES.get(type(pattern), "any node")
+
+
+def reason(pattern: Pattern, value: SSAValue, machine: Machine) -> str:
+    """What a pattern object expected at a value, and what it found."""
+    op = owner_of(value)
+    found = place_of(value) if op is None else op_name(op)
+    if (bound := machine.memo.get(pattern)) is not None and bound is not value:
+        return f"it is the same object as {place_of(bound)}, found another node"
+    match pattern:
+        case Call() if op is not None and callee_test(pattern.callee)(op) and pattern.args is not None:
+            return f"expected {len(pattern.args)} operands, found {len(op.operands)}"
+        case HasAttr() if op is not None:
+            return _attributes(pattern, value)
+        case HasType():
+            return f"expected type {pattern.type}, found {value.type}"
+        case HasDtype():
+            return f"expected elements {pattern.dtype}, found {dtype_name(value.type)}"
+        case HasShape():
+            return f"expected shape {list(pattern.shape)}, found {value.type}"
+        case Where():
+            return f"the predicate {pattern.name or 'of where'} does not hold"
+        case Dominates():
+            return f"not all ways up from {found} lead through the path to one parent that it post-dominates"
+        case _:
+            return f"expected {describe(pattern)}, found {found}"
+
+
+def _attributes(pattern: HasAttr, value: SSAValue) -> str:
+    op = owner_of(value)
+    assert op is not None
+    for name, wanted in pattern.attributes.items():
+        found = attribute_of(op, name)
+        if found != wanted:
+            return f"expected {name} = {wanted}, found {'no such attribute' if found is None else found}"
+    return "a constant has no attributes"

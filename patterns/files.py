@@ -1,0 +1,57 @@
+"""Pattern files: `.mlir` text with patterns, rules and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects.parser import parse_module
+from stepwell.dialects.verify import verify_module
+from stepwell.patterns.read_text import PatternFile, TableEntry, from_text
+from stepwell.patterns.registry import unknown_name
+from stepwell.patterns.rewrite import Rule
+from stepwell.runtime.errors import StepwellError
+
+Remark = Callable[[object, str], None]
+
+
+def load_patterns(file: str, module: ModuleOp, ctx: Context, remark: Remark) -> PatternFile:
+    """
+    The patterns of a file; without a name, those in the module itself.
+
+    Args: `remark` hears what looks like a mistake, such as the name of an op that nobody knows.
+    Raises: StepwellError `no-file`, `syntax`, `bad-pattern`.
+    """
+    if file:
+        try:
+            text = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise StepwellError("no-file", file, f"cannot read the patterns: {error}") from None
+        module = parse_module(ctx, text, file)
+        verify_module(module)
+    found = from_text(module, ctx)
+    for where, warning in found.warnings:
+        remark(where, warning)
+    return found
+
+
+def entries_of(file: PatternFile, table: str) -> list[TableEntry]:
+    """The entries of a table; without a name, of all tables; all patterns and rules where there is none."""
+    if table:
+        if table not in file.tables:
+            raise unknown_name("table", table, file.tables, None)
+        return file.tables[table]
+    if file.tables:
+        return [entry for entries in file.tables.values() for entry in entries]
+    rules = [TableEntry(name, rule.pattern, None, rule) for name, rule in file.rules.items()]
+    return [TableEntry(name, pattern, None) for name, pattern in file.patterns.items()] + rules
+
+
+def rules_of(file: PatternFile, table: str) -> list[Rule]:
+    """The rules of a table, with its checks; without a name, all rules of the file, in order."""
+    if not table:
+        return list(file.rules.values())
+    return [entry.as_rule() for entry in entries_of(file, table) if entry.rule is not None]
