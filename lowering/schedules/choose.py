@@ -32,7 +32,7 @@ class ChooseSchedulesPass(FunctionPass):
 
     name = "choose-schedules"
     opt_level = 1  # sums in another order, fused multiply-adds: not every digit stays
-    required = ("generalize-copies", "collapse-loops")
+    required = ("fill-borders", "generalize-copies", "collapse-loops")
 
     mcpu: str = ""
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from xdsl.dialects import arith
@@ -25,6 +25,9 @@ from stepwell.runtime.target import TargetDescription
 
 # A loop over rows shorter than this gives too few independent sums.
 _ENOUGH_ROWS = 4
+# Unrolled windows (3x3 of 144 channels at 56x56: 0.94 of peak with 7 sums, 0.75 with 28 in loops).
+_UNROLLED_STEPS = 25
+_UNROLLED_SUMS = 10
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,8 @@ class _Roles:
     rows: Sequence[int]
     """Loops that move the other operand only."""
     both: Sequence[int]
+    lanes_in_both: bool
+    """Whether no element is broadcast: one filter a channel."""
 
     @staticmethod
     def of(view: Structured, vector: AffineMap, other: AffineMap, out: Sequence[int]) -> _Roles:
@@ -129,6 +134,7 @@ class _Roles:
             [d for d in long if d in mine and d not in theirs],
             [d for d in long if d in theirs and d not in mine],
             [d for d in long if (d in mine) == (d in theirs)],
+            out[-1] in mine and out[-1] in theirs,
         )
 
 
@@ -140,14 +146,18 @@ def _along_results(
     panel = roles.panels[-1] if roles.panels else None
     sums = [d for d in range(view.rank) if not view.parallel[d] and extents[d] != 1]
     lengths = [extents[d] for d in sums]
+    length = None if None in lengths else prod(n or 1 for n in lengths)
+    # Few steps are unrolled: a window of one filter a channel has no loop to amortize the start of a tile.
+    is_short = roles.lanes_in_both and length is not None and length <= _UNROLLED_STEPS
     tile = choose_register_tile(
         1 if row is None else extents[row],
         1 if panel is None else extents[panel],
         extents[roles.lanes],
-        None if None in lengths else prod(n or 1 for n in lengths),
-        registers,
+        length,
+        replace(registers, count=_UNROLLED_SUMS) if is_short else registers,
     )
-    steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows, *sums), 1)
+    looped = [] if is_short else sums
+    steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows, *looped), 1)
     steps |= {
         d: n for d, n in ((row, tile.rows), (panel, tile.panels), (roles.lanes, tile.lanes)) if d is not None
     }
@@ -164,7 +174,7 @@ def _along_results(
     parallel = tuple(d for d in order if d in steps)
     return Schedule(
         tile=tuple(steps.get(d, 0) for d in range(view.rank)),
-        order=(*parallel, *(d for d in sums if d in steps)),
+        order=(*parallel, *(d for d in looped if d in steps)),
         parallel=parallel,
         vectorize=roles.lanes,
     )

@@ -158,6 +158,25 @@ def pool(o: int, h: int, w: int, lanes: int, window: int, stride: int) -> str:
     return kernel([x], Operand("r", out, low.extents), [empty(points), filled(low, "0xFF800000"), most])
 
 
+def padded(h: int, w: int, lanes: int, border: int) -> str:
+    """Sums of 3x3 windows of an image with zeros around it."""
+    outer = [h + 2 * border, w + 2 * border, lanes]
+    x, wide = Operand("x", "h, w, i", [h, w, lanes]), Operand("wide", "h, w, i", outer)
+    image = Operand("image", "h + r, w + s, i", outer)
+    points, zero = (
+        Operand("points", "r, s", [3, 3]),
+        Operand("zero", "h, w, i", [outer[0] - 2, outer[1] - 2, lanes]),
+    )
+    insert = (
+        f"  %image = tensor.insert_slice %x into %wide[{border}, {border}, 0] [{h}, {w}, {lanes}] [1, 1, 1] "
+        f": {x.type} into {wide.type}\n"
+    )
+    body = ["%s = arith.addf %zero_, %image_ : f32", "linalg.yield %s : f32"]
+    sums = generic("r", "h, w, i, r, s", "ppprr", [image, points], zero, body)
+    lines = [filled(wide, "0.0"), insert, empty(points), filled(zero, "0.0"), sums]
+    return kernel([x], Operand("r", "h, w, i", zero.extents), lines)
+
+
 def softmax(rows: Extent, columns: Extent) -> str:
     """Maximum, exponential, sum and quotient of rows."""
     x, row = Operand("x", "i, j", [rows, columns]), [rows]

@@ -12,6 +12,7 @@ from tests.support.kernels import (
     depthwise,
     elementwise,
     matmul,
+    padded,
     pool,
     product,
     softmax,
@@ -23,7 +24,7 @@ _LOWERED = Path(__file__).parents[1] / "filecheck" / "graph" / "convert-graph-to
 
 # The passes of a schedule, and how many of them run: a mistake shows at the pass that makes it.
 _PASSES = (
-    "generalize-copies,collapse-loops",
+    "fill-borders,generalize-copies,collapse-loops",
     "choose-schedules{{mcpu={mcpu}}}",
     "tile-and-fuse",
     "vectorize",
@@ -73,6 +74,7 @@ _KERNELS = {
     ),
     "depthwise": depthwise(2, 5, 9, 16, 3, 1),
     "depthwise, strided": depthwise(2, 4, 15, 8, 3, 2),
+    "padded windows": padded(5, 9, 16, 1),
     "max pool": pool(2, 4, 9, 16, 3, 2),
     "softmax, row in registers": softmax(3, 37),
     "softmax, long row": softmax(3, 201),
