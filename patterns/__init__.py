@@ -3,6 +3,8 @@
 from stepwell.patterns.edges import GraphPattern as GraphPattern
 from stepwell.patterns.explain import Explanation as Explanation
 from stepwell.patterns.explain import explain as explain
+from stepwell.patterns.graph_mode import match_graph as match_graph
+from stepwell.patterns.graph_mode import rewrite_graph as rewrite_graph
 from stepwell.patterns.matching import Match as Match
 from stepwell.patterns.matching import match as match
 from stepwell.patterns.nodes import FunctionPattern as FunctionPattern

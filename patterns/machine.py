@@ -117,10 +117,11 @@ class Machine:
 
 def pending(goals: Goals) -> Iterator[tuple[Step, SSAValue]]:
     """Goals in the order in which they will be done."""
-    while goals:
-        step, value, following = goals
+    cells = [goals]
+    while cell := cells.pop():
+        step, value, rest = cell
         yield step, value
-        goals = following
+        cells.append(rest)
 
 
 @cache

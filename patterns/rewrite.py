@@ -149,7 +149,8 @@ class _Rounds:
         if new is root:
             return False
         self._note_lineage(rule, op, made)
-        _expect_type(rule, root, new)
+        if rule.require_type:
+            expect_type(rule, root, new)
         replaced[root] = new
         if new.name_hint is None:
             new.name_hint = root.name_hint
@@ -157,7 +158,7 @@ class _Rounds:
         _type_users(rule, new, root.type)
         self.done.add(root)
         inside = [above for node in matched.interior() if (above := owner_of(node)) is not None]
-        _erase_unused([above for above in inside if above is op or above.has_trait(Pure)])
+        erase_unused([above for above in inside if above is op or above.has_trait(Pure)])
         self.replacements += 1
         return True
 
@@ -186,14 +187,15 @@ def _follow(value: SSAValue, replaced: dict[SSAValue, SSAValue]) -> SSAValue:
     return value
 
 
-def _expect_type(rule: Rule, root: SSAValue, new: SSAValue) -> None:
-    if rule.require_type and new.type != root.type:
-        raise _wrong_type(rule, root.owner, root.type, new.type)
+def expect_type(who: object, root: SSAValue, new: SSAValue) -> None:
+    """Require a value to have the type of the one that it replaces. Raises: StepwellError `replaced-type`."""
+    if new.type != root.type:
+        raise _wrong_type(who, root.owner, root.type, new.type)
 
 
-def _wrong_type(rule: Rule, where: object, wanted: Attribute, found: Attribute) -> StepwellError:
+def _wrong_type(who: object, where: object, wanted: Attribute, found: Attribute) -> StepwellError:
     return StepwellError(
-        "replaced-type", where, f"{rule} replaces a value of type {wanted} by one of type {found}"
+        "replaced-type", where, f"{who} replaces a value of type {wanted} by one of type {found}"
     )
 
 
@@ -213,7 +215,7 @@ def _type_users(rule: Rule, new: SSAValue, wanted: Attribute) -> None:
                 stack += dict.fromkeys(use.operation for use in result.uses)
 
 
-def _erase_unused(ops: Sequence[Operation]) -> None:
+def erase_unused(ops: Sequence[Operation]) -> None:
     """Erase what a rewrite left without uses, the roots first."""
     for op in reversed(list(dict.fromkeys(ops))):
         if op.parent is not None and all(r.first_use is None for r in op.results):

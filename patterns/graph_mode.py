@@ -1,0 +1,261 @@
+"""Graph mode: several patterns with edges between them, bound one to one, and rewritten together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import Pure
+
+from stepwell.dialects.locations import adopt_location, fused_location
+from stepwell.dialects.types import dims_of
+from stepwell.patterns.compile import program_of
+from stepwell.patterns.edges import Edge, GraphPattern
+from stepwell.patterns.groups import Remark, blocks_of
+from stepwell.patterns.machine import Binding, Blocks, Machine
+from stepwell.patterns.matching import block_of, is_core
+from stepwell.patterns.nodes import Pattern
+from stepwell.patterns.partition import ignore
+from stepwell.patterns.rewrite import MAX_DEPTH, erase_unused, expect_type
+from stepwell.patterns.values import owner_of
+from stepwell.runtime.errors import StepwellError
+
+Bound = dict[Pattern, SSAValue]
+GraphCallback = Callable[[Bound, PatternRewriter], Mapping[SSAValue, SSAValue]]
+
+
+def match_graph(graph: GraphPattern, func: FuncOp) -> Bound | None:
+    """The first binding of a graph's patterns, and of what they contain; None when there is none."""
+    return next((found for block in blocks_of(func) for found in _bindings(graph, block)), None)
+
+
+def rewrite_graph(
+    graph: GraphPattern, callback: GraphCallback, func: FuncOp, *, remark: Remark = ignore
+) -> int:
+    """
+    Rewrite bindings of a graph, the first one first, and those that share no interior node with earlier ones.
+
+    Args: `callback(bound, rewriter)` gets the node of each pattern object, and returns new values for some of
+    these nodes. What it inserts stands where all operands are defined; pure ops are moved there when needed,
+    else the binding is skipped, with a `remark`.
+    Returns: the number of bindings rewritten.
+    """
+    done = 0
+    depth: dict[Operation, int] = {}
+    for block in list(blocks_of(func)):
+        used: set[SSAValue] = set()
+        while (found := _next(graph, block, used, remark)) is not None:
+            bound, place = found
+            interior = _interior(bound)
+            used |= set(interior)
+            level = 1 + max(depth.get(op, 0) for value in interior if (op := owner_of(value)) is not None)
+            if level > MAX_DEPTH:
+                raise StepwellError(
+                    "endless-rules", func, "rewriting a graph works on what it makes, without end"
+                )
+            depth |= dict.fromkeys(_apply(interior, bound, callback, place), level)
+            done += 1
+    return done
+
+
+def _next(
+    graph: GraphPattern, block: Block, used: set[SSAValue], remark: Remark
+) -> tuple[Bound, Operation] | None:
+    """The next binding without interior nodes of earlier ones, and the op before which its result stands."""
+    for bound in _bindings(graph, block):
+        interior = _interior(bound)
+        if not interior or not used.isdisjoint(interior):
+            continue
+        if (place := _make_room(bound, interior, block)) is not None:
+            return bound, place
+        remark(owner_of(interior[0]), "not rewritten: an operand comes after a user of what it would replace")
+        used |= set(interior)
+    return None
+
+
+def _apply(
+    values: Sequence[SSAValue], bound: Bound, callback: GraphCallback, place: Operation
+) -> list[Operation]:
+    """Let the callback replace interior values. Returns: the ops that it made."""
+    rewriter = PatternRewriter(place)
+    rewriter.insertion_point = InsertPoint.before(place)
+    made: list[Operation] = []
+    rewriter.operation_insertion_handler.append(made.append)
+    interior = [op for value in values if (op := owner_of(value)) is not None]
+    location = fused_location(interior)
+    for old, new in callback(bound, rewriter).items():
+        expect_type("the callback", old, new)
+        new.name_hint = new.name_hint or old.name_hint
+        old.replace_all_uses_with(new)
+    for op in made:
+        adopt_location(op, location)
+    order = {op: i for i, op in enumerate(place.parent.ops)} if place.parent is not None else {}
+    erase_unused([op for op in sorted(interior, key=order.__getitem__) if op.has_trait(Pure)])
+    return made
+
+
+def _interior(bound: Bound) -> list[SSAValue]:
+    return list(dict.fromkeys(value for pattern, value in bound.items() if is_core(pattern)))
+
+
+class _Search:
+    """Binds the patterns of a graph one after the other, and comes back to the next candidate."""
+
+    def __init__(self, graph: GraphPattern, block: Block):
+        self.graph = graph
+        self.block = block
+        self.machine = Machine(Blocks())
+        self.steps = {pattern: program_of(pattern).step for pattern in graph.nodes}
+        self.order = _connected_order(graph)
+        self.edges = {
+            pattern: [edge for edge in graph.edges if pattern in (edge.source, edge.user)]
+            for pattern in self.order
+        }
+        results = (result for op in block.ops for result in op.results)
+        self.values: list[SSAValue] = [*block.args, *results]
+        self.position = {value: i for i, value in enumerate(self.values)}
+
+    def run(self) -> Iterator[Bound]:
+        """All bindings, the candidates of each pattern in program order."""
+        assigned: Bound = {}
+        marks: list[int] = []
+        candidates = [iter(self._candidates(self.order[0], assigned))] if self.order else []
+        while candidates:
+            pattern = self.order[len(candidates) - 1]
+            value = next(candidates[-1], None)
+            if value is None:
+                candidates.pop()
+                if candidates:
+                    self.machine.undo(marks.pop())
+                    assigned.pop(self.order[len(candidates) - 1])
+                continue
+            mark = len(self.machine.trail)
+            if not self._fits(pattern, value, assigned):
+                self.machine.undo(mark)
+                continue
+            assigned[pattern] = value
+            if len(assigned) < len(self.order):
+                marks.append(mark)
+                candidates.append(iter(self._candidates(self.order[len(candidates)], assigned)))
+                continue
+            yield _bound(self.machine.trail) | assigned
+            assigned.pop(pattern)
+            self.machine.undo(mark)
+
+    def _candidates(self, pattern: Pattern, assigned: Bound) -> Sequence[SSAValue]:
+        """The values that an edge allows, else what a pattern bound already, else all, in program order."""
+        known = self.machine.memo.get(pattern)
+        if known is not None:
+            return [known]
+        for edge in self.edges[pattern]:
+            if edge.user is pattern and edge.source in assigned:
+                users = {use.operation for use in assigned[edge.source].uses}
+                near = [result for op in users if op.parent is self.block for result in op.results]
+                return self._in_order(near)
+            if edge.source is pattern and edge.user in assigned:
+                op = owner_of(assigned[edge.user])
+                operands = () if op is None else tuple(op.operands)
+                return self._in_order([value for value in operands if value in self.position])
+        return self.values
+
+    def _in_order(self, values: Sequence[SSAValue]) -> list[SSAValue]:
+        return sorted(dict.fromkeys(values), key=self.position.__getitem__)
+
+    def _fits(self, pattern: Pattern, value: SSAValue, assigned: Bound) -> bool:
+        """Whether a value matches, with all that is bound, and has the edges to what is bound already."""
+        if value in assigned.values() or not self.machine.attempt(self.steps[pattern], value):
+            return False
+        trial = {**assigned, pattern: value}
+        return all(_holds(edge, trial) for edge in self.edges[pattern]) and all(
+            _same_shape(trial[a], trial[b])
+            for a, b in self.graph.same_shapes
+            if a in trial and b in trial and pattern in (a, b)
+        )
+
+
+def _bindings(graph: GraphPattern, block: Block) -> Iterator[Bound]:
+    for found in _Search(graph, block).run():
+        if all(block_of(value) is block for value in _interior(found)):
+            yield found
+
+
+def _bound(trail: Sequence[Binding]) -> Bound:
+    return {key: value for key, value in trail if value is not None and not isinstance(key, str)}
+
+
+def _connected_order(graph: GraphPattern) -> list[Pattern]:
+    """The patterns in an order in which each is next to an earlier one, as far as they are connected."""
+    order: dict[Pattern, None] = {}
+    for start in graph.nodes:
+        stack = [start]
+        while stack:
+            pattern = stack.pop()
+            if pattern in order:
+                continue
+            order[pattern] = None
+            near = [
+                edge.user if edge.source is pattern else edge.source
+                for edge in graph.edges
+                if pattern in (edge.source, edge.user)
+            ]
+            stack += reversed(near)
+    return list(order)
+
+
+def _holds(edge: Edge, bound: Bound) -> bool:
+    if edge.source not in bound or edge.user not in bound:
+        return True
+    source, user = bound[edge.source], owner_of(bound[edge.user])
+    if user is None:
+        return False
+    places = [i for i, value in enumerate(user.operands) if value is source]
+    if not places or (edge.index is not None and edge.index not in places):
+        return False
+    return not edge.only or all(use.operation is user for use in source.uses)
+
+
+def _same_shape(a: SSAValue, b: SSAValue) -> bool:
+    try:
+        return dims_of(a.type) == dims_of(b.type)
+    except TypeError:
+        return False
+
+
+def _make_room(bound: Bound, interior: Sequence[SSAValue], block: Block) -> Operation | None:
+    """
+    The op before which a result can stand: after all operands, before all users of what it replaces.
+
+    Pure ops that define operands are moved up when that is needed; None when it cannot be.
+    """
+    position = {op: i for i, op in enumerate(block.ops)}
+    inside = {op for value in interior if (op := owner_of(value)) is not None}
+    users = (
+        user
+        for op in inside
+        for result in op.results
+        for use in result.uses
+        if (user := block.find_ancestor_op_in_block(use.operation)) is not None and user not in inside
+    )
+    last = max(inside, key=position.__getitem__)
+    place = min(users, key=position.__getitem__, default=last.next_op)
+    if place is None:
+        return None
+    wanted = [op for value in bound.values() if (op := owner_of(value)) is not None and op not in inside]
+    wanted += [above for op in inside for value in op.operands if (above := owner_of(value)) is not None]
+    needed: dict[Operation, None] = {}
+    while wanted:
+        op = wanted.pop()
+        if op in needed or op.parent is not block or position[op] < position[place]:
+            continue
+        needed[op] = None
+        wanted += [above for value in op.operands if (above := owner_of(value)) is not None]
+    needed |= {op: None for op in inside if position[op] > position[place]}
+    if place in needed or any(not op.has_trait(Pure) for op in needed):
+        return None
+    for op in sorted(needed, key=position.__getitem__):
+        op.detach()
+        block.insert_op_before(op, place)
+    return place
