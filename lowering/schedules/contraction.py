@@ -20,7 +20,7 @@ from stepwell.lowering.schedules.register_tile import (
     register_file,
 )
 from stepwell.passes.tensor.combiners import combiner_of
-from stepwell.passes.tensor.structured import Structured, linear, projected_permutation, single_dim
+from stepwell.passes.tensor.structured import Structured, linear, projected_permutation
 from stepwell.runtime.target import TargetDescription
 
 # A loop over rows shorter than this gives too few independent sums.
@@ -28,6 +28,8 @@ _ENOUGH_ROWS = 4
 # Unrolled windows (3x3 of 144 channels at 56x56: 0.94 of peak with 7 sums, 0.75 with 28 in loops).
 _UNROLLED_STEPS = 25
 _UNROLLED_SUMS = 10
+# Registers along a single dot product.
+_LONE_REGISTERS = 4
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,8 @@ def _dims(map: AffineMap) -> set[int]:
 
 
 def _common_sum(view: Structured, maps: Sequence[AffineMap], registers: RegisterFile) -> int | None:
-    """The summed loop that both operands have as their last dimension, when it fills a register."""
-    last = {single_dim(map.results[-1]) if map.results else None for map in maps}
+    """The summed loop whose steps are neighbours in both operands, when it fills a register."""
+    last = {_neighbours(map) for map in maps}
     dim = last.pop()
     if last or dim is None or view.parallel[dim]:
         return None
@@ -198,16 +200,24 @@ def _fits_cache(view: Structured, roles: _Roles, target: TargetDescription) -> b
 def _along_the_sum(
     view: Structured, maps: Sequence[AffineMap], out: Sequence[int], lanes: int, registers: RegisterFile
 ) -> Schedule:
-    """Dot products, a block of rows by columns at a time: each vector read is used for several of them."""
+    """
+    Dot products, a block of rows by columns at a time: each vector read is used for several of them.
+
+    A loop that shifts the lanes (a window's place) is no row of a block: its vectors overlap.
+    """
+    shifting = set[int]().union(*(map.results[-1].used_dims() for map in maps))
     dims = [
-        [d for d in out if d in _dims(map) and d not in _dims(other)] for map, other in (maps, maps[::-1])
+        [d for d in out if d in _dims(map) and d not in _dims(other) | shifting]
+        for map, other in (maps, maps[::-1])
     ]
     long = [[d for d in own if view.extents[d] != 1] for own in dims]
     inner = [own[-1] if own else None for own in long]
     sizes = _dot_block([1 if d is None else view.extents[d] for d in inner], registers)
     steps = {d: 1 for d in range(view.rank) if view.extents[d] != 1}
     steps |= {d: n for d, n in zip(inner, sizes, strict=True) if d is not None}
-    steps[lanes] = registers.lanes
+    # A single dot product needs several partial sums in flight.
+    width = registers.lanes * (_LONE_REGISTERS if prod(sizes) == 1 else 1)
+    steps[lanes] = min(width, view.extents[lanes] or width)
     steps = {d: n for d, n in steps.items() if n != view.extents[d]}
     parallel = tuple(d for d in out if d in steps)
     return Schedule(tile=tuple(steps.get(d, 0) for d in range(view.rank)), parallel=parallel, vectorize=lanes)
