@@ -59,9 +59,9 @@ def prepare_constant(op: graph.ConstantOp, compiler: Compiler) -> InFrame:
     return lambda frame: array
 
 
-@implements_in_frame("graph.fused")
-def prepare_fused(op: graph.FusedOp, compiler: Compiler) -> Step:
-    """The ops of a kernel."""
+@implements_in_frame("graph.fused", "graph.composite")
+def prepare_closed_region(op: graph.FusedOp | graph.CompositeOp, compiler: Compiler) -> Step:
+    """The ops of a kernel, or of a matched pattern."""
     body = compiler.program(op.body.block)
     single = len(op.results) == 1
 
