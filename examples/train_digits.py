@@ -9,7 +9,9 @@ the same versions gives the same files.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +25,24 @@ HERE = Path(__file__).parent
 WANTED_ACCURACY = 0.97
 
 
-def train() -> tuple[MLPClassifier, npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+class Network(Protocol):
+    """What a fitted network of scikit-learn holds: a matrix and a bias for each layer."""
+
+    coefs_: Sequence[npt.NDArray[np.float64]]
+    intercepts_: Sequence[npt.NDArray[np.float64]]
+
+    def predict(self, pictures: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+        """The digit of each picture."""
+        ...
+
+
+def train() -> tuple[Network, npt.NDArray[np.float32], npt.NDArray[np.int64]]:
     """A fitted classifier of 8x8 pictures (values 0 .. 1), and the held-out pictures with their digits."""
     pictures, digits = load_digits(return_X_y=True)
     x = (np.asarray(pictures) / 16).astype(np.float32)
     y = np.asarray(digits).astype(np.int64)
     x_train, x_held, y_train, y_held = train_test_split(x, y, test_size=0.2, random_state=0, stratify=y)
-    classifier = MLPClassifier((192,), alpha=1e-2, max_iter=300, random_state=0)
+    classifier: Any = MLPClassifier((192,), alpha=1e-2, max_iter=300, random_state=0)
     classifier.fit(*with_shifts(np.asarray(x_train), np.asarray(y_train)))
     return classifier, np.asarray(x_held), np.asarray(y_held)
 
@@ -44,7 +57,7 @@ def with_shifts(
     return np.concatenate(moved), np.tile(digits, len(moves))
 
 
-def to_onnx(classifier: MLPClassifier) -> onnx.ModelProto:
+def to_onnx(classifier: Network) -> onnx.ModelProto:
     """The classifier as Gemm, Relu and Softmax nodes; any number of pictures at once."""
     nodes: list[onnx.NodeProto] = []
     initializers: list[onnx.TensorProto] = []
