@@ -240,9 +240,7 @@ def _and_step(first: Step, second: Step, bind: Step) -> Step:
 def _not_step(inner: Step) -> Step:
     def step(machine: Machine, value: SSAValue, rest: Goals) -> Goals | None:
         mark = len(machine.trail)
-        noted, machine.on_failure = machine.on_failure, None  # to fail is what it should
-        matched = machine.attempt(inner, value)
-        machine.on_failure = noted
+        matched = machine.attempt_quietly(inner, value)  # to fail is what it should
         machine.undo(mark)
         return None if matched else rest
 

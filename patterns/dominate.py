@@ -28,10 +28,10 @@ def dominates_step(pattern: Dominates, steps: Steps, bind: Step) -> Step:
             if (bindings := machine.attempt_apart(path, node)) is None:
                 return None
             machine.trail += [binding for binding in bindings if not isinstance(binding[0], str)]
-        return (bind, value, rest)
+        return rest
 
     def step(machine: Machine, value: SSAValue, rest: Goals) -> Goals:
-        return (child, value, (above_child, value, rest))
+        return (child, value, (above_child, value, (bind, value, rest)))
 
     return step
 
@@ -52,7 +52,7 @@ def _find_parent(machine: Machine, parent: Step, root: Operation, tree: PostDomi
         op = owner_of(node)
         if op is None or not tree.post_dominates(root, op):
             return None  # nor would the parent above it be post-dominated
-        if machine.attempt(parent, node):
+        if machine.attempt_quietly(parent, node):
             return node
         stack += inputs_of(op)
     return None

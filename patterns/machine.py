@@ -82,6 +82,13 @@ class Machine:
             self.undo(mark)
         return done
 
+    def attempt_quietly(self, step: Step, value: SSAValue) -> bool:
+        """`attempt`, where a failure is nothing to explain."""
+        noted, self.on_failure = self.on_failure, None
+        done = self.attempt(step, value)
+        self.on_failure = noted
+        return done
+
     def attempt_apart(self, step: Step, value: SSAValue) -> list[Binding] | None:
         """Do a step with bindings of its own, those so far visible. Returns: them, or None if it failed."""
         apart = Machine(self.blocks)

@@ -22,6 +22,7 @@ from stepwell.patterns.make import Recipe, callback_of
 from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed
 from stepwell.patterns.registry import CALLBACKS, PREDICATES, look_up, unknown_name
 from stepwell.patterns.rewrite import NodeMap, Rule
+from stepwell.patterns.spelling import is_op
 from stepwell.patterns.values import TRAIT
 from stepwell.runtime.errors import StepwellError
 
@@ -177,7 +178,7 @@ class _Reader:
         if (warning := unknown_op(name, self.ctx)) is not None:
             self.file.warnings.append((op, warning))
         try:
-            made: Pattern = nodes.is_op(name)
+            made: Pattern = is_op(name)
             callee_test(made)
         except StepwellError as error:
             raise ill_formed(error.message, help=error.help, where=op) from None
