@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.mixed import Mixed, expect_mixed, mixed_dims, split_mixed
 from stepwell.dialects.graph.relations import differ, expect_axis, expect_same_element, shape_text
+from stepwell.dialects.graph.shape import AxesOp
 from stepwell.dialects.types import DimsAttr, dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
@@ -335,7 +336,7 @@ class InsertSliceOp(GraphOp):
 
 
 @irdl_op_definition
-class ReverseOp(GraphOp):
+class ReverseOp(AxesOp):
     """
     Turn the order of elements around along some axes.
 
@@ -343,34 +344,17 @@ class ReverseOp(GraphOp):
     %y = graph.reverse %x axes [1] : tensor<2x3xf32> -> tensor<2x3xf32>
     ```
     Constraints:
-      (C1) `axes` are below the rank.
+      (C1) `axes` are sorted, distinct, and below the rank.
     Source: numpy.flip.
     """
 
     name = "graph.reverse"
-    KIND: ClassVar[Kind] = Kind.INJECTIVE
-
-    input = operand_def(TensorType)
-    axes = prop_def(DenseArrayBase.constr(i64))
-    result = result_def(TensorType)
-
-    traits = traits_def(Pure())
-    assembly_format = "$input `axes` $axes attr-dict `:` type($input) `->` type($result)"
-
-    def __init__(self, input: SSAValue, axes: Sequence[int]):
-        super().__init__(
-            operands=[input],
-            properties={"axes": DenseArrayBase.from_list(i64, sorted(axes))},
-            result_types=[input.type],
-        )
-        self.set_result_types()
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_of(self.input)]
 
     def check(self) -> None:
-        for axis in self.axes.get_values():
-            expect_axis(axis, len(dims_of(self.input.type)), "an axis")  # (C1)
+        self.expect_axes(len(dims_of(self.input.type)))  # (C1)
 
 
 OPS: list[type[Operation]] = [

@@ -90,7 +90,7 @@ class ReshapeOp(ToShapeOp):
 
 
 class AxesOp(GraphOp):
-    """A view that adds or drops dimensions of size 1 at the sorted `axes`."""
+    """An op on one tensor that names some of its axes, in ascending order."""
 
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
