@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from onnx import defs
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from stepwell.dialects import onnx
-from stepwell.dialects._xdsl import matched_op_types
+from stepwell.dialects._xdsl import StepwellContext, matched_op_types
 from stepwell.dialects.onnx.base import domain_of
 from stepwell.lowering.onnx_to_graph import ONNX_TO_GRAPH
 from stepwell.lowering.onnx_to_graph.elementwise import BINARY, CHAINS, SWAPPED, UNARY
 from stepwell.runtime.weights import WeightStore
 
-NATIVE, BODY, MISSING = "native", "by function body", "missing"
+if TYPE_CHECKING:
+    from stepwell.frontend import ModelSource
+
+NATIVE, BODY, HOST, MISSING = "native", "by function body", "host", "missing"
 
 
 @cache
@@ -47,3 +51,21 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
         return NATIVE
     named = (domain_of(op.name), op.name.rpartition(".")[2])
     return BODY if named in _with_body() else MISSING
+
+
+def operators_of(module: ModuleOp) -> Iterator[tuple[str, str]]:
+    """Name of each operator of a level-0 module as ONNX has it, and how it is supported."""
+    for op in module.walk():
+        if isinstance(op, onnx.OnnxOp | onnx.CallOp):
+            yield op.op_type.data if isinstance(op, onnx.CallOp) else op.op_type, support_of(op)
+
+
+def support_of_model(model: ModelSource) -> list[tuple[str, str]]:
+    """
+    Operators of a model and how each is supported, before anything is compiled.
+
+    Raises: StepwellError for a file that is no valid model.
+    """
+    from stepwell.frontend import import_onnx
+
+    return list(operators_of(import_onnx(model, StepwellContext())))

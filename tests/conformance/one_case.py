@@ -1,0 +1,47 @@
+"""One case: compile its model, run it, compare."""
+
+from __future__ import annotations
+
+import traceback
+from time import perf_counter
+
+from onnx import ModelProto
+
+from stepwell.backend import prepare
+from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.tools.support import BODY, HOST, support_of_model
+from tests.conformance.cases import Case
+from tests.conformance.judge import difference
+from tests.conformance.outcome import Outcome
+
+
+def run_case(case: Case) -> Outcome:
+    """Compile, run and judge. Never raises."""
+    start = perf_counter()
+    status, reason = _judged(case)
+    return Outcome(case.name, status, reason, round(perf_counter() - start, 2))
+
+
+def _judged(case: Case) -> tuple[str, str]:
+    try:
+        prepared = prepare(case.model)
+        for inputs, outputs in case.data:
+            text = difference(list(outputs), prepared.run(inputs), case.rtol if case.set == "light" else 0.0)
+            if text is not None:
+                return "wrong", text
+        return how_supported(case.model), ""
+    except InternalError as error:
+        return "internal", f"{error.code}: {error.message}"
+    except StepwellError as error:
+        return "error", f"{error.code}: {error.message}"
+    except Exception as error:  # whatever it is, it is to be reported
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        return "internal", f"{type(error).__name__} at {at.name}:{at.lineno}: {error}".replace("\n", " ")[
+            :200
+        ]
+
+
+def how_supported(model: ModelProto) -> str:
+    """The weakest way in which an operator of the model is supported: `host`, `body` or `native`."""
+    ways = {how for _, how in support_of_model(model)}
+    return "host" if HOST in ways else "body" if BODY in ways else "native"
