@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
+
+
+class Numerics(StrEnum):
+    """What a pass may do to the digits of results."""
+
+    EXACT = "exact"
+    """Nothing, but for the sign of zero."""
+    ROUNDING = "rounding"
+    """Results that real arithmetic would give as well, with no new infinity, NaN or cancellation."""
+    APPROXIMATE = "approximate"
+    """Anything else, within what the pass states."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +34,9 @@ class Pass(ModulePass):
 
     opt_level: ClassVar[int] = 0
     """The lowest `PassContext.opt_level` at which it runs; at 0 only what keeps results bit-equal."""
+
+    numerics: ClassVar[Numerics] = Numerics.ROUNDING
+    """The class of its rules; a test holds the graph passes to it."""
 
     required: ClassVar[tuple[str, ...]] = ()
     """Names of passes that run directly before this one, wanted or not."""

@@ -122,6 +122,10 @@ PASSES: dict[str, Entry] = {
     "plan-memory": Entry(
         "stepwell.passes.loop.plan_memory:PlanMemoryPass", "put every intermediate of @main in one arena"
     ),
+    "raise-to-row-ops": Entry(
+        "stepwell.passes.graph.raise_to_row_ops:RaiseToRowOpsPass",
+        "softmax, norms and activations written out in parts as one op",
+    ),
     "rewrite-patterns": Entry(
         "stepwell.passes.graph.rewrite_patterns:RewritePatternsPass", "apply the rules of a pattern file"
     ),

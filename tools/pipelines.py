@@ -9,6 +9,7 @@ _ROUNDING = (
     "fold-constant",
     "dynamic-to-static",
     "simplify-expr",
+    "raise-to-row-ops",
     "simplify-inference{only=batch_norm}",
     "fold-constant",
     "fold-scale-axis{direction=backward}",

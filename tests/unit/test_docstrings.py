@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import cleandoc, signature
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Region
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
 from xdsl.transforms.dead_code_elimination import dce
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.instruments import module_text
+from stepwell.patterns import Rule, rewrite
 from tests.support.fragments import (
     ONE_VALUE,
     check_fragment,
@@ -64,13 +67,15 @@ def examples() -> Iterator[Example]:
 EXAMPLES = list(examples())
 
 
-def rule_of(example: Example) -> type[RewritePattern] | None:
-    """The rewrite rule that an example belongs to; None for other owners, and for rules of conversions."""
+def rule_of(example: Example) -> Callable[..., RewritePattern | Rule] | None:
+    """What makes the rule that an example belongs to; None for other owners, and for rules of conversions."""
     if not example.file.startswith("passes/"):
         return None  # a conversion changes types, so its rules work together only: FileCheck files hold them
     module = import_module(f"stepwell.{example.file.removesuffix('.py').replace('/', '.')}")
     owner = getattr(module, example.owner, None)
-    return owner if isinstance(owner, type) and issubclass(owner, RewritePattern) else None
+    if isinstance(owner, type):
+        return owner if issubclass(owner, RewritePattern) else None
+    return owner if owner is not None and get_type_hints(owner).get("return") is Rule else None
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=map(str, EXAMPLES))
@@ -85,18 +90,28 @@ RULES = [example for example in EXAMPLES if len(example.halves) == 2 and rule_of
 @pytest.mark.parametrize("example", RULES, ids=map(str, RULES))
 def test_rule_turns_its_first_half_into_its_second(example: Example) -> None:
     ctx = StepwellContext()
-    rule_class = rule_of(example)
-    assert rule_class is not None
+    make_rule = rule_of(example)
+    assert make_rule is not None
     # Rules that look at constants are made with the weights.
-    given = {"weights": ctx.weights} if "weights" in signature(rule_class).parameters else {}
-    rule = rule_class(**given)
+    given = {"weights": ctx.weights} if "weights" in signature(make_rule).parameters else {}
+    rule = make_rule(**given)
     before, after = halves_as_modules(ctx, example)
-    PatternRewriteWalker(GreedyRewritePatternApplier([rule])).rewrite_module(before)
+    apply(rule, before)
     dce(before)
     dce(after)
     assert before.is_structurally_equivalent(after), (
         f"the rule gives\n{module_text(before)}\nbut its example says\n{module_text(after)}"
     )
+
+
+def apply(rule: RewritePattern | Rule, module: ModuleOp) -> None:
+    """Apply one rule, a rewrite pattern or one of the pattern language, until it matches no more."""
+    if isinstance(rule, RewritePattern):
+        PatternRewriteWalker(GreedyRewritePatternApplier([rule])).rewrite_module(module)
+        return
+    function = FuncOp("fragment", ([], []), Region(module.body.detach_block(0)))
+    rewrite([rule], function)
+    module.body.add_block(function.body.detach_block(0))
 
 
 def halves_as_modules(ctx: StepwellContext, example: Example) -> tuple[ModuleOp, ModuleOp]:
