@@ -43,15 +43,15 @@ _LEFT_OUT = ("training_info", "configuration")
 
 
 def import_onnx(
-    source: ModelSource,
+    source: ModelSource | Source,
     ctx: StepwellContext,
     *,
     keep_overridable: bool = False,
     base_dir: str | Path | None = None,
 ) -> ModuleOp:
     """
-    Read an ONNX model: a path, its bytes, or a message. Nothing is computed, and large weights stay in the
-    file.
+    Read an ONNX model: a path, its bytes, a message, or one opened already. Nothing is computed, and large
+    weights stay in the file.
 
     Args: `keep_overridable` keeps initializers that are also inputs as arguments with a default, which a
     caller may override; else they are constants. `base_dir` is the folder of external data, by default that
@@ -59,7 +59,7 @@ def import_onnx(
     Raises: StepwellError with code `no-file`, `invalid-model`, `unknown-opset`, `undefined-value`, `cycle` or
     `external-data`, which names the file and the node.
     """
-    opened = open_model(source, base_dir)
+    opened = source if isinstance(source, Source) else open_model(source, base_dir)
     return _ModelImporter(opened, ctx, keep_overridable).module()
 
 

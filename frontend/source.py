@@ -11,9 +11,9 @@ from typing import TypeAlias
 import onnx
 from google.protobuf.message import DecodeError
 
-from stepwell.frontend.external import ExternalFiles
 from stepwell.frontend.wire import without_weights
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.external import ExternalFiles
 
 ModelSource: TypeAlias = str | Path | bytes | onnx.ModelProto
 
@@ -33,6 +33,8 @@ class Source:
     """The serialized model, of which `segments` were not parsed."""
     segments: frozenset[tuple[int, int]] = frozenset()
     files: ExternalFiles = field(default_factory=lambda: ExternalFiles(None))
+    warned: bool = False
+    """Whether the model had something wrong with it that we put right, and said so."""
 
     def node(self, name: str) -> str:
         """A node as diagnostics call it."""
@@ -44,6 +46,7 @@ class Source:
 
     def warn(self, message: str) -> None:
         """Report what was put right."""
+        self.warned = True
         warnings.warn(f"{self.name}: {message}", ModelWarning, stacklevel=2)
 
 

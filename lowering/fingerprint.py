@@ -8,21 +8,23 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-_FOLDERS = ("dialects", "passes", "lowering", "runtime")  # what can change a kernel's code
+_KERNEL_FOLDERS = ("dialects", "passes", "lowering", "runtime")  # what can change a kernel's code
+_DEPENDENCIES = ("xdsl", "llvmlite", "numpy", "ml_dtypes", "onnx")
 _KEY_BYTES = 16
 
 
 @cache
-def compiler_fingerprint() -> str:
+def compiler_fingerprint(folders: tuple[str, ...] = _KERNEL_FOLDERS) -> str:
     """
-    A digest of the versions of Python, xDSL and llvmlite (which brings LLVM) and of our own sources.
+    A digest of the versions of what we build on (llvmlite brings LLVM) and of our own sources in `folders`.
 
     An edited pass therefore never meets a stale object.
     """
     digest = hashlib.blake2b(digest_size=_KEY_BYTES)
-    digest.update(f"{platform.python_version()} {version('xdsl')} {version('llvmlite')}".encode())
+    versions = " ".join(version(name) for name in _DEPENDENCIES)
+    digest.update(f"{platform.python_version()} {versions}".encode())
     package = Path(__file__).parent.parent
-    for folder in _FOLDERS:
+    for folder in folders:
         for source in sorted((package / folder).rglob("*.py")):
             digest.update(str(source.relative_to(package)).encode())
             digest.update(source.read_bytes())

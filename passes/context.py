@@ -132,6 +132,11 @@ class PassContext:
         """The innermost context of this thread; a new one with the defaults when there is none."""
         return _CURRENT.get() or PassContext()
 
+    @staticmethod
+    def is_entered() -> bool:
+        """Whether this thread runs inside of a context that somebody made."""
+        return _CURRENT.get() is not None
+
     def __enter__(self) -> Self:
         self._tokens.append(_CURRENT.set(self))
         entered: list[Instrument] = []

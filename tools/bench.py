@@ -76,7 +76,8 @@ def bench_model(
 
 def _made_up(path: Path, shapes: Mapping[str, Sequence[int]], seed: int) -> dict[str, Array]:
     from stepwell.tools.compilation import main_of, read_interface
-    from stepwell.tools.driver import CompileOptions, start
+    from stepwell.tools.driver import CompileOptions
+    from stepwell.tools.levels import start
 
     interface = read_interface(main_of(start(path, CompileOptions()).module))
     return made_up_inputs(interface, "random", seed, shapes)

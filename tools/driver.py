@@ -7,33 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
-
-from stepwell.dialects import graph, onnx
-from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.verify import verify_module
-from stepwell.passes.context import PassContext
 from stepwell.runtime.artifact import ModelImage
-from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
-from stepwell.runtime.target import target_from
-from stepwell.tools.compilation import (
-    Compilation,
-    Progress,
-    check_main,
-    compile_image,
-    main_of,
-    read_interface,
-    require_ranks,
-)
-from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
+from stepwell.tools.kept_models import kept_model
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the compiler itself is imported when something is to be compiled
     from onnx import ModelProto
 
-    Source = str | Path | bytes | ModelProto
+    from stepwell.tools.compilation import Progress
+
+    Model = str | Path | bytes | ModelProto
 
 
 @dataclass(frozen=True)
@@ -54,7 +38,7 @@ class CompileOptions:
 
 
 def compile(
-    model: Source,
+    model: Model,
     options: CompileOptions | None = None,
     *,
     threads: int | None = None,
@@ -75,62 +59,19 @@ def compile(
     return CompiledModel(build_image(model, options, progress=progress), threads=threads)
 
 
-def build_image(model: Source, options: CompileOptions, *, progress: Progress | None = None) -> ModelImage:
+def build_image(model: Model, options: CompileOptions, *, progress: Progress | None = None) -> ModelImage:
     """
     Compile a model for any target, without loading its code.
 
     Raises: as `compile`, but for `wrong-cpu`.
     """
-    compilation = start(model, options)
-    to_level_1(compilation, options)
-    interface = read_interface(main_of(compilation.module))
-    to_level_2(compilation)
-    cache = KernelCache() if options.use_cache else None
-    return compile_image(compilation, interface, cache, processes=options.processes, progress=progress)
+    kept = kept_model(model, options)
+    image = kept.load() if kept is not None else None
+    if image is None:
+        from stepwell.tools.levels import lower_and_compile
 
-
-def start(model: Source, options: CompileOptions) -> Compilation:
-    """Import a model: level 0. Raises: StepwellError for a file that is no valid model."""
-    ctx = StepwellContext()
-    ctx.target = target_from(options.mcpu, options.target)
-    compilation = Compilation(ModuleOp([]), ctx)
-    with compilation.timed("import"):
-        compilation.module = read_module(model, ctx)
-    check_main(compilation.module)
-    ops = main_of(compilation.module).body.block.ops
-    not_nodes = (onnx.ConstantOp, graph.ConstantOp, func.ReturnOp)
-    compilation.counts["nodes"] = sum(not isinstance(op, not_nodes) for op in ops)
-    if options.input_shapes:
-        from stepwell.passes.onnx.set_input_shapes import set_input_shapes
-
-        set_input_shapes(main_of(compilation.module), options.input_shapes)
-    require_ranks(main_of(compilation.module))
-    return compilation
-
-
-def read_module(model: Source, ctx: StepwellContext) -> ModuleOp:
-    """A model, or IR as text (.mlir), as a verified module. Raises: StepwellError."""
-    if isinstance(model, str | Path) and Path(model).suffix == ".mlir":
-        from stepwell.tools.ir_files import read_ir
-
-        module = read_ir(Path(model), ctx)
-        verify_module(module)
-        return module
-    from stepwell.frontend import import_onnx
-
-    return import_onnx(model, ctx)
-
-
-def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
-    """From the model as it is to the graph dialect, optimized, kernels decided."""
-    with PassContext(opt_level=options.opt_level):
-        compilation.run("onnx to graph", FROM_ONNX)
-        compilation.run("graph", graph_pipeline(options.opt_level, compilation.ctx.target))
-
-
-def to_level_2(compilation: Compilation) -> None:
-    """From kernels of graph ops to kernel functions on tensors."""
-    compilation.run("graph to linalg", "convert-graph-to-linalg")
+        image = lower_and_compile(model, options, kept, progress)
+    return image
 
 
 def check_suffix(path: Path, known: Sequence[str] = (".onnx", ".mlir", ".stepwell")) -> None:

@@ -16,7 +16,8 @@ from stepwell.passes.loop.main_buffers import KernelSignature, analyse_main
 from stepwell.passes.loop.plan_memory import plan_text
 from stepwell.runtime.files import make_folder, write_bytes, write_text
 from stepwell.tools.compilation import Compilation, kernels_of, main_of
-from stepwell.tools.driver import CompileOptions, start, to_level_1, to_level_2
+from stepwell.tools.driver import CompileOptions
+from stepwell.tools.levels import start, to_level_1, to_level_2
 
 LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
 

@@ -161,9 +161,10 @@ def test_cache(file: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.
     assert "(0 from the cache)" not in stepwell_prints(capsys, *command)
     assert "(0 from the cache)" in stepwell_prints(capsys, *command, "--no-cache")
     entries = KernelCache().info().entries
-    assert f"kernels: {entries}\n" in stepwell_prints(capsys, "cache", "info") and entries > 1
+    assert f"kernels: {entries}," in (shown := stepwell_prints(capsys, "cache", "info")) and entries > 1
+    assert "models: 1," in shown
     assert f"removed {entries} kernels" in stepwell_prints(capsys, "cache", "clear")
-    assert "kernels: 0\n" in stepwell_prints(capsys, "cache", "info")
+    assert "kernels: 0," in stepwell_prints(capsys, "cache", "info")
 
 
 def test_help_and_version(capsys: Capture) -> None:

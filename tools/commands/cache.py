@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from stepwell.runtime.cache import KernelCache
+from stepwell.runtime.model_cache import ModelCache
+from stepwell.tools.report import readable_bytes
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -13,13 +15,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Show or clear the cache; returns the exit status."""
-    cache = KernelCache()
-    if args.action == "clear":
-        print(f"removed {cache.clear()} kernels from {cache.folder}")
-        return 0
-    info = cache.info()
-    print(f"folder: {info.folder}")
-    print(f"kernels: {info.entries}")
-    print(f"size: {info.total_bytes / 1e6:.1f} MB of at most {cache.max_bytes / 1e6:.0f} MB")
+    """Show or clear the caches; returns the exit status."""
+    caches = {"kernels": KernelCache(), "models": ModelCache()}
+    for kind, cache in caches.items():
+        if args.action == "clear":
+            print(f"removed {cache.clear()} {kind} from {cache.folder}")
+            continue
+        info = cache.info()
+        size = f"{readable_bytes(info.total_bytes)} of at most {readable_bytes(cache.max_bytes)}"
+        print(f"{kind}: {info.entries}, {size}, in {info.folder}")
     return 0

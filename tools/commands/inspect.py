@@ -16,7 +16,8 @@ from stepwell.runtime.artifact import load_image
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.commands.options import add_model
 from stepwell.tools.compilation import KINDS, main_of, named_types, tensor_spec
-from stepwell.tools.driver import check_suffix, read_module
+from stepwell.tools.driver import check_suffix
+from stepwell.tools.levels import read_module
 from stepwell.tools.report import readable_bytes
 from stepwell.tools.support import MISSING, support_of
 

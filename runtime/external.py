@@ -42,6 +42,15 @@ class ExternalFiles:
             )
         return data[offset : offset + length]
 
+    def whole(self, location: str) -> memoryview:
+        """The bytes of a whole file. Raises: StepwellError `external-data` as `read` does."""
+        return self._file("", location)
+
+    @property
+    def opened(self) -> Mapping[str, memoryview]:
+        """The files that were read so far, by location."""
+        return self._open
+
     def _file(self, where: str, location: str) -> memoryview:
         if location not in self._open:
             self._open[location] = self._map(where, location)

@@ -1,0 +1,103 @@
+"""A model on its way down: read it, then level by level to kernels and a `@main` that calls them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.verify import verify_module
+from stepwell.passes.context import PassContext
+from stepwell.runtime.artifact import ModelImage
+from stepwell.runtime.cache import KernelCache
+from stepwell.runtime.target import target_from
+from stepwell.tools.compilation import (
+    Compilation,
+    Progress,
+    check_main,
+    compile_image,
+    main_of,
+    read_interface,
+    require_ranks,
+)
+from stepwell.tools.kept_models import KeptModel
+from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
+
+if TYPE_CHECKING:
+    from stepwell.frontend.source import Source
+    from stepwell.tools.driver import CompileOptions, Model
+
+
+def lower_and_compile(
+    model: Model, options: CompileOptions, kept: KeptModel | None, progress: Progress | None
+) -> ModelImage:
+    """
+    Everything that a compiled model consists of; kept for the next time where `kept` is given.
+
+    Raises: StepwellError of the step that failed.
+    """
+    if kept is None:
+        return _compile(start(model, options), options, progress)
+    from stepwell.frontend.source import open_model
+
+    source = open_model(model)
+    image = _compile(start(source, options), options, progress)
+    if not source.warned:  # a warning is for every time
+        kept.store(image, source.files.opened)
+    return image
+
+
+def _compile(compilation: Compilation, options: CompileOptions, progress: Progress | None) -> ModelImage:
+    to_level_1(compilation, options)
+    interface = read_interface(main_of(compilation.module))
+    to_level_2(compilation)
+    cache = KernelCache() if options.use_cache else None
+    return compile_image(compilation, interface, cache, processes=options.processes, progress=progress)
+
+
+def start(model: Model | Source, options: CompileOptions) -> Compilation:
+    """Import a model: level 0. Raises: StepwellError for a file that is no valid model."""
+    ctx = StepwellContext()
+    ctx.target = target_from(options.mcpu, options.target)
+    compilation = Compilation(ModuleOp([]), ctx)
+    with compilation.timed("import"):
+        compilation.module = read_module(model, ctx)
+    check_main(compilation.module)
+    ops = main_of(compilation.module).body.block.ops
+    not_nodes = (onnx.ConstantOp, graph.ConstantOp, func.ReturnOp)
+    compilation.counts["nodes"] = sum(not isinstance(op, not_nodes) for op in ops)
+    if options.input_shapes:
+        from stepwell.passes.onnx.set_input_shapes import set_input_shapes
+
+        set_input_shapes(main_of(compilation.module), options.input_shapes)
+    require_ranks(main_of(compilation.module))
+    return compilation
+
+
+def read_module(model: Model | Source, ctx: StepwellContext) -> ModuleOp:
+    """A model, or IR as text (.mlir), as a verified module. Raises: StepwellError."""
+    if isinstance(model, str | Path) and Path(model).suffix == ".mlir":
+        from stepwell.tools.ir_files import read_ir
+
+        module = read_ir(Path(model), ctx)
+        verify_module(module)
+        return module
+    from stepwell.frontend import import_onnx
+
+    return import_onnx(model, ctx)
+
+
+def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
+    """From the model as it is to the graph dialect, optimized, kernels decided."""
+    with PassContext(opt_level=options.opt_level):
+        compilation.run("onnx to graph", FROM_ONNX)
+        compilation.run("graph", graph_pipeline(options.opt_level, compilation.ctx.target))
+
+
+def to_level_2(compilation: Compilation) -> None:
+    """From kernels of graph ops to kernel functions on tensors."""
+    compilation.run("graph to linalg", "convert-graph-to-linalg")
