@@ -8,10 +8,15 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 MODELS_VARIABLE = "STEPWELL_MODELS"
 _NO_MODELS = f"{MODELS_VARIABLE} names no folder"
 _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
+
+# A loaded machine is no fault of the code: no test is judged by its time.
+settings.register_profile("stepwell", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("stepwell")
 
 
 def pytest_configure(config: pytest.Config) -> None:

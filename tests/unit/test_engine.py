@@ -173,7 +173,9 @@ def test_pool_code_compiles_everywhere(arch: str, is_linux: bool) -> None:
 
 
 SCRIPT = """
-import os, sys
+import os, sys, warnings
+# From 3.12 on Python warns of every fork with threads around; that the pool survives it is what is tested.
+warnings.simplefilter("ignore", DeprecationWarning)
 from stepwell.runtime.pool import get_pool
 from tests.unit.test_engine import Runner
 runner = Runner(get_pool(3))
