@@ -64,6 +64,9 @@ PASSES: dict[str, Entry] = {
         "erase ops that nobody reads",
         aliases=("DeadCodeElimination",),
     ),
+    "defuse-ops": Entry(
+        "stepwell.passes.graph.defuse_ops:DefuseOpsPass", "take kernels apart again", aliases=("DefuseOps",)
+    ),
     "dynamic-to-static": Entry(
         "stepwell.passes.graph.dynamic_to_static:DynamicToStaticPass",
         "known shape operands become attributes",

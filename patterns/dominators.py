@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator
@@ -14,16 +14,19 @@ class PostDominators:
     """
     The ops and arguments of one block, with the parent of each: the lowest common ancestor of its users.
 
-    An op that a terminator, an op without results, or another block uses is external: a root of its own.
+    An op that a terminator, an op without results, or another block uses is external: a root of its own;
+    `counts` may say so of other users too.
     Ancestors are found by jump pointers in logarithmic time (Myers 1983, "An applicative random-access
     stack"), so that long chains and wide fan-outs take no longer than other graphs.
     """
 
-    def __init__(self, block: Block):
+    def __init__(self, block: Block, counts: Callable[[Operation, Block], bool] | None = None):
+        self._counts = counts or is_node
         self.position: dict[Operation, int] = {op: i for i, op in enumerate(block.ops)}
         self._block = block
         # Nodes by number, in the order in which they are visited; 0 is above all external ones.
         self._number: dict[Node, int] = {}
+        self._nodes: list[Node | None] = [None]
         self._parent = [0]
         self._depth = [0]
         self._jump = [0]
@@ -35,6 +38,7 @@ class PostDominators:
         over = jump[parent]
         even = depth[parent] - depth[over] == depth[over] - depth[jump[over]]
         self._number[node] = len(depth)
+        self._nodes.append(node)
         self._parent.append(parent)
         depth.append(depth[parent] + 1)
         jump.append(jump[over] if even else parent)
@@ -42,7 +46,7 @@ class PostDominators:
     def _meeting_point(self, node: Node) -> int:
         meeting: int | None = None
         for user in dict.fromkeys(users_of(node)):
-            if not is_node(user, self._block):
+            if not self._counts(user, self._block):
                 return 0
             number = self._number[user]
             meeting = number if meeting is None else self._common_ancestor(meeting, number)
@@ -63,6 +67,10 @@ class PostDominators:
         while depth[number] > wanted_depth:
             number = jump[number] if depth[jump[number]] >= wanted_depth else parent[number]
         return number
+
+    def immediate(self, node: Node) -> Node | None:
+        """The nearest op through which each way from `node` to the results leads; None when there is none."""
+        return self._nodes[self._parent[self._number[node]]]
 
     def post_dominates(self, above: Operation, below: Node) -> bool:
         """Whether each way from `below` to the results leads through `above`, another node."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import keyword
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Generic, TypeAlias, TypeVar
@@ -304,6 +304,11 @@ def _parse(text: str) -> Dim:
             f"{text!r} is no dimension expression: symbols are identifiers, "
             "the operators are + - * floordiv ceildiv min max"
         ) from None
+
+
+def same_dims(a: Sequence[Dim], b: Sequence[Dim]) -> bool:
+    """Whether two shapes are equal for all sizes of their symbols."""
+    return len(a) == len(b) and all(x.proves_equal(y) for x, y in zip(a, b, strict=True))
 
 
 def symbol_name(text: str) -> str:

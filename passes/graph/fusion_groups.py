@@ -1,179 +1,184 @@
-"""Which ops of a block become one kernel: post-dominators of the data flow, and groups grown along them."""
+"""Which ops of a block become one kernel: groups grown along the post-dominators of the data flow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation
 
-from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.types import dims_of
-from stepwell.runtime.dims import Dim
+from stepwell.passes.graph.fusion_flow import DataFlow, Node, Way, edge_kind, way_to
+from stepwell.passes.graph.fusion_rows import rows_of, stays_on_rows
 
-STOP_FUSION = "graph.stop_fusion"
-"""An attribute on an op: no kernel holds it and one of its consumers."""
-
-_VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp)
-_ANCHORS = (Kind.CONTRACTION, Kind.ROW)
 _FOLLOWERS = (Kind.ELEMENTWISE, Kind.BROADCAST)
-# Movement that reads one element for each that it writes, so that a consumer may read through it.
-_READ_THROUGH = (graph.SliceOp, graph.TransposeOp)
-
-
-def computes(op: Operation) -> bool:
-    """Whether an op belongs in a kernel: not structure, nor a view of the same elements."""
-    return isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE and not isinstance(op, _VIEWS)
-
-
-@dataclass(eq=False)
-class Node:
-    """A computing op in the data flow of its block."""
-
-    op: GraphOp
-    position: int
-    users: list[Node] = field(default_factory=lambda: list[Node]())
-    escapes: bool = False
-    """Whether something outside the kernels of this block reads a result."""
-    post_dominator: Node | None = None
-    """The nearest node that every use of the results leads to; None when there is none."""
-    depth: int = 0
-    """How many post-dominators follow."""
-    group: Group = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.group = Group([self])
-
-    @property
-    def moves(self) -> bool:
-        """Whether it is movement that a consumer may read through."""
-        return isinstance(self.op, _READ_THROUGH)
+_REDUCTIONS = (Kind.REDUCTION, Kind.ROW)
+# How far the search for a way around a group of several outputs goes before it gives up.
+_MOST_STEPS = 256
 
 
 @dataclass(eq=False)
 class Group:
-    """The nodes of one kernel to be."""
+    """The nodes of one kernel to be, and the rule that joined the last of them."""
 
     nodes: list[Node]
+    rule: str = "single"
 
     @property
-    def has_anchor(self) -> bool:
-        """Whether an op decides the loops of the kernel, so that no second one fits in, nor movement."""
-        return not all(node.op.KIND in _FOLLOWERS or node.moves for node in self.nodes)
-
-    @property
-    def moves(self) -> bool:
-        """Whether some op moves elements."""
-        return any(node.moves for node in self.nodes)
+    def ops(self) -> list[GraphOp]:
+        """The ops, in program order."""
+        return [node.op for node in sorted(self.nodes, key=lambda node: node.position)]
 
 
-def fusion_groups(block: Block, max_ops: int) -> list[list[GraphOp]]:
+def fusion_groups(block: Block, max_ops: int) -> list[Group]:
     """
-    The computing ops of a block in groups, each to be one kernel, whose last op alone is read from outside.
+    The computing ops of a block in groups, each to be one kernel.
 
-    An op joins its immediate post-dominator when all ops between are elementwise and keep its shape: first
-    contractions and rows with what follows them, then the rest. Slices and transposes join what reads them,
-    another one or elementwise ops. A group has at most one contraction or row, and none beside movement, and
-    at most `max_ops` ops.
-    Source: the post-dominator scheme of Relay's FuseOps, elementwise edges only.
+    An op joins its immediate post-dominator when every op on every path between allows it; the rules run one
+    after the other over the whole block, so that a contraction takes its followers before others can. What
+    is left over and writes a value that a group reads joins it last, as a second output.
+    Source: the post-dominator scheme of Relay's FuseOps, with rows.
     """
-    nodes = _data_flow(block)
-    _find_post_dominators(nodes)
-    anchors = [node for node in nodes if node.op.KIND in _ANCHORS]
-    for node in (*anchors, *(node for node in nodes if node.op.KIND in _FOLLOWERS or node.moves)):
-        _join_post_dominator(node, max_ops)
-    groups = {id(node.group): node.group for node in nodes}
-    return [
-        [node.op for node in sorted(group.nodes, key=lambda node: node.position)] for group in groups.values()
-    ]
-
-
-def _data_flow(block: Block) -> list[Node]:
-    nodes: dict[Operation, Node] = {}
-    for position, op in enumerate(block.ops):
-        if computes(op):
-            nodes[op] = Node(cast(GraphOp, op), position)
-    for node in nodes.values():
-        users = dict.fromkeys(use.operation for result in node.op.results for use in result.uses)
-        node.users = [nodes[user] for user in users if user in nodes]
-        node.escapes = len(node.users) < len(users)
-    return list(nodes.values())
-
-
-def _find_post_dominators(nodes: Sequence[Node]) -> None:
+    flow = DataFlow(block)
+    nodes = list(flow.nodes.values())
+    for node in nodes:
+        node.group = Group([node])
+    for name, starts, allows in _RULES:
+        for node in nodes:
+            if starts(node.kind) and (sink := node.sink) is not None and sink.group is not node.group:
+                way = way_to(node, sink, max_ops)
+                if way is not None and allows(way, sink):
+                    _merge([node, *way.between, sink], name, max_ops)
     for node in reversed(nodes):
-        if node.escapes or not node.users:
-            continue
-        common: Node | None = node.users[0]
-        for user in node.users[1:]:
-            common = _common_post_dominator(common, user)
-        node.post_dominator = common
-        node.depth = 0 if common is None else common.depth + 1
+        _join_as_output(node, flow, max_ops)
+    return list({id(node.group): node.group for node in nodes}.values())
 
 
-def _common_post_dominator(a: Node | None, b: Node | None) -> Node | None:
-    while a is not b and a is not None and b is not None:
-        if a.depth >= b.depth:
-            a = a.post_dominator
-        else:
-            b = b.post_dominator
-    return a if a is b else None
+def _epilogue(way: Way, sink: Node) -> bool:
+    """A contraction with its followers: each element of the result goes into one of theirs."""
+    return way.edge is Kind.ELEMENTWISE and way.kind <= Kind.BROADCAST and sink.kind <= Kind.BROADCAST
 
 
-def _join_post_dominator(node: Node, max_ops: int) -> None:
-    sink = node.post_dominator
-    if sink is None or sink.group is node.group:
-        return
-    between = _nodes_between(node, sink, max_ops)
-    if between is None:
-        return
-    groups = {id(member.group): member.group for member in (node, *between, sink)}
+def _rows(way: Way, sink: Node) -> bool:
+    """A reduction or row op with what runs along the same rows."""
+    steps = [*(node.kind for node in way.between), sink.kind]
+    return way.edge <= Kind.REDUCTION and all(k in _FOLLOWERS or k in _REDUCTIONS for k in steps)
+
+
+def _producer(way: Way, sink: Node) -> bool:
+    """Elementwise and broadcasting ops into movement, reductions, rows, and what follows a contraction."""
+    return sink.kind is not Kind.OPAQUE and sink.kind is not Kind.CONTRACTION and way.kind <= Kind.ROW
+
+
+def _movement(way: Way, sink: Node) -> bool:
+    """Injective ops, when the whole path is."""
+    return way.edge <= Kind.INJECTIVE and way.kind <= Kind.INJECTIVE and sink.kind <= Kind.INJECTIVE
+
+
+_RULES: Sequence[tuple[str, Callable[[Kind], bool], Callable[[Way, Node], bool]]] = (
+    ("contraction", lambda kind: kind is Kind.CONTRACTION, _epilogue),
+    ("rows", lambda kind: kind in _REDUCTIONS, _rows),
+    ("elementwise", lambda kind: kind in _FOLLOWERS, _producer),
+    ("injective", lambda kind: kind is Kind.INJECTIVE, _movement),
+)
+"""Each rule's name, which ops it starts from, and which ways to the post-dominator it allows."""
+
+
+def _merge(nodes: Iterable[Node], rule: str, max_ops: int) -> bool:
+    """Make one group of those of some nodes, unless it is too large, or no kernel computes all of it."""
+    groups = {id(node.group): node.group for node in nodes}
     members = [member for group in groups.values() for member in group.nodes]
-    anchors = sum(group.has_anchor for group in groups.values())
-    moves = any(group.moves for group in groups.values())
-    if anchors > (0 if moves else 1) or len(members) > max_ops:
-        return
-    merged = Group(members)
+    if len(members) > max_ops or not _is_kernel(members):
+        return False
+    # The anchor's rule names the group, whatever joins it later.
+    names = [name for name, *_ in _RULES]
+    rules = [group.rule for group in groups.values() if group.rule in names]
+    merged = Group(members, min([*rules, rule], key=names.index))
     for member in members:
         member.group = merged
+    return True
 
 
-def _nodes_between(node: Node, sink: Node, max_ops: int) -> list[Node] | None:
-    """The nodes on all paths from a node to its post-dominator; None when fusion along one is not allowed."""
-    found: dict[int, Node] = {}
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        for user in current.users:
-            if not _carries(current, user):
-                return None
-            if user is not sink and id(user) not in found:
-                if user.op.KIND not in _FOLLOWERS:
-                    return None
-                found[id(user)] = user
-                stack.append(user)
-        if len(found) > max_ops:
-            return None
-    return list(found.values())
+def _is_kernel(nodes: Sequence[Node]) -> bool:
+    """
+    Whether one kernel computes some nodes well.
 
-
-def _carries(producer: Node, consumer: Node) -> bool:
-    """Whether a consumer can run in the loops of a producer: element by element, or row by row."""
-    if STOP_FUSION in producer.op.attributes:
+    It has one contraction at most, with elementwise and broadcasting ops; or reductions of the same rows with
+    such ops on these rows; or one other reduction behind such ops; or none of them, and movement too.
+    """
+    kinds = [node.kind for node in nodes]
+    if Kind.OPAQUE in kinds:
         return False
-    kind = consumer.op.KIND
-    if producer.moves and consumer.moves:
+    anchors = [node for node in nodes if node.kind > Kind.INJECTIVE]
+    if not anchors:
         return True
-    if kind is not Kind.ROW and kind not in _FOLLOWERS:
+    if Kind.INJECTIVE in kinds:
         return False
-    if kind is Kind.ROW and consumer.op.operands[0].owner is not producer.op:
-        return False
-    shape = dims_of(consumer.op.results[0].type)
-    values = [value for value in consumer.op.operands if value.owner is producer.op]
-    return all(_same(dims_of(value.type), shape) for value in values)
+    if Kind.CONTRACTION in kinds:
+        return len(anchors) == 1
+    return _walks_rows(nodes, anchors) or (len(anchors) == 1 and _ends_rows(anchors[0], nodes))
 
 
-def _same(a: Sequence[Dim], b: Sequence[Dim]) -> bool:
-    return len(a) == len(b) and all(x.proves_equal(y) for x, y in zip(a, b, strict=True))
+def _walks_rows(nodes: Sequence[Node], anchors: Sequence[Node]) -> bool:
+    rows = rows_of(anchors[0].op)
+    inside = set[Operation](node.op for node in nodes)
+    return rows is not None and all(stays_on_rows(rows, node.op, node.kind, inside) for node in nodes)
+
+
+def _ends_rows(anchor: Node, nodes: Sequence[Node]) -> bool:
+    """Whether nothing follows a reduction, or only what takes the elements of a row op one by one."""
+    inside = set(nodes)
+    following = [user for user in anchor.users if user in inside]
+    if anchor.kind is Kind.REDUCTION:
+        return not following
+    return all(edge_kind(anchor, user) is Kind.ELEMENTWISE for user in following)
+
+
+def _join_as_output(node: Node, flow: DataFlow, max_ops: int) -> None:
+    """
+    Join the group of a reader that walks a node's elements one by one, as one more output of its kernel.
+
+    The group writes the value on the way: it saves reading it again.
+    """
+    if node.kind not in _FOLLOWERS:
+        return
+    for user in node.users:
+        if user.group is node.group or not _reads_elements(node.group, user.group):
+            continue
+        if not _has_detour(node.group, user.group, flow) and _merge([node, user], "elementwise", max_ops):
+            return
+
+
+def _reads_elements(producers: Group, consumers: Group) -> bool:
+    """Whether one group reads all that it takes from another element by element."""
+    return all(
+        edge_kind(node, user) is Kind.ELEMENTWISE
+        for node in producers.nodes
+        for user in node.users
+        if user.group is consumers
+    )
+
+
+def _has_detour(first: Group, second: Group, flow: DataFlow) -> bool:
+    """Whether a way leads out of two groups and back in, so that they cannot be one."""
+    members = {*first.nodes, *second.nodes}
+    last = max(node.position for node in members)
+    seen: set[Operation] = set()
+    stack = [user for node in members for user in flow.users_in_block(node.op)]
+    while stack:
+        op = stack.pop()
+        node = flow.nodes.get(op)
+        if op in seen or node in members:
+            continue
+        # A kernel waits for all that it reads: whoever enters it comes out anywhere.
+        through = [op] if node is None else node.group.ops
+        seen.update(through)
+        if flow.position[through[0]] > last:
+            continue
+        if len(seen) > _MOST_STEPS:
+            return True
+        following = [user for inner in through for user in flow.users_in_block(inner)]
+        if any(flow.nodes.get(user) in members for user in following):
+            return True
+        stack += following
+    return False

@@ -56,22 +56,67 @@ func.func @diamond(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
   func.return %e : tensor<3x2xf32>
 }
 
-// A value that something else reads ends its kernel; views and structure stay outside.
+// A value on the way that something else reads is one more output: no pass over the data is added. Views and
+// structure stay outside.
 // CHECK-LABEL: @escapes
-// CHECK-COUNT-1: graph.fused
-// CHECK-NEXT: graph.exp
-// CHECK-NEXT: graph.yield
-// CHECK: graph.fused
-// CHECK-NEXT: graph.neg
-// CHECK-NEXT: graph.yield
+// CHECK: %[[A:.*]], %[[B:.*]] = graph.fused
+// CHECK-NEXT: %[[E:.*]] = graph.exp
+// CHECK-NEXT: %[[N:.*]] = graph.neg
+// CHECK-NEXT: graph.yield %[[E]], %[[N]]
 // CHECK-NEXT: }
-// CHECK-NEXT: graph.reshape
-// CHECK-NEXT: func.return
+// CHECK-NEXT: %[[C:.*]] = graph.reshape %[[B]]
+// CHECK-NEXT: func.return %[[A]], %[[C]]
 func.func @escapes(%x: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<6xf32>) {
   %a = graph.exp %x : tensor<3x2xf32> -> tensor<3x2xf32>
   %b = graph.neg %a : tensor<3x2xf32> -> tensor<3x2xf32>
   %c = graph.reshape %b shape <[6]> : tensor<3x2xf32> -> tensor<6xf32>
   func.return %a, %c : tensor<3x2xf32>, tensor<6xf32>
+}
+
+// A kernel of two outputs stands where its last op did; what reads the first one moves behind it.
+// CHECK-LABEL: @moves_readers
+// CHECK: %[[A:.*]], %[[B:.*]] = graph.fused
+// CHECK: graph.reshape %[[A]]
+// CHECK: func.return
+func.func @moves_readers(%x: tensor<3x2xf32>) -> (tensor<6xf32>, tensor<3x2xf32>) {
+  %a = graph.exp %x : tensor<3x2xf32> -> tensor<3x2xf32>
+  %c = graph.reshape %a shape <[6]> : tensor<3x2xf32> -> tensor<6xf32>
+  %b = graph.neg %a : tensor<3x2xf32> -> tensor<3x2xf32>
+  func.return %c, %b : tensor<6xf32>, tensor<3x2xf32>
+}
+
+// No second output where a way around the kernel leads back into it: it would wait for itself.
+// CHECK-LABEL: @detour
+// CHECK: graph.fused
+// CHECK-NEXT: graph.exp
+// CHECK-NEXT: graph.yield
+// CHECK: graph.fused
+// CHECK-NEXT: graph.scan
+// CHECK-NEXT: graph.yield
+// CHECK: graph.fused
+// CHECK-NEXT: graph.add
+// CHECK-NEXT: graph.yield
+func.func @detour(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %a = graph.exp %x : tensor<2x2xf32> -> tensor<2x2xf32>
+  %b = graph.scan %a kind "sum" axis 0 exclusive false reverse false : tensor<2x2xf32> -> tensor<2x2xf32>
+  %c = graph.add %a, %b : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %c : tensor<2x2xf32>
+}
+
+// No second output where a contraction in the kernel needs it whole.
+// CHECK-LABEL: @inner_reader
+// CHECK: graph.fused
+// CHECK-NEXT: graph.exp
+// CHECK-NEXT: graph.yield
+// CHECK: graph.fused
+// CHECK-NEXT: graph.matmul
+// CHECK-NEXT: graph.add
+// CHECK-NEXT: graph.yield
+func.func @inner_reader(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %a = graph.exp %x : tensor<2x2xf32> -> tensor<2x2xf32>
+  %b = graph.matmul %a, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %c = graph.add %a, %b : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %c : tensor<2x2xf32>
 }
 
 // Two contractions never share a kernel: the first one takes what follows both.
@@ -90,17 +135,70 @@ func.func @two_contractions(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<
   func.return %c : tensor<4x4xf32>
 }
 
-// A broadcast would compute the small side again for each element: two kernels.
-// CHECK-LABEL: @broadcast
-// CHECK: graph.fused
+// Elementwise ops join what broadcasts them, moves them or reduces them; a reduction over outer axes ends its
+// kernel.
+// CHECK-LABEL: @producers
+// CHECK: graph.fused {{.*}} attributes {rule = "elementwise"}
 // CHECK-NEXT: graph.exp
-// CHECK-NEXT: graph.yield
-// CHECK: graph.fused
 // CHECK-NEXT: graph.multiply
-func.func @broadcast(%x: tensor<2xf32>, %y: tensor<3x2xf32>) -> tensor<3x2xf32> {
+// CHECK-NEXT: graph.reduce
+// CHECK-NEXT: graph.yield
+// CHECK: graph.fused {{.*}} attributes {rule = "elementwise"}
+// CHECK-NEXT: graph.neg
+// CHECK-NEXT: graph.concat
+// CHECK-NEXT: graph.yield
+func.func @producers(%x: tensor<2xf32>, %y: tensor<3x2xf32>) -> tensor<4xf32> {
   %a = graph.exp %x : tensor<2xf32> -> tensor<2xf32>
   %b = graph.multiply %y, %a : (tensor<3x2xf32>, tensor<2xf32>) -> tensor<3x2xf32>
-  func.return %b : tensor<3x2xf32>
+  %c = graph.reduce %b kind "sum" axes [0] keep_dims false : tensor<3x2xf32> -> tensor<2xf32>
+  %d = graph.neg %c : tensor<2xf32> -> tensor<2xf32>
+  %e = graph.concat %d, %x axis 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  func.return %e : tensor<4xf32>
+}
+
+// Reductions over the same innermost axes, what is between them, and what goes before and after on these rows.
+// CHECK-LABEL: @rows
+// CHECK: %{{.*}} = graph.fused {{.*}} attributes {rule = "rows"}
+// CHECK-NEXT: graph.constant
+// CHECK-NEXT: graph.neg
+// CHECK-NEXT: graph.reduce
+// CHECK-NEXT: graph.subtract
+// CHECK-NEXT: graph.reduce
+// CHECK-NEXT: graph.add
+// CHECK-NEXT: graph.sqrt
+// CHECK-NEXT: graph.divide
+// CHECK-NEXT: graph.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return
+func.func @rows(%x: tensor<?x8xf32, #graph.dims<["N", 8]>>) -> tensor<?x8xf32, #graph.dims<["N", 8]>> {
+  %eps = graph.constant dense<1.0e-5> : tensor<f32>
+  %n = graph.neg %x : tensor<?x8xf32, #graph.dims<["N", 8]>> -> tensor<?x8xf32, #graph.dims<["N", 8]>>
+  %m = graph.reduce %n kind "mean" axes [1] keep_dims true : tensor<?x8xf32, #graph.dims<["N", 8]>> -> tensor<?x1xf32, #graph.dims<["N", 1]>>
+  %c = graph.subtract %n, %m : (tensor<?x8xf32, #graph.dims<["N", 8]>>, tensor<?x1xf32, #graph.dims<["N", 1]>>) -> tensor<?x8xf32, #graph.dims<["N", 8]>>
+  %v = graph.reduce %c kind "sum_square" axes [1] keep_dims true : tensor<?x8xf32, #graph.dims<["N", 8]>> -> tensor<?x1xf32, #graph.dims<["N", 1]>>
+  %s = graph.add %v, %eps : (tensor<?x1xf32, #graph.dims<["N", 1]>>, tensor<f32>) -> tensor<?x1xf32, #graph.dims<["N", 1]>>
+  %r = graph.sqrt %s : tensor<?x1xf32, #graph.dims<["N", 1]>> -> tensor<?x1xf32, #graph.dims<["N", 1]>>
+  %y = graph.divide %c, %r : (tensor<?x8xf32, #graph.dims<["N", 8]>>, tensor<?x1xf32, #graph.dims<["N", 1]>>) -> tensor<?x8xf32, #graph.dims<["N", 8]>>
+  func.return %y : tensor<?x8xf32, #graph.dims<["N", 8]>>
+}
+
+// Reductions over different axes are two kernels.
+// CHECK-LABEL: @other_rows
+// CHECK-COUNT-2: graph.fused
+func.func @other_rows(%x: tensor<4x8xf32>) -> tensor<4x1xf32> {
+  %a = graph.reduce %x kind "sum" axes [0] keep_dims true : tensor<4x8xf32> -> tensor<1x8xf32>
+  %b = graph.add %x, %a : (tensor<4x8xf32>, tensor<1x8xf32>) -> tensor<4x8xf32>
+  %c = graph.reduce %b kind "sum" axes [1] keep_dims true : tensor<4x8xf32> -> tensor<4x1xf32>
+  func.return %c : tensor<4x1xf32>
+}
+
+// Ops whose shape depends on data are kernels by themselves.
+// CHECK-LABEL: @opaque
+// CHECK-COUNT-2: graph.fused {{.*}} attributes {rule = "single"}
+func.func @opaque(%x: tensor<?xf32, #graph.dims<["?"]>>) -> tensor<?xf32, #graph.dims<["?"]>> {
+  %a = graph.exp %x : tensor<?xf32, #graph.dims<["?"]>> -> tensor<?xf32, #graph.dims<["?"]>>
+  %b = graph.neg %a : tensor<?xf32, #graph.dims<["?"]>> -> tensor<?xf32, #graph.dims<["?"]>>
+  func.return %b : tensor<?xf32, #graph.dims<["?"]>>
 }
 
 // Equal names are equal sizes, different names are not.
@@ -138,9 +236,9 @@ func.func @locations(%x: tensor<3xf32>) -> tensor<3xf32> {
   func.return %b : tensor<3xf32>
 }
 
-// Movement joins what reads through it, but no contraction, and not past another reader.
+// Movement joins movement and elementwise ops, but no contraction, and not past another reader.
 // CHECK-LABEL: @movement
-// CHECK: graph.fused
+// CHECK: graph.fused {{.*}} attributes {rule = "injective"}
 // CHECK-NEXT: graph.slice
 // CHECK-NEXT: graph.transpose
 // CHECK-NEXT: graph.exp

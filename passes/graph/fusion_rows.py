@@ -1,0 +1,79 @@
+"""Rows: what reductions over the same innermost axes, and the elementwise ops between them, walk together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.norm import RowNormOp
+from stepwell.dialects.graph.reduction import RowOp
+from stepwell.dialects.types import dims_of
+from stepwell.runtime.dims import Dim, same_dims
+
+_FOLLOWERS = (Kind.ELEMENTWISE, Kind.BROADCAST)
+
+
+@dataclass(frozen=True)
+class RowShape:
+    """A shape, and the axes along which its rows run."""
+
+    dims: Sequence[Dim]
+    axes: frozenset[int]
+
+    @property
+    def _kept(self) -> list[Dim]:
+        return [dim for axis, dim in enumerate(self.dims) if axis not in self.axes]
+
+    @property
+    def _as_ones(self) -> list[Dim]:
+        return [Dim.of(1) if axis in self.axes else dim for axis, dim in enumerate(self.dims)]
+
+    def same(self, other: RowShape) -> bool:
+        """Whether two are the same rows."""
+        return self.axes == other.axes and same_dims(self.dims, other.dims)
+
+    def is_whole(self, value: SSAValue) -> bool:
+        """Whether a tensor has all elements of the rows."""
+        return same_dims(dims_of(value.type), self.dims)
+
+    def is_number_a_row(self, value: SSAValue) -> bool:
+        """Whether a tensor has one number a row, without the axes of the rows or with 1 in their places."""
+        dims = dims_of(value.type)
+        return same_dims(dims, self._kept) or same_dims(dims, self._as_ones)
+
+    def broadcasts(self, value: SSAValue) -> bool:
+        """Whether a tensor of one number a row stands in its places when an op on whole rows reads it."""
+        return same_dims(dims_of(value.type), self._as_ones) or not self._kept
+
+
+def rows_of(op: Operation) -> RowShape | None:
+    """The rows of a reduction over innermost axes, or of a row op; None for other reductions."""
+    match op:
+        case graph.ReduceOp():
+            dims, axes = dims_of(op.input.type), op.axes.get_values()
+            innermost = list(axes) == list(range(len(dims) - len(axes), len(dims)))
+            return RowShape(dims, frozenset(axes)) if axes and innermost else None
+        case RowOp():
+            return RowShape(dims_of(op.input.type), frozenset([op.axis.value.data]))
+        case RowNormOp():
+            dims = dims_of(op.input.type)
+            return RowShape(dims, frozenset(range(op.axis.value.data, len(dims))))
+        case _:
+            return None
+
+
+def stays_on_rows(rows: RowShape, op: GraphOp, kind: Kind, inside: set[Operation]) -> bool:
+    """Whether an op walks whole rows, or has one number a row, in step with those `inside` that it reads."""
+    if kind in _FOLLOWERS:
+        result = op.results[0]
+        reads = [value for value in op.operands if value.owner in inside]
+        if rows.is_whole(result):
+            return all(rows.is_whole(value) or rows.broadcasts(value) for value in reads)
+        shape = dims_of(result.type)
+        return rows.is_number_a_row(result) and all(same_dims(dims_of(v.type), shape) for v in reads)
+    own = rows_of(op)
+    return own is not None and own.same(rows)
