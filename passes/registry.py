@@ -48,6 +48,9 @@ PASSES: dict[str, Entry] = {
     "convert-graph-to-linalg": Entry(
         "stepwell.lowering.graph_to_linalg:ConvertGraphToLinalgPass", "outline kernels, lower them to linalg"
     ),
+    "convert-graph-to-onnx": Entry(
+        "stepwell.lowering.graph_to_onnx:ConvertGraphToOnnxPass", "lower graph ops to operators of ONNX"
+    ),
     "convert-layout": Entry(
         "stepwell.passes.graph.convert_layout:ConvertLayoutPass",
         "store images with blocked channels",
@@ -92,8 +95,8 @@ PASSES: dict[str, Entry] = {
     ),
     "fold-scale-axis": Entry(
         "stepwell.passes.graph.fold_scale_axis:FoldScaleAxisPass",
-        "multiply weights instead of outputs",
-        aliases=("BackwardFoldScaleAxis",),
+        "multiply weights instead of what they meet",
+        aliases=("BackwardFoldScaleAxis{direction=backward}", "ForwardFoldScaleAxis{direction=forward}"),
     ),
     "decompose-conv-transpose": Entry(
         "stepwell.passes.graph.decompose_conv_transpose:DecomposeConvTransposePass",

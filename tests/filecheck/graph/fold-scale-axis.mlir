@@ -1,4 +1,7 @@
 // RUN: stepwell-opt %s -p fold-scale-axis,dead-code-elimination | filecheck %s
+// RUN: stepwell-opt %s -p BackwardFoldScaleAxis,fold-scale-axis,dead-code-elimination | filecheck %s
+// RUN: not stepwell-opt %s -p "fold-scale-axis{direction=up}" 2>&1 | filecheck %s --check-prefix BAD
+// BAD: error[bad-option]: fold-scale-axis has no direction 'up'
 
 // Through relu, bias and convolution: only the weights change.
 // CHECK-LABEL: @conv
@@ -60,4 +63,40 @@ func.func @kept(%x: tensor<2x2xf32>, %v: tensor<2x2xf32>) -> (tensor<2x2xf32>, t
   %z = graph.multiply %d, %r : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
   %q = graph.multiply %e, %s : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
   func.return %c, %y, %z, %q : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// Both sides of a sum, when each ends at weights.
+// CHECK-LABEL: @both_sides
+// CHECK: graph.constant dense<{{..}}2.000000e+00, 6.000000e+00], [6.000000e+00, 1.200000e+01]]>
+// CHECK: graph.constant dense<{{..}}1.000000e+01, 1.800000e+01], [1.400000e+01, 2.400000e+01]]>
+// CHECK: %[[Y:.*]] = graph.add
+// CHECK-NEXT: func.return %[[Y]]
+func.func @both_sides(%x: tensor<5x2xf32>, %z: tensor<5x2xf32>) -> tensor<5x2xf32> {
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %v = graph.constant dense<[[5.0, 6.0], [7.0, 8.0]]> : tensor<2x2xf32>
+  %s = graph.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %c = graph.matmul %x, %w : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+  %d = graph.matmul %z, %v : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+  %e = graph.add %c, %d : (tensor<5x2xf32>, tensor<5x2xf32>) -> tensor<5x2xf32>
+  %y = graph.multiply %e, %s : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
+  func.return %y : tensor<5x2xf32>
+}
+
+// One side is an input; a view stands between; weights would overflow.
+// CHECK-LABEL: @other_ways
+// CHECK-COUNT-3: graph.multiply
+func.func @other_ways(%x: tensor<5x2xf32>, %z: tensor<5x2xf32>) -> (tensor<5x2xf32>, tensor<2x5xf32>, tensor<5x2xf32>) {
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %u = graph.constant dense<[[1.0e38, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = graph.constant dense<[20.0, 3.0]> : tensor<2xf32>
+  %t = graph.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<5xf32>
+  %c = graph.matmul %x, %w : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+  %e = graph.add %c, %z : (tensor<5x2xf32>, tensor<5x2xf32>) -> tensor<5x2xf32>
+  %y0 = graph.multiply %e, %s : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
+  %d = graph.matmul %x, %w : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+  %r = graph.transpose %d perm [1, 0] : tensor<5x2xf32> -> tensor<2x5xf32>
+  %y1 = graph.multiply %r, %t : (tensor<2x5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
+  %f = graph.matmul %x, %u : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+  %y2 = graph.multiply %f, %s : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
+  func.return %y0, %y1, %y2 : tensor<5x2xf32>, tensor<2x5xf32>, tensor<5x2xf32>
 }
