@@ -7,12 +7,15 @@ from stepwell.dialects.graph import (
     binary,
     channel_norm,
     contraction,
+    control_flow,
     convolution,
     einsum,
     elementwise,
+    functions,
     gather,
     layout,
     logic,
+    loops,
     movement,
     norm,
     ordering,
@@ -49,6 +52,8 @@ from stepwell.dialects.graph.channel_norm import LrnOp as LrnOp
 from stepwell.dialects.graph.contraction import BiasAddOp as BiasAddOp
 from stepwell.dialects.graph.contraction import MatmulIntegerOp as MatmulIntegerOp
 from stepwell.dialects.graph.contraction import MatmulOp as MatmulOp
+from stepwell.dialects.graph.control_flow import ControlFlowOp as ControlFlowOp
+from stepwell.dialects.graph.control_flow import IfOp as IfOp
 from stepwell.dialects.graph.convolution import ConvOp as ConvOp
 from stepwell.dialects.graph.convolution import ConvTransposeOp as ConvTransposeOp
 from stepwell.dialects.graph.einsum import EinsumOp as EinsumOp
@@ -64,6 +69,9 @@ from stepwell.dialects.graph.elementwise import NotOp as NotOp
 from stepwell.dialects.graph.elementwise import RoundOp as RoundOp
 from stepwell.dialects.graph.elementwise import SignOp as SignOp
 from stepwell.dialects.graph.elementwise import TruncOp as TruncOp
+from stepwell.dialects.graph.functions import CallOp as CallOp
+from stepwell.dialects.graph.functions import FunctionOp as FunctionOp
+from stepwell.dialects.graph.functions import LambdaOp as LambdaOp
 from stepwell.dialects.graph.gather import GatherElementsOp as GatherElementsOp
 from stepwell.dialects.graph.gather import GatherNdOp as GatherNdOp
 from stepwell.dialects.graph.gather import GatherOp as GatherOp
@@ -79,6 +87,9 @@ from stepwell.dialects.graph.logic import ShiftLeftOp as ShiftLeftOp
 from stepwell.dialects.graph.logic import ShiftRightOp as ShiftRightOp
 from stepwell.dialects.graph.logic import WhereOp as WhereOp
 from stepwell.dialects.graph.logic import XorOp as XorOp
+from stepwell.dialects.graph.loops import ForOp as ForOp
+from stepwell.dialects.graph.loops import LoopOp as LoopOp
+from stepwell.dialects.graph.loops import WhileOp as WhileOp
 from stepwell.dialects.graph.movement import ConcatOp as ConcatOp
 from stepwell.dialects.graph.movement import InsertSliceOp as InsertSliceOp
 from stepwell.dialects.graph.movement import ReverseOp as ReverseOp
@@ -112,7 +123,6 @@ from stepwell.dialects.graph.shape import ReshapeOp as ReshapeOp
 from stepwell.dialects.graph.shape import ShapeOfOp as ShapeOfOp
 from stepwell.dialects.graph.shape import SqueezeOp as SqueezeOp
 from stepwell.dialects.graph.structure import AssertOp as AssertOp
-from stepwell.dialects.graph.structure import CallOp as CallOp
 from stepwell.dialects.graph.structure import ClosedRegionOp as ClosedRegionOp
 from stepwell.dialects.graph.structure import CompositeOp as CompositeOp
 from stepwell.dialects.graph.structure import ConstantOp as ConstantOp
@@ -147,12 +157,15 @@ FAMILIES = (
     binary,
     channel_norm,
     contraction,
+    control_flow,
     convolution,
     einsum,
     elementwise,
+    functions,
     gather,
     layout,
     logic,
+    loops,
     movement,
     norm,
     ordering,

@@ -1,4 +1,4 @@
-"""Structure of the graph level: constants, tuples, kernels (`graph.fused`), calls and run-time checks."""
+"""Structure of the graph level: constants, tuples, kernels (`graph.fused`) and run-time checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
-    SymbolRefAttr,
     TensorType,
     TupleType,
     i64,
@@ -375,34 +374,4 @@ class AssertOp(GraphOp):
                 raise VerifyException(f"a checked dimension must be known by name, found {side.data!r}")
 
 
-@irdl_op_definition
-class CallOp(GraphOp):
-    """
-    Call a function of the module.
-
-    ```mlir
-    %y = graph.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
-    ```
-    """
-
-    name = "graph.call"
-    KIND: ClassVar[Kind] = Kind.STRUCTURE
-
-    callee = prop_def(SymbolRefAttr)
-    arguments = var_operand_def()
-    outputs = var_result_def()
-
-    assembly_format = "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $outputs)"
-
-    def __init__(self, callee: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute]):
-        super().__init__(
-            operands=[arguments],
-            properties={"callee": SymbolRefAttr(callee)},
-            result_types=[result_types],
-        )
-
-    def infer(self) -> Sequence[Attribute]:
-        return self.result_types  # the callee's type is checked where functions are
-
-
-OPS: list[type[Operation]] = [ConstantOp, FusedOp, CompositeOp, YieldOp, TupleOp, GetOp, AssertOp, CallOp]
+OPS: list[type[Operation]] = [ConstantOp, FusedOp, CompositeOp, YieldOp, TupleOp, GetOp, AssertOp]

@@ -1,15 +1,15 @@
-"""`graph`: each op by its numpy meaning; kernels, tuples, calls and checks."""
+"""`graph`: each op by its numpy meaning; kernels, tuples and checks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 from xdsl.ir import Operation
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, operand_slots, plain_properties
 from stepwell.dialects.graph.structure import constant_array
+from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.interpret.engine import (
     Compiler,
     Frame,
@@ -31,15 +31,26 @@ def prepare_graph_op(op: Operation, compiler: Compiler) -> Step:
     if not isinstance(op, GraphOp) or not has_meaning(op.name):
         raise StepwellError("unsupported-op", op, f"the interpreter cannot run {op.name}")
     present = [value is not None for value in operand_slots(op)]
-    properties = _properties(op, compiler.machine.symbols)
-    single = len(op.results) == 1
+    machine, single = compiler.machine, len(op.results) == 1
+    # Sizes may be known only when the op runs, and differ from one run to the next.
+    fixed = None if _is_symbolic(op) else plain_properties(op)
 
     def run(frame: Frame, *values: Value) -> Value:
         rest = iter(values)
+        properties = _properties(op, machine.symbols) if fixed is None else fixed
         results = evaluate(op.name, [next(rest) if there else None for there in present], properties)
         return results[0] if single else results
 
     return run
+
+
+def _is_symbolic(op: Operation) -> bool:
+    return any(
+        not dim.is_static
+        for attribute in op.properties.values()
+        if isinstance(attribute, DimsAttr)
+        for dim in attribute.get()
+    )
 
 
 def _properties(op: Operation, symbols: Mapping[str, int]) -> Mapping[str, object]:
@@ -87,19 +98,6 @@ def prepare_get(op: graph.GetOp) -> Unary:
     """One field of a tuple."""
     index = op.index.value.data
     return lambda values: values[index]
-
-
-@implements_in_frame("graph.call")
-def prepare_call(op: graph.CallOp, compiler: Compiler) -> Step:
-    """A call of a function of the module."""
-    callee = op.callee.string_value()
-    single = len(op.results) == 1
-
-    def run(frame: Frame, *values: Value) -> Value:
-        results = cast("list[Value]", compiler.machine.call(callee, values, op))
-        return results[0] if single else tuple(results)
-
-    return run
 
 
 @implements_in_frame("graph.assert")

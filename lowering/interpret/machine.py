@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from stepwell.lowering.interpret import (  # registers the ops
     control_flow,
     functions,
     graph_ops,
+    regions,
     scalars,
     structured,
     tensors,
@@ -29,7 +31,7 @@ from stepwell.lowering.interpret.signature import Signature
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 
-OPS = (buffers, control_flow, functions, graph_ops, scalars, structured, tensors, transfers, vectors)
+OPS = (buffers, control_flow, functions, graph_ops, regions, scalars, structured, tensors, transfers, vectors)
 """The files that say how ops run."""
 
 
@@ -67,6 +69,7 @@ class _Machine:
         self.functions = {f.sym_name.data: f for f in module.walk() if isinstance(f, func.FuncOp)}
         self.symbols: dict[str, int] = {}
         """The sizes of the model's symbolic dimensions."""
+        self._depth = 0
         self._globals = {g.sym_name.data: g for g in module.walk() if isinstance(g, memref.GlobalOp)}
         self._programs: dict[str, tuple[Compiler, Program]] = {}
 
@@ -80,6 +83,27 @@ class _Machine:
             self._programs[name] = (compiler, compiler.program(callee.body.block))
         compiler, program = self._programs[name]
         return program.run(compiler.frame(), values)
+
+    def call_by_name(self, name: str, values: Sequence[Value], at: Operation) -> list[Value]:
+        """Call a function of level 1, whose symbols are its own."""
+        callee = self.functions.get(name)
+        if callee is None:
+            raise StepwellError("run-time", at, f"no function is named @{name}")
+        with self.scope(Signature.of(callee).symbols([np.asarray(value) for value in values]), at):
+            return self.call(name, values, at)
+
+    @contextmanager
+    def scope(self, symbols: dict[str, int], at: Operation) -> Generator[None]:
+        """Let symbols have other sizes while a function runs. Raises: StepwellError when calls never end."""
+        if self._depth >= regions.MAX_CALLS:
+            raise StepwellError("run-time", at, f"calls nest more than {regions.MAX_CALLS} deep")
+        outer, self.symbols = self.symbols, dict(symbols)
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self.symbols = outer
+            self._depth -= 1
 
     def buffer_of(self, name: str, at: Operation) -> Any:
         """The contents of a global buffer."""

@@ -1,0 +1,225 @@
+"""Functions as values: `graph.lambda`, `graph.function`, and `graph.call` of either."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self, cast
+
+from xdsl.dialects.builtin import FunctionType, SymbolRefAttr
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.control_flow import expect_yield, yield_of
+
+
+def captured_values(region: Region) -> Sequence[SSAValue]:
+    """The values that a region uses and that are defined around it, in the order of their first use."""
+    inside: set[SSAValue] = set()
+    found: dict[SSAValue, None] = {}
+    for block in region.blocks:
+        inside.update(block.args)
+    for op in region.walk():
+        found.update(dict.fromkeys(value for value in op.operands if value not in inside))
+        inside.update(op.results)
+        for inner in op.regions:
+            inside.update(arg for block in inner.blocks for arg in block.args)
+    return list(found)
+
+
+@irdl_op_definition
+class LambdaOp(GraphOp):
+    """
+    A function without a name, as a value. Its region sees the values around it: it is a closure over them.
+
+    ```mlir
+    %f = graph.lambda (%a: tensor<4xf32>) -> (tensor<4xf32>) {
+      %b = graph.add %a, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      graph.yield %b : tensor<4xf32>
+    }
+    ```
+    Nothing runs where it stands, so a region with effects has them where it is called.
+
+    Constraints:
+      (C1) the region ends in a `graph.yield`.
+      (C2) the result's type is a function from the region's arguments to what it yields.
+    """
+
+    name = "graph.lambda"
+    KIND: ClassVar[Kind] = Kind.STRUCTURE
+
+    result = result_def(FunctionType)
+    body = region_def("single_block")
+
+    traits = traits_def(Pure())
+
+    def __init__(self, body: Region):
+        """The type is inferred. Raises: VerifyException."""
+        super().__init__(result_types=[FunctionType.from_lists([], [])], regions=[body])
+        self.set_result_types()
+
+    def infer(self) -> Sequence[Attribute]:
+        arguments, results = self.body.block.arg_types, yield_of(self.body).operand_types
+        return [FunctionType.from_lists(list(arguments), list(results))]
+
+    def check(self) -> None:
+        last = self.body.block.last_op
+        expect_yield(self.body, len(last.operands) if last is not None else 0)  # (C1)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        arguments = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_argument)
+        parser.parse_punctuation("->")
+        results = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        type = FunctionType.from_lists([argument.type for argument in arguments], results)
+        return cls.create(
+            result_types=[type],
+            regions=[parser.parse_region(arguments)],
+            attributes=dict(attributes.data) if attributes is not None else {},
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, printer.print_block_argument)
+        printer.print_string(" -> ")
+        with printer.in_parens():
+            printer.print_list(self.result.type.outputs, printer.print_attribute)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+
+@irdl_op_definition
+class FunctionOp(GraphOp):
+    """
+    A function of the module as a value.
+
+    ```mlir
+    %f = graph.function @f : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "graph.function"
+    KIND: ClassVar[Kind] = Kind.STRUCTURE
+
+    callee = prop_def(SymbolRefAttr)
+    result = result_def(FunctionType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$callee attr-dict `:` type($result)"
+
+    def __init__(self, callee: str, type: FunctionType):
+        super().__init__(properties={"callee": SymbolRefAttr(callee)}, result_types=[type])
+
+    def infer(self) -> Sequence[Attribute]:
+        return self.result_types  # as for graph.call
+
+
+@irdl_op_definition
+class CallOp(GraphOp):
+    """
+    Call a function: one of the module by its symbol, or a function value.
+
+    ```mlir
+    %y = graph.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %g = graph.function @f : (tensor<4xf32>) -> tensor<4xf32>
+    %z = graph.call %g(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    Constraints:
+      (C1) without a symbol the first operand is a function value.
+      (C2) a function value has the type of the call.
+    """
+
+    name = "graph.call"
+    KIND: ClassVar[Kind] = Kind.STRUCTURE
+
+    callee = opt_prop_def(SymbolRefAttr)
+    inputs = var_operand_def()
+    """The function value first, where there is no symbol; then the arguments."""
+    outputs = var_result_def()
+
+    def __init__(
+        self, callee: str | SSAValue, arguments: Sequence[SSAValue], result_types: Sequence[Attribute]
+    ):
+        by_name = isinstance(callee, str)
+        super().__init__(
+            operands=[arguments if by_name else [callee, *arguments]],
+            properties={"callee": SymbolRefAttr(callee)} if by_name else {},
+            result_types=[result_types],
+        )
+
+    @property
+    def function(self) -> SSAValue | None:
+        """The function value that is called; None for a function of the module."""
+        return self.inputs[0] if self.callee is None else None
+
+    @property
+    def arguments(self) -> Sequence[SSAValue]:
+        """What the function is called with."""
+        return self.inputs if self.callee is not None else self.inputs[1:]
+
+    def infer(self) -> Sequence[Attribute]:
+        if self.function is None:
+            return self.result_types  # the callee's type is checked where functions are
+        return cast(FunctionType, self.function.type).outputs.data
+
+    def check(self) -> None:
+        if self.callee is not None:
+            return
+        if not self.inputs or not isinstance(type := self.inputs[0].type, FunctionType):  # (C1)
+            raise VerifyException("a call without a symbol needs a function value as its first operand")
+        given = FunctionType.from_lists([a.type for a in self.arguments], list(self.result_types))
+        if type.inputs != given.inputs or len(type.outputs) != len(given.outputs):  # (C2)
+            raise VerifyException(f"a function of type {type} is called as {given}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        symbol = parser.parse_optional_symbol_name()
+        value = parser.parse_unresolved_operand() if symbol is None else None
+        position = parser.pos
+        names = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        if not isinstance(type, FunctionType):
+            parser.raise_error("expected a function type")
+        function = [] if value is None else [parser.resolve_operand(value, type)]
+        operands = [*function, *parser.resolve_operands(names, type.inputs.data, position)]
+        return cls.create(
+            operands=operands,
+            result_types=type.outputs.data,
+            properties={} if symbol is None else {"callee": SymbolRefAttr(symbol)},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        if self.callee is not None:
+            printer.print_attribute(self.callee)
+        else:
+            printer.print_ssa_value(self.inputs[0])
+        with printer.in_parens():
+            printer.print_list(self.arguments, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(
+            FunctionType.from_lists([a.type for a in self.arguments], list(self.result_types))
+        )
+
+
+OPS: list[type[Operation]] = [LambdaOp, FunctionOp, CallOp]

@@ -1,0 +1,154 @@
+"""`graph`'s branches, loops, function values and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.functions import captured_values
+from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.lowering.interpret.engine import (
+    Compiler,
+    Frame,
+    InFrame,
+    Step,
+    Value,
+    implements_in_frame,
+)
+from stepwell.runtime.dims import Dim
+
+MAX_CALLS = 100
+"""How deep calls may nest, which stops a function that calls itself for ever."""
+
+
+def packed(values: Sequence[Value]) -> Value:
+    """Values as a step returns them."""
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _sizes(
+    names: Sequence[str], holders: Sequence[SSAValue], compiler: Compiler
+) -> Callable[[Sequence[Value]], list[int]]:
+    """What reads the sizes that symbols name from the shapes of values, and makes them known."""
+    places = {
+        str(dim): (position, axis)
+        for position, holder in enumerate(holders)
+        if holder.type.name == "tensor"
+        for axis, dim in enumerate(dims_of(tensor_of(holder)))
+    }
+    machine = compiler.machine
+
+    def bind(values: Sequence[Value]) -> list[int]:
+        sizes = [int(np.shape(values[places[name][0]])[places[name][1]]) for name in names]
+        machine.symbols.update(zip(names, sizes, strict=True))
+        return sizes
+
+    return bind
+
+
+@implements_in_frame("graph.if")
+def prepare_if(op: graph.IfOp, compiler: Compiler) -> Step:
+    """One of two branches."""
+    then, otherwise = (compiler.program(region.block) for region in op.regions)
+    bind = _sizes(op.names, op.values, compiler)
+
+    def run(frame: Frame, condition: Value) -> Value:
+        values = (then if condition else otherwise).run(frame, [])
+        return packed([*values, *bind(values)])
+
+    return run
+
+
+@implements_in_frame("graph.while")
+def prepare_while(op: graph.WhileOp, compiler: Compiler) -> Step:
+    """A loop that runs while its first region says so."""
+    test, body = compiler.program(op.test.block), compiler.program(op.body.block)
+    bind_carried = _sizes(op.carried_names, op.carried, compiler)
+    bind = _sizes(op.names, op.values, compiler)
+
+    def run(frame: Frame, *values: Value) -> Value:
+        carried: Sequence[Value] = values
+        while test.run(frame, arguments := [*carried, *bind_carried(carried)])[0]:
+            carried = body.run(frame, arguments)
+        return packed([*carried, *bind(carried)])
+
+    return run
+
+
+@implements_in_frame("graph.for")
+def prepare_for(op: graph.ForOp, compiler: Compiler) -> Step:
+    """A loop that runs a number of times."""
+    body = compiler.program(op.body.block)
+    bind_carried = _sizes(op.carried_names, op.carried, compiler)
+    bind = _sizes(op.names, op.values, compiler)
+
+    def run(frame: Frame, *operands: Value) -> Value:
+        count, *values = operands
+        carried: Sequence[Value] = values
+        for number in range(int(count)):
+            carried = body.run(frame, [np.int64(number), *carried, *bind_carried(carried)])
+        return packed([*carried, *bind(carried)])
+
+    return run
+
+
+@implements_in_frame("graph.lambda")
+def prepare_lambda(op: graph.LambdaOp, compiler: Compiler) -> InFrame:
+    """A closure: the values that its region sees are those of the moment at which it is made."""
+    captured = list(captured_values(op.body))
+    inner = Compiler(compiler.machine)
+    outer_slots = [compiler.slot(value) for value in captured]
+    inner_slots = [inner.slot(value) for value in captured]
+    body = inner.program(op.body.block)
+    names = [str(dim) for arg in op.body.block.args for dim in _dims(arg) if not dim.is_static]
+    machine = compiler.machine
+
+    def make(frame: Frame) -> Value:
+        held = [frame.slots[slot] for slot in outer_slots]
+        symbols = dict(machine.symbols)
+
+        def call(*values: Value) -> list[Value]:
+            own = inner.frame()
+            for slot, value in zip(inner_slots, held, strict=True):
+                own.slots[slot] = value
+            with machine.scope(symbols, op):
+                bind(values)
+                return body.run(own, values)
+
+        return call
+
+    bind = _sizes([name for name in names if name.isidentifier()], op.body.block.args, inner)
+    return make
+
+
+def _dims(value: SSAValue) -> Sequence[Dim]:
+    return dims_of(tensor_of(value)) if value.type.name == "tensor" else ()
+
+
+@implements_in_frame("graph.function")
+def prepare_function(op: graph.FunctionOp, compiler: Compiler) -> InFrame:
+    """A function of the module as a value."""
+    callee, machine = op.callee.string_value(), compiler.machine
+
+    def call(*values: Value) -> list[Value]:
+        return machine.call_by_name(callee, values, op)
+
+    return lambda frame: call
+
+
+@implements_in_frame("graph.call")
+def prepare_call(op: graph.CallOp, compiler: Compiler) -> Step:
+    """A call of a function of the module, or of a value."""
+    machine = compiler.machine
+    callee = None if op.callee is None else op.callee.string_value()
+
+    def run(frame: Frame, *values: Value) -> Value:
+        if callee is not None:
+            return packed(machine.call_by_name(callee, values, op))
+        function, *arguments = values
+        return packed(function(*arguments))
+
+    return run
