@@ -20,6 +20,7 @@ from stepwell.dialects.graph import (
     norm,
     ordering,
     padding,
+    quantized,
     recurrent,
     reduction,
     resize,
@@ -103,6 +104,10 @@ from stepwell.dialects.graph.ordering import ReverseSequenceOp as ReverseSequenc
 from stepwell.dialects.graph.ordering import TopKOp as TopKOp
 from stepwell.dialects.graph.padding import PadOp as PadOp
 from stepwell.dialects.graph.padding import TileOp as TileOp
+from stepwell.dialects.graph.quantized import ConvIntegerOp as ConvIntegerOp
+from stepwell.dialects.graph.quantized import DequantizeOp as DequantizeOp
+from stepwell.dialects.graph.quantized import QuantizeOp as QuantizeOp
+from stepwell.dialects.graph.quantized import RequantizeOp as RequantizeOp
 from stepwell.dialects.graph.recurrent import RnnOp as RnnOp
 from stepwell.dialects.graph.reduction import ArgmaxOp as ArgmaxOp
 from stepwell.dialects.graph.reduction import ArgminOp as ArgminOp
@@ -170,6 +175,7 @@ FAMILIES = (
     norm,
     ordering,
     padding,
+    quantized,
     recurrent,
     reduction,
     resize,

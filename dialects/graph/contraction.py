@@ -36,7 +36,7 @@ from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 FALSE = IntegerAttr(0, i1)
-_BYTES = (IntegerType(8), IntegerType(8, Signedness.UNSIGNED))
+BYTES = (IntegerType(8), IntegerType(8, Signedness.UNSIGNED))
 
 
 @irdl_op_definition
@@ -197,7 +197,7 @@ class MatmulIntegerOp(GraphOp):
     def check(self) -> None:
         for name, value in (("a", self.a), ("b", self.b)):  # (C1)
             element = element_of_value(value)
-            if element not in _BYTES:
+            if element not in BYTES:
                 raise VerifyException(f"operand {name} must have 8-bit integers, found {element}")
             if (rank := len(dims_of(value.type))) < 2:
                 raise VerifyException(f"operand {name} must have rank 2 or more, found {rank}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import Operand, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -64,33 +65,15 @@ def check_fits(
             raise VerifyException(f"kernel spans {span} cells, the padded input has {padded}")
 
 
-@irdl_op_definition
-class ConvOp(GraphOp):
-    """
-    Slide filters over the spatial axes of a tensor (cross-correlation, as all frameworks call convolution).
+class SlidingFiltersOp(GraphOp, ABC):
+    """Filters that slide over the spatial axes of a tensor: what all convolutions share."""
 
-    ```mlir
-    %y = graph.conv %x, %w strides [2, 2] dilations [1, 1] pads [1, 1, 1, 1]
-      : (tensor<1x64x56x56xf32>, tensor<128x64x3x3xf32>) -> tensor<1x128x28x28xf32>
-    %b = graph.conv %x, %v strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0]
-      kernel_layout "OIHW16o" out_layout "NCHW16c"
-      : (tensor<1x64x56x56xf32>, tensor<2x64x1x1x16xf32>) -> tensor<1x2x56x56x16xf32>
-    ```
-    `pads` has all begins, then all ends. Filters see `channels / groups` channels each.
-    Constraints:
-      (C1) the layouts fit the ranks and name the same spatial axes.
-      (C2) one positive stride and dilation, two non-negative pads, a positive kernel size per spatial axis.
-      (C3) `channels == groups * I`, and `groups` divides `O`.
-      (C4) at least one window on each axis.
-      (C5) `result = [N, O, spatial ⌊(in + pads - K) / stride⌋ + 1]` in `out_layout` (default: `data_layout`).
-    Source: ONNX Conv, opset 22.
-    """
-
-    name = "graph.conv"
     KIND: ClassVar[Kind] = Kind.CONTRACTION
 
-    x = operand_def(TensorType)
-    w = operand_def(TensorType)
+    if TYPE_CHECKING:
+        # Each op defines its operands: those of a base class would come last.
+        x: Operand
+        w: Operand
     result = result_def(TensorType)
     strides = prop_def(DenseArrayBase.constr(i64))
     dilations = prop_def(DenseArrayBase.constr(i64))
@@ -100,48 +83,14 @@ class ConvOp(GraphOp):
     kernel_layout = prop_def(StringAttr, default_value=StringAttr("OIHW"))
     out_layout = opt_prop_def(StringAttr)
 
-    traits = traits_def(Pure())
-    assembly_format = (
-        "$x `,` $w `strides` $strides `dilations` $dilations `pads` $pads (`groups` $groups^)? "
-        "(`data_layout` $data_layout^)? (`kernel_layout` $kernel_layout^)? (`out_layout` $out_layout^)? "
-        "attr-dict `:` `(` type($x) `,` type($w) `)` `->` type($result)"
-    )
-
-    def __init__(
-        self,
-        x: SSAValue,
-        w: SSAValue,
-        *,
-        strides: Sequence[int] | None = None,
-        dilations: Sequence[int] | None = None,
-        pads: Sequence[int] | None = None,
-        groups: int = 1,
-        data_layout: str | None = None,
-        kernel_layout: str | None = None,
-        out_layout: str | None = None,
-    ):
-        data = data_layout or plain_layout("NC", len(dims_of(x.type)) - 2)
-        kernel = kernel_layout or plain_layout("OI", len(dims_of(w.type)) - 2)
-        rank = len(parse_layout(data).spatial)
-        super().__init__(
-            operands=[x, w],
-            result_types=[x.type],
-            properties={
-                "strides": DenseArrayBase.from_list(i64, strides or [1] * rank),
-                "dilations": DenseArrayBase.from_list(i64, dilations or [1] * rank),
-                "pads": DenseArrayBase.from_list(i64, pads or [0] * 2 * rank),
-                "groups": IntegerAttr(groups, i64),
-                "data_layout": StringAttr(data),
-                "kernel_layout": StringAttr(kernel),
-                "out_layout": None if out_layout in (None, data) else StringAttr(out_layout),
-            },
-        )
-        self.set_result_types()
-
     @property
     def output_layout(self) -> Layout:
         """The layout of the result."""
         return parse_layout((self.out_layout or self.data_layout).data)
+
+    @abstractmethod
+    def result_element(self) -> Attribute:
+        """The element type of the result."""
 
     def check(self) -> None:
         data = checked_layout(self.data_layout.data, self.x, "NC")
@@ -175,8 +124,89 @@ class ConvOp(GraphOp):
             extents[letter] = window_count(
                 x[letter], w[letter], stride, dilation, pads[axis], pads[rank + axis]
             )
-        element = tensor_of(self.x).element_type
-        return [tensor_type(element, self.output_layout.physical(extents))]
+        return [tensor_type(self.result_element(), self.output_layout.physical(extents))]
+
+
+def window_properties(
+    x: SSAValue,
+    w: SSAValue,
+    strides: Sequence[int] | None,
+    dilations: Sequence[int] | None,
+    pads: Sequence[int] | None,
+    groups: int,
+    layouts: tuple[str | None, str | None, str | None],
+) -> dict[str, Attribute | None]:
+    """The properties of a convolution, with defaults: windows of step 1, no padding, channels first."""
+    data = layouts[0] or plain_layout("NC", len(dims_of(x.type)) - 2)
+    kernel = layouts[1] or plain_layout("OI", len(dims_of(w.type)) - 2)
+    rank = len(parse_layout(data).spatial)
+    return {
+        "strides": DenseArrayBase.from_list(i64, strides or [1] * rank),
+        "dilations": DenseArrayBase.from_list(i64, dilations or [1] * rank),
+        "pads": DenseArrayBase.from_list(i64, pads or [0] * 2 * rank),
+        "groups": IntegerAttr(groups, i64),
+        "data_layout": StringAttr(data),
+        "kernel_layout": StringAttr(kernel),
+        "out_layout": None if layouts[2] in (None, data) else StringAttr(layouts[2]),
+    }
+
+
+@irdl_op_definition
+class ConvOp(SlidingFiltersOp):
+    """
+    Slide filters over the spatial axes of a tensor (cross-correlation, as all frameworks call convolution).
+
+    ```mlir
+    %y = graph.conv %x, %w strides [2, 2] dilations [1, 1] pads [1, 1, 1, 1]
+      : (tensor<1x64x56x56xf32>, tensor<128x64x3x3xf32>) -> tensor<1x128x28x28xf32>
+    %b = graph.conv %x, %v strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0]
+      kernel_layout "OIHW16o" out_layout "NCHW16c"
+      : (tensor<1x64x56x56xf32>, tensor<2x64x1x1x16xf32>) -> tensor<1x2x56x56x16xf32>
+    ```
+    `pads` has all begins, then all ends. Filters see `channels / groups` channels each.
+    Constraints:
+      (C1) the layouts fit the ranks and name the same spatial axes.
+      (C2) one positive stride and dilation, two non-negative pads, a positive kernel size per spatial axis.
+      (C3) `channels == groups * I`, and `groups` divides `O`.
+      (C4) at least one window on each axis.
+      (C5) `result = [N, O, spatial ⌊(in + pads - K) / stride⌋ + 1]` in `out_layout` (default: `data_layout`).
+    Source: ONNX Conv, opset 22.
+    """
+
+    name = "graph.conv"
+
+    x = operand_def(TensorType)
+    w = operand_def(TensorType)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$x `,` $w `strides` $strides `dilations` $dilations `pads` $pads (`groups` $groups^)? "
+        "(`data_layout` $data_layout^)? (`kernel_layout` $kernel_layout^)? (`out_layout` $out_layout^)? "
+        "attr-dict `:` `(` type($x) `,` type($w) `)` `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        x: SSAValue,
+        w: SSAValue,
+        *,
+        strides: Sequence[int] | None = None,
+        dilations: Sequence[int] | None = None,
+        pads: Sequence[int] | None = None,
+        groups: int = 1,
+        data_layout: str | None = None,
+        kernel_layout: str | None = None,
+        out_layout: str | None = None,
+    ):
+        layouts = data_layout, kernel_layout, out_layout
+        super().__init__(
+            operands=[x, w],
+            result_types=[x.type],
+            properties=window_properties(x, w, strides, dilations, pads, groups, layouts),
+        )
+        self.set_result_types()
+
+    def result_element(self) -> Attribute:
+        return tensor_of(self.x).element_type
 
 
 def check_groups(channels: Dim, depth: Dim, width: Dim, groups: int) -> None:

@@ -50,18 +50,29 @@ def sum_of_products(
 
     The loops are the dimensions of the result, then those of the sum.
     """
-    rank = len(dims)
     kept = accumulator(element)
-    init = filled(tensor_type(kept, dims), 0, rewriter)
     source, sink = Scalars(element_of_value(reads[0][0])), Scalars(kept)
 
     def body(scalars: Sequence[SSAValue]) -> SSAValue:
         a, b, total = scalars
         return sink.add(total, sink.multiply(source.convert(a, sink), source.convert(b, sink)))
 
+    return rounded(accumulated(reads, kept, dims, sums, body, rewriter), element, rewriter)
+
+
+def accumulated(
+    reads: Sequence[Read],
+    element: Attribute,
+    dims: Sequence[Dim],
+    sums: int,
+    body: Body,
+    rewriter: PatternRewriter,
+) -> SSAValue:
+    """A tensor of `element` and `dims`, from zeros on, by a body that adds over the innermost loops."""
+    rank = len(dims)
+    init = filled(tensor_type(element, dims), 0, rewriter)
     loops = [PARALLEL] * rank + [REDUCTION] * sums
-    total = generic(reads, (init, projection(rank + sums, range(rank))), loops, body, rewriter)
-    return rounded(total, element, rewriter)
+    return generic(reads, (init, projection(rank + sums, range(rank))), loops, body, rewriter)
 
 
 def rounded(value: SSAValue, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
@@ -133,11 +144,10 @@ class MatmulIntegerLowering(RewritePattern):
         ):
             if zero_point is not None:
                 reads.append((zero_point, _zero_point_map(zero_point, map, kept, summed)))
-        init = filled(tensor_of(op.result), 0, rewriter)
-        body = _integer_body(op)
-        write = init, projection(loops, range(len(dims)))
-        iterators = [PARALLEL] * len(dims) + [REDUCTION]
-        rewriter.replace(op, [], [generic(reads, write, iterators, body, rewriter)])
+        points = (op.a_zero_point, op.b_zero_point)
+        elements = [None if p is None else element_of_value(p) for p in points]
+        body = integer_body(element_of_value(op.a), element_of_value(op.b), *elements)
+        rewriter.replace(op, [], [accumulated(reads, i32, dims, 1, body, rewriter)])
 
 
 def _zero_point_map(value: SSAValue, map: AffineMap, kept: AffineExpr, summed: int) -> AffineMap:
@@ -151,16 +161,18 @@ def _zero_point_map(value: SSAValue, map: AffineMap, kept: AffineExpr, summed: i
     return AffineMap(map.num_dims, 0, indices)
 
 
-def _integer_body(op: graph.MatmulIntegerOp) -> Body:
+def integer_body(
+    a_element: Attribute, b_element: Attribute, a_point: Attribute | None, b_point: Attribute | None
+) -> Body:
+    """A body that adds, in i32, a product of integers less their zero points, where they have one."""
     sums = Scalars(i32)
-    offsets = [value for value in (op.a_zero_point, op.b_zero_point) if value is not None]
-    elements = [element_of_value(value) for value in (op.a, op.b, *offsets)]
+    elements = [e for e in (a_element, b_element, a_point, b_point) if e is not None]
 
     def body(scalars: Sequence[SSAValue]) -> SSAValue:
         a, b, *points = (Scalars(e).convert(s, sums) for e, s in zip(elements, scalars[:-1], strict=True))
-        if op.a_zero_point is not None:
+        if a_point is not None:
             a = sums.subtract(a, points.pop(0))
-        if op.b_zero_point is not None:
+        if b_point is not None:
             b = sums.subtract(b, points.pop(0))
         return sums.add(scalars[-1], sums.multiply(a, b))
 

@@ -7,7 +7,7 @@ blocked), kernel points, channels of a block. Padding is a tensor of zeros with 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -15,8 +15,10 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.convolution import SlidingFiltersOp
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
+from stepwell.lowering.graph_to_linalg.support import Read
 from stepwell.lowering.graph_to_linalg.views import bordered, join_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -51,29 +53,50 @@ class ConvLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
-        form = _ConvForm.of(op)
-        groups = form.out_dims(op)
-        names = [name for group in groups for name, _ in group]
-        dims = [dim for group in groups for _, dim in group]
-        loops = Loops([*names, *form.sum_loops()])
-        x = _padded(op, form.data, rewriter)
-        reads = (x, loops.map(form.x_indices(op, loops))), (op.w, loops.map(form.w_indices(op, loops)))
+        form = ConvForm.of(op)
+        x = padded(op, form.data, 0, op.x, rewriter)
         element = tensor_of(op.result).element_type
-        value = sum_of_products(reads, element, dims, len(loops.names) - len(dims), rewriter)
-        split = [[dim for _, dim in group] for group in groups]
-        rewriter.replace(op, [], [join_dims(value, split, rewriter)])
+
+        def emit(reads: tuple[Read, Read], loops: Loops, dims: Sequence[Dim]) -> SSAValue:
+            return sum_of_products(reads, element, dims, len(loops.names) - len(dims), rewriter)
+
+        rewriter.replace(op, [], [convolve(op, form, x, emit, rewriter)])
 
 
-def _padded(op: graph.ConvOp, data: Layout, rewriter: PatternRewriter) -> SSAValue:
+def convolve(
+    op: SlidingFiltersOp,
+    form: ConvForm,
+    x: SSAValue,
+    emit: Callable[[tuple[Read, Read], Loops, Sequence[Dim]], SSAValue],
+    rewriter: PatternRewriter,
+) -> SSAValue:
+    """
+    The result of a convolution of a padded input.
+
+    `emit` computes it from how input and filters are read, in the form's loops: the first of them are the
+    dimensions that it is given.
+    """
+    groups = form.out_dims(op)
+    names = [name for group in groups for name, _ in group]
+    dims = [dim for group in groups for _, dim in group]
+    loops = Loops([*names, *form.sum_loops()])
+    reads = (x, loops.map(form.x_indices(op, loops))), (op.w, loops.map(form.w_indices(op, loops)))
+    return join_dims(emit(reads, loops, dims), [[dim for _, dim in group] for group in groups], rewriter)
+
+
+def padded(
+    op: SlidingFiltersOp, data: Layout, number: float, x: SSAValue, rewriter: PatternRewriter
+) -> SSAValue:
+    """The input of a convolution inside borders of a number."""
     pads, rank = op.pads.get_values(), len(data.spatial)
     low, high = [0] * data.rank, [0] * data.rank
     for axis, letter in enumerate(data.spatial):
         low[data.axis(letter)], high[data.axis(letter)] = pads[axis], pads[rank + axis]
-    return bordered(op.x, low, high, 0, rewriter)
+    return bordered(x, low, high, number, rewriter)
 
 
 @dataclass(frozen=True)
-class _ConvForm:
+class ConvForm:
     """Which loops a convolution has: by its layouts, and by how its groups meet its channels."""
 
     data: Layout
@@ -85,7 +108,7 @@ class _ConvForm:
     out_block: int
 
     @staticmethod
-    def of(op: graph.ConvOp) -> _ConvForm:
+    def of(op: SlidingFiltersOp) -> ConvForm:
         """The form of an op. Raises: StepwellError `unsupported` for layouts that no loops fit."""
         data, kernel, out = (
             parse_layout(op.data_layout.data),
@@ -106,17 +129,17 @@ class _ConvForm:
             raise StepwellError(
                 "unsupported",
                 op,
-                f"graph.conv of {groups} groups has no loops for layouts {data}, {kernel} and {out} together",
+                f"{op.name} of {groups} groups has no loops for layouts {data}, {kernel} and {out} together",
                 help="blocks of the same channels must be equal, and unequal groups need plain layouts",
             )
-        return _ConvForm(data, kernel, out, groups, depthwise, max(in_blocks), max(out_blocks))
+        return ConvForm(data, kernel, out, groups, depthwise, max(in_blocks), max(out_blocks))
 
     @property
     def grouped(self) -> bool:
         """Whether there is a loop over groups."""
         return self.groups > 1 and not self.depthwise
 
-    def out_dims(self, op: graph.ConvOp) -> list[list[tuple[str, Dim]]]:
+    def out_dims(self, op: SlidingFiltersOp) -> list[list[tuple[str, Dim]]]:
         """For each dimension of the result the loops that make it, with their extents."""
         dims = dims_of(op.result.type)
         result: list[list[tuple[str, Dim]]] = []
@@ -140,7 +163,7 @@ class _ConvForm:
             return points
         return ["c", *points, *(["ci"] if self.in_block > 1 else [])]
 
-    def x_indices(self, op: graph.ConvOp, loops: Loops) -> list[AffineExpr]:
+    def x_indices(self, op: SlidingFiltersOp, loops: Loops) -> list[AffineExpr]:
         """Where the input is read."""
         outer, inner, block = ("o", "oi", self.out_block) if self.depthwise else ("c", "ci", self.in_block)
         channel = loops.channel(outer, inner, block)
@@ -160,11 +183,15 @@ class _ConvForm:
         }
         return [index[axis] for axis in self.data.axes]
 
-    def w_indices(self, op: graph.ConvOp, loops: Loops) -> list[AffineExpr]:
-        """Where the filters are read."""
-        width = loops.channel("o", "oi", self.out_block)
+    def filter_index(self, op: SlidingFiltersOp, loops: Loops) -> AffineExpr:
+        """Which filter computes a channel of the result."""
         if self.grouped:
-            width = loops["g"] * (dims_of(op.w.type)[self.kernel.axis("O")].value // self.groups) + loops["o"]
+            return loops["g"] * (dims_of(op.w.type)[self.kernel.axis("O")].value // self.groups) + loops["o"]
+        return loops.channel("o", "oi", self.out_block)
+
+    def w_indices(self, op: SlidingFiltersOp, loops: Loops) -> list[AffineExpr]:
+        """Where the filters are read."""
+        width = self.filter_index(op, loops)
         zero = AffineExpr.constant(0)
         depth = zero if self.depthwise else loops.channel("c", "ci", self.in_block)
         o_block, i_block = self.kernel.block("O"), self.kernel.block("I")

@@ -20,14 +20,6 @@ class MatMulLowering(OnnxLowering):
         rewriter.replace(op, graph.MatmulOp(op.A, op.B))
 
 
-class MatMulIntegerLowering(OnnxLowering):
-    """`onnx.MatMulInteger` → `graph.matmul_integer`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.MatMulIntegerOp, rewriter: PatternRewriter) -> None:
-        rewriter.replace(op, graph.MatmulIntegerOp(op.A, op.B, op.a_zero_point, op.b_zero_point))
-
-
 class GemmLowering(OnnxLowering):
     """
     `onnx.Gemm` → `graph.matmul`, times alpha, plus beta times C, where they are not 1.
@@ -72,4 +64,4 @@ def _add_bias(value: SSAValue, bias: SSAValue, op: onnx.GemmOp, rewriter: Patter
     return rewriter.insert(graph.AddOp(value, bias)).result
 
 
-PATTERNS: list[type[OnnxLowering]] = [MatMulLowering, MatMulIntegerLowering, GemmLowering]
+PATTERNS: list[type[OnnxLowering]] = [MatMulLowering, GemmLowering]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.dialects.types import dims_of
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
 from stepwell.lowering.onnx_to_graph.windows import Windows, optional_integers, spatial_rank, windows_of
 from stepwell.runtime.dims import Dim
@@ -37,14 +35,16 @@ def kernel_of(op: onnx.OnnxOp, w: SSAValue) -> tuple[int, ...]:
     return kernel
 
 
-def padded_input(x: SSAValue, windows: Windows, rewriter: PatternRewriter) -> tuple[SSAValue, list[int]]:
-    """The input and the pads that are left for the op: expressions become a `graph.pad` with zeros."""
+def padded_input(
+    x: SSAValue, windows: Windows, rewriter: PatternRewriter, border: SSAValue | None = None
+) -> tuple[SSAValue, list[int]]:
+    """The input and the pads that are left for the op: expressions become a `graph.pad` with a number."""
     if (pads := windows.static_pads) is not None:
         return x, pads
     rank = len(windows.kernel)
     none = [Dim.of(0), Dim.of(0)]
     outer = [*none, *windows.pads[:rank], *none, *windows.pads[rank:]]
-    return rewriter.insert(graph.PadOp(x, outer)).result, [0] * 2 * rank
+    return rewriter.insert(graph.PadOp(x, outer, value=border)).result, [0] * 2 * rank
 
 
 class ConvLowering(OnnxLowering):
@@ -72,39 +72,6 @@ class ConvLowering(OnnxLowering):
             groups=op.integer("group"),
         )
         replace_with_bias(op, conv, op.B, rewriter)
-
-
-class ConvIntegerLowering(OnnxLowering):
-    """
-    `onnx.ConvInteger` → `graph.conv` on i32, of input and filters less their zero points.
-
-    Padding is with the input's zero point, so with 0 after the subtraction.
-    """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.ConvIntegerOp, rewriter: PatternRewriter) -> None:
-        windows = windows_of(op, op.x, kernel_of(op, op.w))
-        x, pads = padded_input(self._centred(op.x, op.x_zero_point, rewriter), windows, rewriter)
-        conv = graph.ConvOp(
-            x,
-            self._centred(op.w, op.w_zero_point, rewriter),
-            strides=windows.strides,
-            dilations=windows.dilations,
-            pads=pads,
-            groups=op.integer("group"),
-        )
-        rewriter.replace(op, conv)
-
-    def _centred(self, value: SSAValue, zero_point: SSAValue | None, rewriter: PatternRewriter) -> SSAValue:
-        """A tensor as i32, less its zero point: one number, or one for each first index."""
-        wide = rewriter.insert(graph.CastOp(value, i32)).result
-        if zero_point is None:
-            return wide
-        point = rewriter.insert(graph.CastOp(zero_point, i32)).result
-        if dims_of(point.type) not in ((), (Dim.of(1),)):
-            trailing = range(1, len(dims_of(value.type)))
-            point = rewriter.insert(graph.ExpandDimsOp(point, trailing)).result
-        return rewriter.insert(graph.SubtractOp(wide, point)).result
 
 
 def replace_with_bias(
@@ -181,4 +148,4 @@ class ConvTransposeLowering(OnnxLowering):
         return [*begins, *ends]
 
 
-PATTERNS: list[type[OnnxLowering]] = [ConvLowering, ConvIntegerLowering, ConvTransposeLowering]
+PATTERNS: list[type[OnnxLowering]] = [ConvLowering, ConvTransposeLowering]

@@ -1,0 +1,201 @@
+"""Quantization → `linalg.generic` on elements, and integer convolutions in the loops of all convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.quantized import ScaledOp
+from stepwell.dialects.graph.relations import element_of_value, is_float
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.contraction import accumulated, integer_body
+from stepwell.lowering.graph_to_linalg.convolution import ConvForm, Loops, convolve, padded
+from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.lowering.graph_to_linalg.small_floats import SMALL_FLOATS, SmallFloat
+from stepwell.lowering.graph_to_linalg.support import (
+    PARALLEL,
+    Body,
+    Read,
+    constant_number,
+    empty,
+    generic,
+    identity,
+)
+from stepwell.runtime.dims import Dim
+
+
+def _parameter_map(op: ScaledOp, value: SSAValue) -> AffineMap:
+    """How the scale or zero point is read: as one number, by its axis, or by blocks of it."""
+    rank, axis, block = len(dims_of(op.input.type)), op.axis.value.data, op.block_size
+    if not dims_of(value.type):
+        return AffineMap(rank, 0, ())
+    loops = [AffineExpr.dimension(i) for i in range(rank)]
+    if not block:
+        return AffineMap(rank, 0, (loops[axis],))
+    loops[axis] = loops[axis] // block
+    return AffineMap(rank, 0, tuple(loops))
+
+
+def _replace(op: ScaledOp, body: Body, rewriter: PatternRewriter) -> None:
+    """Replace an op by a structured one whose body takes the element, the scale and the zero point."""
+    type = tensor_of(op.result)
+    parameters = [value for value in (op.scale, op.zero_point) if value is not None]
+    rank = len(dims_of(type))
+    reads: list[Read] = [
+        (op.input, identity(rank)),
+        *((value, _parameter_map(op, value)) for value in parameters),
+    ]
+    write = (empty(type, rewriter), identity(rank))
+    result = generic(reads, write, [PARALLEL] * rank, lambda s: body(s[:-1]), rewriter)
+    rewriter.replace(op, [], [result])
+
+
+def saturated(x: SSAValue, zero_point: SSAValue | None, wide: Scalars, to: Attribute) -> SSAValue:
+    """
+    A number in floats, rounded to the nearest integer, plus a zero point, in the range of a type.
+
+    NaN becomes the least number: then every value fits, and the conversion needs no checks.
+    """
+    target = Scalars(to)
+    rounded = math.RoundEvenOp(x).result
+    if zero_point is not None:
+        rounded = wide.add(rounded, target.convert(zero_point, wide))
+    lowest, highest = integer_range(to)
+    rounded = arith.MaxnumfOp(rounded, wide.constant(lowest)).result
+    rounded = arith.MinnumfOp(rounded, wide.constant(highest)).result
+    return Scalars(i32).convert(arith.FPToSIOp(rounded, i32).result, target)
+
+
+def integer_range(element: Attribute) -> tuple[int, int]:
+    """The least and the greatest number of an integer type, of less than a byte too."""
+    name = dtype_of(element).name
+    bits = int(name.removeprefix("u").removeprefix("int"))
+    return (0, (1 << bits) - 1) if name.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+class QuantizeLowering(RewritePattern):
+    """`graph.quantize` → a `linalg.generic` that divides, rounds, adds the zero point and saturates."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
+        source, scale = Scalars(element_of_value(op.input)), Scalars(element_of_value(op.scale))
+        computed = scale.element if op.compute_type is None else op.compute_type
+        wide = Scalars(f64 if f64 in (computed, scale.element) else f32)
+        small = SMALL_FLOATS.get(op.to)
+
+        def body(scalars: Sequence[SSAValue]) -> SSAValue:
+            x, divisor = source.convert(scalars[0], wide), scale.convert(scalars[1], wide)
+            quotient = _rounded_to(wide.divide(x, divisor), computed, wide)
+            if is_float(op.to):
+                number = wide.convert(quotient, Scalars(f32))
+                assert isinstance(small, SmallFloat)
+                return small.encode(number, saturate=bool(op.saturate))
+            return saturated(quotient, scalars[2] if op.zero_point is not None else None, wide, op.to)
+
+        _replace(op, body, rewriter)
+
+
+def _rounded_to(x: SSAValue, element: Attribute, wide: Scalars) -> SSAValue:
+    """A number as a narrower type has it."""
+    narrow = Scalars(element)
+    if not narrow.narrow_float:
+        return Scalars(wide.element).convert(Scalars(wide.element).convert(x, narrow), wide)
+    return wide.convert(narrow.widen(narrow.narrow(wide.convert(x, Scalars(f32)))), wide)
+
+
+class DequantizeLowering(RewritePattern):
+    """`graph.dequantize` → a `linalg.generic` that subtracts the zero point in i32 and multiplies."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.DequantizeOp, rewriter: PatternRewriter) -> None:
+        source, scale = Scalars(element_of_value(op.input)), Scalars(element_of_value(op.scale))
+        target, integers = Scalars(op.to), Scalars(i32)
+        wide = Scalars(f64 if f64 in (op.to, scale.element) else f32)
+
+        def body(scalars: Sequence[SSAValue]) -> SSAValue:
+            x, factor, *points = scalars
+            differences = source if source.is_float else integers
+            number = source.convert(x, differences)
+            if points:
+                number = differences.subtract(number, source.convert(points[0], differences))
+            product = wide.multiply(differences.convert(number, wide), scale.convert(factor, wide))
+            return wide.convert(product, target)
+
+        _replace(op, body, rewriter)
+
+
+class RequantizeLowering(RewritePattern):
+    """`graph.requantize` → a `linalg.generic` that multiplies, rounds, adds the zero point and saturates."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RequantizeOp, rewriter: PatternRewriter) -> None:
+        sums, scale, wide = Scalars(i32), Scalars(element_of_value(op.scale)), Scalars(f32)
+
+        def body(scalars: Sequence[SSAValue]) -> SSAValue:
+            x, factor, *points = scalars
+            product = wide.multiply(sums.convert(x, wide), scale.convert(factor, wide))
+            return saturated(product, points[0] if points else None, wide, op.to)
+
+        _replace(op, body, rewriter)
+
+
+class ConvIntegerLowering(RewritePattern):
+    """
+    `graph.conv_integer` → a `linalg.generic` that widens, subtracts zero points, multiplies and adds.
+
+    Borders hold the zero point; one that is not constant is subtracted before they are made, of zeros.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConvIntegerOp, rewriter: PatternRewriter) -> None:
+        x, x_point, fill = op.x, op.x_zero_point, float(op.border.value.data)
+        form = ConvForm.of(op)
+        if x_point is not None and any(op.pads.get_values()):
+            constant = constant_number(x_point)
+            if constant is None:
+                x, x_point = _centred(x, x_point, rewriter), None
+            else:
+                fill = constant
+        points = [value for value in (x_point, op.w_zero_point) if value is not None]
+        elements = [
+            None if value is None else element_of_value(value) for value in (x_point, op.w_zero_point)
+        ]
+        body = integer_body(element_of_value(x), element_of_value(op.w), *elements)
+
+        def emit(reads: tuple[Read, Read], loops: Loops, dims: Sequence[Dim]) -> SSAValue:
+            zero_points: list[Read] = [
+                (value, loops.map([form.filter_index(op, loops)] if dims_of(value.type) else []))
+                for value in points
+            ]
+            sums = len(loops.names) - len(dims)
+            return accumulated([*reads, *zero_points], i32, dims, sums, body, rewriter)
+
+        x = padded(op, form.data, fill, x, rewriter)
+        rewriter.replace(op, [], [convolve(op, form, x, emit, rewriter)])
+
+
+def _centred(x: SSAValue, zero_point: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """A tensor less its zero point, in i32."""
+    dims = dims_of(x.type)
+    source, sums = Scalars(element_of_value(x)), Scalars(i32)
+    reads: list[Read] = [(x, identity(len(dims))), (zero_point, AffineMap(len(dims), 0, ()))]
+    write = (empty(tensor_type(i32, dims), rewriter), identity(len(dims)))
+
+    def body(scalars: Sequence[SSAValue]) -> SSAValue:
+        return sums.subtract(source.convert(scalars[0], sums), source.convert(scalars[1], sums))
+
+    return generic(reads, write, [PARALLEL] * len(dims), body, rewriter)
+
+
+PATTERNS: list[RewritePattern] = [
+    QuantizeLowering(),
+    DequantizeLowering(),
+    RequantizeLowering(),
+    ConvIntegerLowering(),
+]
