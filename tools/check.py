@@ -45,9 +45,12 @@ def check_against_reference(path: Path, feeds: Mapping[str, object], outputs: Ma
     """
     if path.suffix != ".onnx":
         raise StepwellError("no-reference", str(path), "--check needs an .onnx model to compare with")
-    from onnx.reference import ReferenceEvaluator
+    import onnx
 
-    evaluator: Any = ReferenceEvaluator(str(path))
+    from stepwell.tools.reference import reference_evaluator
+
+    model: onnx.ModelProto = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
+    evaluator: Any = reference_evaluator(model)
     expected: list[Array] = evaluator.run(None, dict(feeds))
     status = 0
     for (name, found), wanted in zip(outputs.items(), expected, strict=True):

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
 
 from stepwell.runtime.interface import Array
 from stepwell.tools.check import TOLERANCE, relative_difference
 from stepwell.tools.driver import compile
+from stepwell.tools.reference import reference_evaluator
 
 
 def first_difference(path: Path, feeds: Mapping[str, object]) -> str:
@@ -42,7 +42,7 @@ def first_difference(path: Path, feeds: Mapping[str, object]) -> str:
 def _reference_values(
     model: onnx.ModelProto, names: list[str], feeds: Mapping[str, object]
 ) -> dict[str, Array]:
-    evaluator: Any = ReferenceEvaluator(_with_outputs(model, names))
+    evaluator: Any = reference_evaluator(_with_outputs(model, names))
     values: list[object] = evaluator.run(None, dict(feeds))
     return {name: np.asarray(value) for name, value in zip(names, values, strict=True)}
 

@@ -19,19 +19,32 @@ def made_up_inputs(
     """
     Arrays for every input: standard normal, small non-negative integers, or a constant.
 
-    Args: `sizes` gives the shapes of inputs by name; a dimension left open is 1.
+    Args: `sizes` gives the shapes of inputs by name, which fix the dimensions that others share with them;
+    a dimension left open is 1.
     Raises: StepwellError `bad-inputs` for a shape that does not fit the interface.
     """
     rng = np.random.default_rng(seed)
+    sizes = sizes or {}
+    symbols = _fixed_symbols(interface, sizes)
     return {
-        spec.name: _fill(spec, _shape(spec, (sizes or {}).get(spec.name)), fill, rng)
+        spec.name: _fill(spec, _shape(spec, sizes.get(spec.name), symbols), fill, rng)
         for spec in interface.inputs
     }
 
 
-def _shape(spec: TensorSpec, given: Sequence[int] | None) -> tuple[int, ...]:
+def _fixed_symbols(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """The sizes of the symbols that stand alone in the type of an input of known shape."""
+    return {
+        str(dim): size
+        for spec in interface.inputs
+        for dim, size in zip(spec.dims, sizes.get(spec.name, ()), strict=False)
+        if not dim.is_static and str(dim) in dim.symbols()
+    }
+
+
+def _shape(spec: TensorSpec, given: Sequence[int] | None, symbols: Mapping[str, int]) -> tuple[int, ...]:
     if given is None:
-        return tuple(d.value if d.is_static else d.evaluate(dict.fromkeys(d.symbols(), 1)) for d in spec.dims)
+        return tuple(d.evaluate({name: symbols.get(name, 1) for name in d.symbols()}) for d in spec.dims)
     if len(given) != len(spec.dims) or prod(given) * spec.dtype.itemsize > MAX_TENSOR_BYTES:
         raise StepwellError("bad-inputs", None, f"input {spec.name!r} is {spec}, found shape {list(given)}")
     return tuple(given)

@@ -47,7 +47,8 @@ def run(args: Namespace) -> int:
         check_place(args.outputs)
     given = _read_inputs(args.inputs) if args.inputs is not None else {}
     model = ready_model(args)
-    sizes = dict(args.input_shape)
+    sizes: dict[str, tuple[int, ...]] = dict(args.input_shape)
+    sizes |= {name: np.asarray(value).shape for name, value in given.items()}
     feeds = made_up_inputs(model.interface, args.fill, args.seed, sizes) | given
     outputs = model.run(feeds)
     for name, array in outputs.items():
