@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,9 @@ from stepwell.runtime.weights import WeightStore
 @dataclass
 class OnnxLowering(RewritePattern):
     """A pattern of the conversion from `onnx`: it sees converted operands, and the weights."""
+
+    takes: ClassVar[tuple[type[Operation], ...]] = ()
+    """The operators of a pattern that goes by a table, and takes any op for its type checker."""
 
     weights: WeightStore
 
@@ -106,6 +110,8 @@ _ELEMENTS: Mapping[int, Attribute] = {
     27: Float6E2M3FNType(),
     28: Float6E3M2FNType(),
 }
+ELEMENT_NUMBERS: Mapping[Attribute, int] = {element: number for number, element in _ELEMENTS.items()}
+"""The way back."""
 _ELEMENT_NAMES = {
     "FLOAT": 1,
     "UINT8": 2,

@@ -1,0 +1,61 @@
+"""`convert-graph-to-onnx`: functions of `graph` ops as operators of ONNX, for engines that read models."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.passes import ModulePass
+
+from stepwell.dialects import onnx
+from stepwell.dialects._xdsl import weights_of
+from stepwell.lowering.conversion import convert
+from stepwell.lowering.graph_to_onnx import (
+    activation,
+    contraction,
+    elementwise,
+    indexing,
+    movement,
+    norm,
+    recurrent,
+    reduction,
+    resize,
+    shape,
+    structure,
+    window,
+)
+from stepwell.lowering.graph_to_onnx.nodes import OPSET
+from stepwell.lowering.graph_to_onnx.support import OnnxExport
+
+# One list a family; a row is found by the class of its op.
+GRAPH_TO_ONNX: list[type[OnnxExport]] = [
+    *activation.PATTERNS,
+    *contraction.PATTERNS,
+    *elementwise.PATTERNS,
+    *indexing.PATTERNS,
+    *movement.PATTERNS,
+    *norm.PATTERNS,
+    *recurrent.PATTERNS,
+    *reduction.PATTERNS,
+    *resize.PATTERNS,
+    *shape.PATTERNS,
+    *structure.PATTERNS,
+    *window.PATTERNS,
+]
+
+
+class ConvertGraphToOnnxPass(ModulePass):
+    """
+    Lower `graph` to `onnx`, opset 21: leaves functions that `export_onnx` writes as a model.
+
+    Sizes of symbolic dimensions come from the shapes of the function's arguments. Kernels and composites are
+    opened. Fails, and lists them all, when an op has no counterpart in ONNX.
+    """
+
+    name = "convert-graph-to-onnx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        patterns = [pattern(weights_of(ctx)) for pattern in GRAPH_TO_ONNX]
+        op.attributes[onnx.OPSETS] = DictionaryAttr({"": IntegerAttr(OPSET, i64)})
+        structure.open_regions(op)
+        structure.take_fields(op)
+        convert(op, patterns, illegal=["graph"])

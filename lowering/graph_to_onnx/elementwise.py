@@ -1,0 +1,185 @@
+"""Elementwise graph ops → operators of ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import Float4E2M1FNType, Float8E8M0FNUType, i1
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.graph.relations import is_float, is_unsigned
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node
+from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of
+from stepwell.lowering.onnx_to_graph.elementwise import UNARY
+from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
+
+# ops of one operand and no attribute, as the import has them; `not` is two operators.
+PLAIN_UNARY: Mapping[type[Operation], type[onnx.OnnxOp]] = {
+    target: source for source, target in UNARY.items() if target is not graph.NotOp
+}
+BINARY: Mapping[type[Operation], type[onnx.OnnxOp]] = {
+    graph.AddOp: onnx.AddOp,
+    graph.SubtractOp: onnx.SubOp,
+    graph.MultiplyOp: onnx.MulOp,
+    graph.DivideOp: onnx.DivOp,
+    graph.PowerOp: onnx.PowOp,
+    graph.MaximumOp: onnx.MaxOp,
+    graph.MinimumOp: onnx.MinOp,
+    graph.EqualOp: onnx.EqualOp,
+    graph.LessOp: onnx.LessOp,
+    graph.LessEqualOp: onnx.LessOrEqualOp,
+}
+LOGIC: Mapping[type[Operation], tuple[type[onnx.OnnxOp], type[onnx.OnnxOp]]] = {
+    graph.AndOp: (onnx.AndOp, onnx.BitwiseAndOp),
+    graph.OrOp: (onnx.OrOp, onnx.BitwiseOrOp),
+    graph.XorOp: (onnx.XorOp, onnx.BitwiseXorOp),
+    graph.NotOp: (onnx.NotOp, onnx.BitwiseNotOp),
+}
+SHIFTS: Mapping[type[Operation], str] = {graph.ShiftLeftOp: "LEFT", graph.ShiftRightOp: "RIGHT"}
+NOT_IN_OPSET = (Float8E8M0FNUType, Float4E2M1FNType)
+
+
+class SimpleExport(OnnxExport):
+    """An op without attributes → its row in `PLAIN_UNARY`, `BINARY` or, by element type, in `LOGIC`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GraphOp, rewriter: PatternRewriter) -> None:
+        target = PLAIN_UNARY.get(type(op)) or BINARY.get(type(op))
+        if target is None and type(op) in LOGIC:
+            target = LOGIC[type(op)][element_of(op.operands[0]) != i1]
+        if target is not None:
+            result = insert_node(rewriter, target, op.operands, op.results[0].type)
+            rewriter.replace(op, [], [result])
+
+
+class NotEqualExport(OnnxExport):
+    """`graph.not_equal` → `Not` of `Equal`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.NotEqualOp, rewriter: PatternRewriter) -> None:
+        equal = insert_node(rewriter, onnx.EqualOp, op.operands, op.result.type)
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.NotOp, [equal], op.result.type)])
+
+
+class RsqrtExport(OnnxExport):
+    """`graph.rsqrt` → `Reciprocal` of `Sqrt`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RsqrtOp, rewriter: PatternRewriter) -> None:
+        root = insert_node(rewriter, onnx.SqrtOp, op.operands, op.result.type)
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.ReciprocalOp, [root], op.result.type)])
+
+
+class TruncExport(OnnxExport):
+    """`graph.trunc` → sign(x) · ⌊|x|⌋."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.TruncOp, rewriter: PatternRewriter) -> None:
+        type = op.result.type
+        size = insert_node(rewriter, onnx.AbsOp, op.operands, type)
+        whole = insert_node(rewriter, onnx.FloorOp, [size], type)
+        sign = insert_node(rewriter, onnx.SignOp, op.operands, type)
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.MulOp, [sign, whole], type)])
+
+
+class RemainderExport(OnnxExport):
+    """`graph.remainder` → `Mod`, which rounds down for integers only."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RemainderOp, rewriter: PatternRewriter) -> None:
+        truncates = op.rounding.data == "trunc"
+        if is_float(element_of(op.lhs)) and not truncates:
+            return
+        result = insert_node(rewriter, onnx.ModOp, op.operands, op.result.type, fmod=truncates)
+        rewriter.replace(op, [], [result])
+
+
+class ShiftExport(OnnxExport):
+    """A shift of unsigned integers → `BitShift`; opset 21 has no other."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: graph.ShiftLeftOp | graph.ShiftRightOp, rewriter: PatternRewriter
+    ) -> None:
+        if not is_unsigned(element_of(op.lhs)):
+            return
+        direction = SHIFTS[type(op)]
+        result = insert_node(rewriter, onnx.BitShiftOp, op.operands, op.result.type, direction=direction)
+        rewriter.replace(op, [], [result])
+
+
+class WhereExport(OnnxExport):
+    """`graph.where` → `Where`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.WhereOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.WhereOp, op.operands, op.result.type)])
+
+
+class IsInfExport(OnnxExport):
+    """`graph.is_inf` → `IsInf`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.IsInfOp, rewriter: PatternRewriter) -> None:
+        positive, negative = bool(op.positive.value.data), bool(op.negative.value.data)
+        result = insert_node(
+            rewriter,
+            onnx.IsInfOp,
+            op.operands,
+            op.result.type,
+            detect_positive=positive,
+            detect_negative=negative,
+        )
+        rewriter.replace(op, [], [result])
+
+
+class CastExport(OnnxExport):
+    """`graph.cast` → `Cast`, for the element types that opset 21 has."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter) -> None:
+        element = element_of(op.result)
+        if ELEMENT_NUMBERS.get(element, 99) > LAST_ELEMENT or isinstance(element, NOT_IN_OPSET):
+            return
+        saturate = None if op.saturate.value.data else 0
+        to = ELEMENT_NUMBERS[element]
+        result = insert_node(rewriter, onnx.CastOp, op.operands, op.result.type, to=to, saturate=saturate)
+        rewriter.replace(op, [], [result])
+
+
+LAST_ELEMENT = 22
+"""The number of the last element type of opset 21: signed integers of four bits."""
+
+
+class BiasAddExport(OnnxExport):
+    """`graph.bias_add` → `Add` of the bias with dimensions of 1 behind it; not of blocked channels."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.BiasAddOp, rewriter: PatternRewriter) -> None:
+        dims, rank = dims_of(op.b.type), len(dims_of(op.x.type))
+        if len(dims) != 1:
+            return
+        bias, behind = op.b, rank - 1 - op.axis.value.data
+        if behind:
+            axes = insert_integers(rewriter, range(1, behind + 1))
+            type = tensor_type(tensor_of(bias).element_type, [*dims, *[1] * behind])
+            bias = insert_node(rewriter, onnx.UnsqueezeOp, [bias, axes], type)
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.AddOp, [op.x, bias], op.result.type)])
+
+
+PATTERNS: list[type[OnnxExport]] = [
+    SimpleExport,
+    NotEqualExport,
+    RsqrtExport,
+    TruncExport,
+    RemainderExport,
+    ShiftExport,
+    WhereExport,
+    IsInfExport,
+    CastExport,
+    BiasAddExport,
+]

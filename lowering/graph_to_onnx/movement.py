@@ -1,0 +1,167 @@
+"""Graph ops that move elements → operators of ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.types import tensor_type
+from stepwell.lowering.graph_to_onnx.extents import dims_vector
+from stepwell.lowering.graph_to_onnx.nodes import (
+    insert_integers,
+    insert_node,
+    insert_nodes,
+)
+from stepwell.lowering.graph_to_onnx.support import OnnxExport, is_known, mixed_vector
+
+BEFORE_THE_START = -(2**63)
+"""A bound of ONNX's `Slice` that a negative step never reaches; -1 would mean the last element."""
+
+
+class TransposeExport(OnnxExport):
+    """`graph.transpose` → `Transpose`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.TransposeOp, rewriter: PatternRewriter) -> None:
+        perm = op.perm.get_values()
+        result = insert_node(rewriter, onnx.TransposeOp, op.operands, op.result.type, perm=perm)
+        rewriter.replace(op, [], [result])
+
+
+class ConcatExport(OnnxExport):
+    """`graph.concat` → `Concat`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConcatOp, rewriter: PatternRewriter) -> None:
+        axis = op.axis.value.data
+        rewriter.replace(
+            op, [], [insert_node(rewriter, onnx.ConcatOp, op.operands, op.result.type, axis=axis)]
+        )
+
+
+class SplitExport(OnnxExport):
+    """`graph.split` → `Split`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.SplitOp, rewriter: PatternRewriter) -> None:
+        if not is_known(op.sizes):
+            return
+        sizes = mixed_vector(op.sizes, op.sizes_value, rewriter)
+        types = [piece.type for piece in op.results]
+        axis = op.axis.value.data
+        rewriter.replace(op, [], insert_nodes(rewriter, onnx.SplitOp, [op.input, sizes], types, axis=axis))
+
+
+class SliceExport(OnnxExport):
+    """`graph.slice` → `Slice`, where a negative limit counts from the end."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.SliceOp, rewriter: PatternRewriter) -> None:
+        if not is_known(op.starts) or not is_known(op.limits):
+            return
+        steps = op.steps.get_values()
+        starts = mixed_vector(op.starts, op.starts_value, rewriter)
+        limits = _limits(op, steps, rewriter)
+        axes = insert_integers(rewriter, range(len(steps)))
+        operands = [op.input, starts, limits, axes, insert_integers(rewriter, steps)]
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.SliceOp, operands, op.result.type)])
+
+
+def _limits(op: graph.SliceOp, steps: Sequence[int], rewriter: PatternRewriter) -> SSAValue:
+    if op.limits is not None and all(dim.is_static for dim in op.limits.get()):
+        numbers = [dim.value for dim in op.limits.get()]
+        return insert_integers(rewriter, [n if n >= 0 else BEFORE_THE_START for n in numbers])
+    limits = mixed_vector(op.limits, op.limits_value, rewriter)
+    if min(steps, default=1) > 0:
+        return limits
+    zero, low = insert_integers(rewriter, [0]), insert_integers(rewriter, [BEFORE_THE_START])
+    below = insert_node(rewriter, onnx.LessOp, [limits, zero], tensor_type(i1, [len(steps)]))
+    return insert_node(rewriter, onnx.WhereOp, [below, low, limits], limits.type)
+
+
+class ReverseExport(OnnxExport):
+    """`graph.reverse` → `Slice` with steps of -1."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ReverseOp, rewriter: PatternRewriter) -> None:
+        axes = op.axes.get_values()
+        bounds = ([-1] * len(axes), [BEFORE_THE_START] * len(axes), axes, [-1] * len(axes))
+        operands = [op.input, *(insert_integers(rewriter, numbers) for numbers in bounds)]
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.SliceOp, operands, op.result.type)])
+
+
+class PadExport(OnnxExport):
+    """`graph.pad` → `Pad`, which for every mode but the constant does not crop before it pads."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PadOp, rewriter: PatternRewriter) -> None:
+        mode = op.mode.data
+        if not is_known(op.pads) or (mode != "constant" and not _never_crops(op)):
+            return
+        pads = mixed_vector(op.pads, op.pads_value, rewriter)
+        result = insert_node(rewriter, onnx.PadOp, [op.input, pads, op.value], op.result.type, mode=mode)
+        rewriter.replace(op, [], [result])
+
+
+def _never_crops(op: graph.PadOp) -> bool:
+    return op.pads is not None and all(dim.is_nonnegative for dim in op.pads.get())
+
+
+class TileExport(OnnxExport):
+    """`graph.tile` → `Tile`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.TileOp, rewriter: PatternRewriter) -> None:
+        if not is_known(op.repeats):
+            return
+        repeats = mixed_vector(op.repeats, op.repeats_value, rewriter)
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.TileOp, [op.input, repeats], op.result.type)])
+
+
+class ReverseSequenceExport(OnnxExport):
+    """`graph.reverse_sequence` of the first two axes → `ReverseSequence`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ReverseSequenceOp, rewriter: PatternRewriter) -> None:
+        batch, time = op.batch_axis.value.data, op.time_axis.value.data
+        if {batch, time} != {0, 1}:
+            return
+        result = insert_node(
+            rewriter, onnx.ReverseSequenceOp, op.operands, op.result.type, batch_axis=batch, time_axis=time
+        )
+        rewriter.replace(op, [], [result])
+
+
+class TopKExport(OnnxExport):
+    """`graph.top_k` → `TopK`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.TopKOp, rewriter: PatternRewriter) -> None:
+        if not is_known(op.k):
+            return
+        results = insert_nodes(
+            rewriter,
+            onnx.TopKOp,
+            [op.input, dims_vector(op.k.get(), rewriter)],
+            [result.type for result in op.results],
+            axis=op.axis.value.data,
+            largest=bool(op.largest.value.data),
+        )
+        rewriter.replace(op, [], results)
+
+
+PATTERNS: list[type[OnnxExport]] = [
+    TransposeExport,
+    ConcatExport,
+    SplitExport,
+    SliceExport,
+    ReverseExport,
+    PadExport,
+    TileExport,
+    ReverseSequenceExport,
+    TopKExport,
+]

@@ -1,0 +1,92 @@
+"""Nodes of ONNX in the IR: operands and results by position, as the opset that is written has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects import onnx
+from stepwell.dialects.constants import inline_attr
+from stepwell.dialects.onnx.base import default_attribute
+from stepwell.dialects.types import tensor_type
+
+OPSET = 21
+"""The opset that is written: engines of today run all of it."""
+
+AttributeLike: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str] | None
+
+
+def insert_nodes(
+    rewriter: PatternRewriter,
+    op_class: type[onnx.OnnxOp],
+    operands: Sequence[SSAValue | None],
+    types: Sequence[Attribute],
+    **attributes: AttributeLike,
+) -> list[SSAValue]:
+    """
+    Insert an operator; its results.
+
+    Args: `operands` and `types` of results by position, None for an absent operand; attributes by ONNX's
+    name, None for an absent one.
+    """
+    row = onnx.signature(op_class.name, OPSET)
+    assert row is not None, f"opset {OPSET} has no {op_class.name}"
+    operand_names, result_names = onnx.parameter_names(op_class)
+    inputs = {name: list[SSAValue]() for name in operand_names}
+    for position, value in enumerate(operands):
+        if value is not None:
+            inputs[row.inputs[min(position, len(row.inputs) - 1)].name].append(value)
+    outputs = {name: list[Attribute]() for name in result_names}
+    for position, type in enumerate(types):
+        outputs[row.outputs[min(position, len(row.outputs) - 1)].name].append(type)
+    made = op_class.build(
+        operands=[inputs[name] for name in operand_names],
+        result_types=[outputs[name] for name in result_names],
+        properties={
+            name: default_attribute(row.attributes[name].kind, _plain(value))
+            for name, value in attributes.items()
+            if value is not None
+        },
+    )
+    return list(rewriter.insert(made).results)
+
+
+def insert_node(
+    rewriter: PatternRewriter,
+    op_class: type[onnx.OnnxOp],
+    operands: Sequence[SSAValue | None],
+    type: Attribute,
+    **attributes: AttributeLike,
+) -> SSAValue:
+    """Insert an operator of one output; its result."""
+    return insert_nodes(rewriter, op_class, operands, [type], **attributes)[0]
+
+
+def insert_constant(rewriter: PatternRewriter, array: npt.NDArray[np.generic]) -> SSAValue:
+    """Insert a few numbers as a node `Constant`."""
+    value = inline_attr(array)
+    made = onnx.ConstantOp.build(result_types=[value.type], properties={"value": value})
+    return rewriter.insert(made).results[0]
+
+
+def insert_integers(rewriter: PatternRewriter, numbers: Sequence[int]) -> SSAValue:
+    """Insert a constant vector of i64."""
+    return insert_constant(rewriter, np.array(numbers, np.int64))
+
+
+def vector_type(count: int) -> Attribute:
+    """A vector of i64."""
+    return tensor_type(i64, [count])
+
+
+def _plain(value: AttributeLike) -> object:
+    """An attribute as `default_attribute` takes it: sequences as tuples, truth values as numbers."""
+    if isinstance(value, bool):
+        return int(value)
+    return value if isinstance(value, int | float | str) or value is None else tuple(value)

@@ -1,0 +1,69 @@
+"""`graph.rnn` → `LSTM`, `GRU`, `RNN`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.types import dims_of
+from stepwell.lowering.graph_to_onnx.contraction import transposed
+from stepwell.lowering.graph_to_onnx.nodes import insert_nodes
+from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to
+
+CELLS: Mapping[str, type[onnx.OnnxOp]] = {"lstm": onnx.LSTMOp, "gru": onnx.GRUOp, "rnn": onnx.RNNOp}
+# Our name -> ONNX's, and how many of alpha and beta it takes from the lists.
+ACTIVATIONS: Mapping[str, tuple[str, int]] = {
+    "affine": ("Affine", 2),
+    "elu": ("Elu", 1),
+    "hard_sigmoid": ("HardSigmoid", 2),
+    "leaky_relu": ("LeakyRelu", 1),
+    "relu": ("Relu", 0),
+    "scaled_tanh": ("ScaledTanh", 2),
+    "sigmoid": ("Sigmoid", 0),
+    "softplus": ("Softplus", 0),
+    "softsign": ("Softsign", 0),
+    "tanh": ("Tanh", 0),
+    "thresholded_relu": ("ThresholdedRelu", 1),
+}
+
+
+class RnnExport(OnnxExport):
+    """`graph.rnn` → the operator of its cell."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RnnOp, rewriter: PatternRewriter) -> None:
+        cell = op.cell.data
+        w, r = op.w, op.r
+        if op.transposed_weights.value.data:
+            w, r = transposed(w, rewriter), transposed(r, rewriter)
+        lengths = op.lengths if op.lengths is None else cast_to(op.lengths, i32, rewriter)
+        operands: list[SSAValue | None] = [op.x, w, r, op.bias, lengths, op.h0]
+        names = [name.data for name in op.activations]
+        results = insert_nodes(
+            rewriter,
+            CELLS[cell],
+            [*operands, op.c0, op.peepholes] if cell == "lstm" else operands,
+            [result.type for result in op.results],
+            direction=op.direction.data,
+            hidden_size=dims_of(r.type)[2].value,
+            activations=[ACTIVATIONS[name][0] for name in names],
+            activation_alpha=_taken(names, op.alphas.get_values(), 1),
+            activation_beta=_taken(names, op.betas.get_values(), 2),
+            clip=op.clip.value.data if op.clip is not None else None,
+            input_forget=bool(op.input_forget.value.data) if cell == "lstm" else None,
+            linear_before_reset=bool(op.linear_before_reset.value.data) if cell == "gru" else None,
+        )
+        rewriter.replace(op, [], results)
+
+
+def _taken(names: Sequence[str], numbers: Sequence[float], least: int) -> list[float] | None:
+    """The numbers of those activations that take so many; None when there are none."""
+    pairs = zip(names, numbers, strict=True)
+    return [number for name, number in pairs if ACTIVATIONS[name][1] >= least] or None
+
+
+PATTERNS: list[type[OnnxExport]] = [RnnExport]

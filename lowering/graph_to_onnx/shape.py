@@ -1,0 +1,144 @@
+"""Views, broadcasting and tensors made from dimensions → operators of ONNX."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.lowering.graph_to_onnx.extents import dims_vector
+from stepwell.lowering.graph_to_onnx.nodes import insert_constant, insert_integers, insert_node
+from stepwell.lowering.graph_to_onnx.support import (
+    OnnxExport,
+    cast_to,
+    element_of,
+    is_known,
+    mixed_vector,
+)
+from stepwell.runtime.dims import Dim
+
+
+class ReshapeExport(OnnxExport):
+    """`graph.reshape` → `Reshape` with every size spelled out."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ReshapeOp, rewriter: PatternRewriter) -> None:
+        if not is_known(op.shape):
+            return
+        shape = mixed_vector(op.shape, op.shape_value, rewriter)
+        result = insert_node(rewriter, onnx.ReshapeOp, [op.input, shape], op.result.type, allowzero=1)
+        rewriter.replace(op, [], [result])
+
+
+class AxesExport(OnnxExport):
+    """`graph.expand_dims`, `graph.squeeze` → `Unsqueeze`, `Squeeze`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ExpandDimsOp | graph.SqueezeOp, rewriter: PatternRewriter) -> None:
+        target = onnx.UnsqueezeOp if isinstance(op, graph.ExpandDimsOp) else onnx.SqueezeOp
+        axes = insert_integers(rewriter, op.axes.get_values())
+        rewriter.replace(op, [], [insert_node(rewriter, target, [op.input, axes], op.result.type)])
+
+
+class BroadcastToExport(OnnxExport):
+    """`graph.broadcast_to`, `graph.full` → `Expand`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.BroadcastToOp | graph.FullOp, rewriter: PatternRewriter) -> None:
+        if not is_known(op.shape):
+            return
+        shape = mixed_vector(op.shape, op.shape_value, rewriter)
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.ExpandOp, [op.input, shape], op.result.type)])
+
+
+class ShapeOfExport(OnnxExport):
+    """`graph.shape_of` → `Shape`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ShapeOfOp, rewriter: PatternRewriter) -> None:
+        start, end = op.start.value.data, op.end.value.data
+        result = insert_node(rewriter, onnx.ShapeOp, op.operands, op.result.type, start=start, end=end)
+        rewriter.replace(op, [], [result])
+
+
+class ExtentsExport(OnnxExport):
+    """`graph.extents` → the shapes of the model's inputs, by arithmetic."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ExtentsOp, rewriter: PatternRewriter) -> None:
+        if is_known(op.dims):
+            rewriter.replace(op, [], [dims_vector(op.dims.get(), rewriter)])
+
+
+class IotaExport(OnnxExport):
+    """`graph.iota` → `Range`, shaped along its axis and expanded."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.IotaOp, rewriter: PatternRewriter) -> None:
+        if not is_known(op.shape):
+            return
+        dims, axis = op.shape.get(), op.axis.value.data
+        counted = count_up_to(dims[axis], rewriter)
+        column = [Dim.of(1)] * len(dims)
+        column[axis] = dims[axis]
+        counted = insert_node(
+            rewriter,
+            onnx.ReshapeOp,
+            [counted, dims_vector(column, rewriter)],
+            tensor_type(i64, column),
+            allowzero=1,
+        )
+        numbers = cast_to(counted, element_of(op.result), rewriter)
+        shape = dims_vector(dims, rewriter)
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.ExpandOp, [numbers, shape], op.result.type)])
+
+
+def count_up_to(size: Dim, rewriter: PatternRewriter) -> SSAValue:
+    """0, 1, … below a dimension, as i64."""
+    zero, one = (insert_constant(rewriter, np.array(n, np.int64)) for n in (0, 1))
+    none = insert_integers(rewriter, [0])
+    limit = insert_node(rewriter, onnx.SqueezeOp, [dims_vector([size], rewriter), none], tensor_type(i64, []))
+    return insert_node(rewriter, onnx.RangeOp, [zero, limit, one], tensor_type(i64, [size]))
+
+
+class RangeExport(OnnxExport):
+    """`graph.range` → `Range`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RangeOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.RangeOp, op.operands, op.result.type)])
+
+
+class OneHotExport(OnnxExport):
+    """`graph.one_hot` → indices compared with `Range`: ONNX's `OneHot` would wrap negative indices."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.OneHotOp, rewriter: PatternRewriter) -> None:
+        if not is_known(op.depth):
+            return
+        (depth,), axis, dims = op.depth.get(), op.axis.value.data, dims_of(op.indices.type)
+        counted = count_up_to(depth, rewriter)
+        if behind := len(dims) - axis:
+            axes = insert_integers(rewriter, range(1, behind + 1))
+            column = tensor_type(i64, [depth, *[1] * behind])
+            counted = insert_node(rewriter, onnx.UnsqueezeOp, [counted, axes], column)
+        indices = cast_to(op.indices, i64, rewriter)
+        spread = tensor_type(i64, [*dims[:axis], 1, *dims[axis:]])
+        at = insert_integers(rewriter, [axis])
+        indices = insert_node(rewriter, onnx.UnsqueezeOp, [indices, at], spread)
+        rewriter.replace(op, [], [insert_node(rewriter, onnx.EqualOp, [indices, counted], op.result.type)])
+
+
+PATTERNS: list[type[OnnxExport]] = [
+    ReshapeExport,
+    AxesExport,
+    BroadcastToExport,
+    ShapeOfExport,
+    ExtentsExport,
+    IotaExport,
+    RangeExport,
+    OneHotExport,
+]

@@ -1,0 +1,81 @@
+"""What rows of the conversion to `onnx` share: nodes, constants, casts, mixed shape parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Attribute, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from stepwell.dialects import onnx
+from stepwell.dialects.constants import constant_attr
+from stepwell.dialects.types import DimsAttr, dims_of, dtype_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_onnx.extents import dims_vector
+from stepwell.lowering.graph_to_onnx.nodes import insert_node
+from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.weights import WeightStore
+
+
+@dataclass
+class OnnxExport(RewritePattern):
+    """
+    A row of the conversion: a graph op as nodes of ONNX. Where ONNX has no counterpart the row leaves the op
+    as it is.
+    """
+
+    weights: WeightStore
+
+    def constant(self, array: npt.NDArray[np.generic], rewriter: PatternRewriter) -> SSAValue:
+        """An array as a node `Constant`."""
+        value = constant_attr(array, "", self.weights)
+        made = onnx.ConstantOp.build(result_types=[value.type], properties={"value": value})
+        return rewriter.insert(made).results[0]
+
+    def scalar(self, number: float, like: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+        """A number of rank 0, of a value's element type."""
+        return self.constant(np.array(number).astype(dtype_of(element_of(like))), rewriter)
+
+    def filled(
+        self,
+        given: SSAValue | None,
+        dims: Sequence[Dim],
+        number: float,
+        like: SSAValue,
+        rewriter: PatternRewriter,
+    ) -> SSAValue:
+        """An operand that ONNX wants: the one given, else `number` everywhere."""
+        if given is not None:
+            return given
+        type = tensor_type(element_of(like), dims)
+        operands = [self.scalar(number, like, rewriter), dims_vector(dims, rewriter)]
+        return insert_node(rewriter, onnx.ExpandOp, operands, type)
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor value."""
+    return tensor_of(value).element_type
+
+
+def is_known(attribute: DimsAttr | None) -> bool:
+    """Whether a mixed shape parameter can be data: an operand, or dimensions without unknown ones."""
+    return attribute is None or not any(dim.is_unknown for dim in attribute.get())
+
+
+def mixed_vector(attribute: DimsAttr | None, value: SSAValue | None, rewriter: PatternRewriter) -> SSAValue:
+    """A mixed shape parameter as a vector of i64."""
+    if value is not None:
+        return value
+    assert attribute is not None
+    return dims_vector(attribute.get(), rewriter)
+
+
+def cast_to(value: SSAValue, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
+    """A value in another element type; itself when it has that."""
+    if element_of(value) == element:
+        return value
+    type = tensor_type(element, dims_of(value.type))
+    return insert_node(rewriter, onnx.CastOp, [value], type, to=ELEMENT_NUMBERS[element])

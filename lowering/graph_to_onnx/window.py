@@ -1,0 +1,75 @@
+"""Pooling of the graph level → operators of ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.types import dims_of
+from stepwell.lowering.graph_to_onnx.contraction import is_plain
+from stepwell.lowering.graph_to_onnx.nodes import insert_nodes
+from stepwell.lowering.graph_to_onnx.support import OnnxExport
+
+KINDS: Mapping[str, type[onnx.OnnxOp]] = {
+    "max": onnx.MaxPoolOp,
+    "avg": onnx.AveragePoolOp,
+    "lp": onnx.LpPoolOp,
+}
+
+
+class PoolExport(OnnxExport):
+    """`graph.pool` in ONNX's layout → `MaxPool`, `AveragePool` or `LpPool`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
+        ceil = _ceil_mode(op)
+        if not is_plain(op.data_layout.data, "NC") or ceil is None:
+            return
+        kind = op.kind.data
+        results = insert_nodes(
+            rewriter,
+            KINDS[kind],
+            [op.x],
+            [result.type for result in op.results],
+            kernel_shape=op.kernel.get_values(),
+            strides=op.strides.get_values(),
+            dilations=op.dilations.get_values(),
+            pads=op.pads.get_values(),
+            ceil_mode=ceil,
+            count_include_pad=bool(op.count_include_pad.value.data) if kind == "avg" else None,
+            p=op.p.value.data if kind == "lp" else None,
+            storage_order=op.indices.data == "column" if kind == "max" else None,
+        )
+        rewriter.replace(op, [], results)
+
+
+def _ceil_mode(op: graph.PoolOp) -> bool | None:
+    """
+    Whether the number of windows is rounded up, as ONNX counts them; None when it cannot count them as we do.
+
+    Up to opset 21 a last window that would start in the end pad counts.
+    """
+    if not op.ceil.value.data:
+        return False
+    rank = len(op.kernel.get_values())
+    sizes = dims_of(op.x.type)[2:]
+    if not all(size.is_static for size in sizes):
+        return None
+    pads = op.pads.get_values()
+    spans = [(k - 1) * d + 1 for k, d in zip(op.kernel.get_values(), op.dilations.get_values(), strict=True)]
+    rooms = [
+        size.value + begin + end - span
+        for size, begin, end, span in zip(sizes, pads[:rank], pads[rank:], spans, strict=True)
+    ]
+    counts = [dim.value - 1 for dim in dims_of(op.results[0].type)[2:]]
+    strides = op.strides.get_values()
+    if counts == [room // stride for room, stride in zip(rooms, strides, strict=True)]:
+        return False
+    return (
+        True if counts == [-(-room // stride) for room, stride in zip(rooms, strides, strict=True)] else None
+    )
+
+
+PATTERNS: list[type[OnnxExport]] = [PoolExport]
