@@ -14,19 +14,22 @@ import sys
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
+from functools import partial
 from io import StringIO
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.parser import Parser
+from xdsl.ir import SSAValue
 from xdsl.printer import Printer
 
 from benchmarks.zoo import F32_MODELS, model_path
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
 from stepwell.dialects.types import tensor_type
+from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
 from stepwell.tools.pipelines import graph_pipeline
 
@@ -48,33 +51,52 @@ def chain(size: int) -> ModuleOp:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long it takes, once."""
-    start = perf_counter()
+    """Processor time that it takes, once: what else the machine does is left out."""
+    start = process_time()
     work()
-    return perf_counter() - start
+    return process_time() - start
 
 
-def graph_rows(sizes: Sequence[int]) -> list[tuple[str, list[float]]]:
+def fan_out(size: int) -> ModuleOp:
+    """A graph of `size` ops: half of them on the same value, the rest their sum, pair by pair."""
+    type = tensor_type(f32, ["N", 64])
+    main = func.FuncOp("main", ([type], [type]))
+    block = main.body.block
+    values: list[SSAValue] = []
+    for _ in range(size // 2):
+        block.add_op(op := graph.AddOp(block.args[0], values[-1] if len(values) % 2 else block.args[0]))
+        values.append(op.results[0])
+    while len(values) > 1:
+        pairs = [graph.AddOp(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        block.add_ops(pairs)
+        values = [pair.results[0] for pair in pairs] + values[2 * len(pairs) :]
+    block.add_op(func.ReturnOp(values[0]))
+    return ModuleOp([main])
+
+
+SHAPES = {"chain": chain, "fan-out": fan_out}
+
+
+def graph_rows(sizes: Sequence[int], make: Callable[[int], ModuleOp]) -> list[tuple[str, list[float]]]:
     """Thousands of ops per second of each step, for each size."""
+    ctx = StepwellContext()
+    pipeline = graph_pipeline(2, ctx.target)
+    steps = list(dict.fromkeys(pipeline.split(",")))
+    for step in steps:
+        run_pipeline(make(4), step, ctx)  # imports are not what is measured
     rows: dict[str, list[float]] = {}
+
+    def measure(name: str, work: Callable[..., object], *operands: object) -> None:
+        rows.setdefault(name, []).append(size / seconds(partial(work, *operands)) / 1e3)
+
     for size in sizes:
-        ctx = StepwellContext()
-        module = chain(size)
-        text = StringIO()
-        steps: list[tuple[str, Callable[[], object]]] = [
-            ("print", lambda m=module, t=text: Printer(t).print_op(m)),
-            ("verify", module.verify),
-        ]
-        for name, step in steps:
-            rows.setdefault(name, []).append(size / seconds(step) / 1e3)
-        source = text.getvalue()
-        rows.setdefault("parse", []).append(
-            size / seconds(lambda s=source, c=ctx: Parser(c, s).parse_module()) / 1e3
-        )
-        for step in graph_pipeline(2, ctx.target).split(","):
-            fresh = chain(size)
-            taken = seconds(lambda m=fresh, p=step, c=ctx: run_pipeline(m, p, c))
-            rows.setdefault(step, []).append(size / taken / 1e3)
+        module, text = make(size), StringIO()
+        measure("print", Printer(text).print_op, module)
+        measure("verify", verify_module, module)
+        measure("parse", parse_module, ctx, text.getvalue())
+        for step in steps:
+            measure(step, run_pipeline, make(size), step, ctx)
+        measure("the whole graph pipeline", run_pipeline, make(size), pipeline, ctx)
     return list(rows.items())
 
 
@@ -97,15 +119,16 @@ def compile_seconds(name: str, folder: str) -> float:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print two tables in Markdown; returns the exit status."""
+    """Measure and print tables in Markdown; returns the exit status."""
     parser = ArgumentParser(prog="benchmarks.compiler", description=__doc__)
     parser.add_argument("models", nargs="*", help="models to compile cold and warm")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     args = parser.parse_args(argv)
-    print(f"| thousand ops per second | {' | '.join(f'{s} ops' for s in args.sizes)} |")
-    print("|---" * (len(args.sizes) + 1) + "|")
-    for name, figures in graph_rows(args.sizes):
-        print(f"| {name} | {' | '.join(f'{f:.1f}' for f in figures)} |")
+    for shape, make in SHAPES.items():
+        print(f"\n| {shape}: thousand ops per second | {' | '.join(f'{s} ops' for s in args.sizes)} |")
+        print("|---" * (len(args.sizes) + 1) + "|")
+        for name, figures in graph_rows(args.sizes, make):
+            print(f"| {name} | {' | '.join(f'{f:.1f}' for f in figures)} |", flush=True)
     if args.models:
         print("\n| model | cold, s | warm, s |\n|---|---|---|")
     for name in args.models:

@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 
 # A shaped type with at most one level of brackets inside, such as an encoding: what is memoised by its text.
@@ -157,7 +158,8 @@ def parse_module(ctx: Context, text: str, name: str = "<stdin>") -> ModuleOp:
     Args: `name` is the file as diagnostics call it.
     Raises: StepwellError `syntax`, with the line and a caret.
     """
-    return LocatingParser(ctx, text, name).parse_file()
+    with collector_paused():
+        return LocatingParser(ctx, text, name).parse_file()
 
 
 def syntax_error(message: str, span: Span[str]) -> StepwellError:

@@ -17,6 +17,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.machine import compile_to_object
 from stepwell.passes import run_pipeline
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.target import TargetDescription
 
 # Level 2 -> tiled and vectorized level 2 -> level 3 -> level 4; each step can be run alone by stepwell-opt.
@@ -68,6 +69,7 @@ def has_vectors(module: ModuleOp) -> bool:
     return any(isinstance(result.type, VectorType) for op in module.walk() for result in op.results)
 
 
+@collector_paused()
 def compile_kernel(module: ModuleOp, ctx: StepwellContext, target: TargetDescription) -> KernelObject:
     """
     Lower a module that holds one kernel (level 2) and compile it.

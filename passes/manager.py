@@ -16,6 +16,7 @@ from stepwell.passes.base import Pass
 from stepwell.passes.context import PassContext
 from stepwell.passes.registry import load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
 
 
@@ -70,7 +71,7 @@ def run_pipeline(module: ModuleOp, pipeline: str | Sequence[ModulePass], ctx: Co
     """
     context = PassContext.current()
     steps = parse_passes(pipeline) if isinstance(pipeline, str) else list(pipeline)
-    with context.active():
+    with context.active(), collector_paused():
         run = _Run(module, StepwellContext() if ctx is None else ctx, context)
         for index, step in enumerate(steps):
             if context.enabled(step):
@@ -80,7 +81,7 @@ def run_pipeline(module: ModuleOp, pipeline: str | Sequence[ModulePass], ctx: Co
 def run_pass(module: ModuleOp, step: ModulePass, ctx: Context | None = None) -> None:
     """Run one pass and those it requires, watched by the instruments, and do not ask if it is enabled."""
     context = PassContext.current()
-    with context.active():
+    with context.active(), collector_paused():
         _Run(module, StepwellContext() if ctx is None else ctx, context).step(step)
 
 

@@ -14,6 +14,7 @@ from stepwell.dialects.verify import verify_module
 from stepwell.passes.context import PassContext
 from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.cache import KernelCache
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.target import target_from
 from stepwell.tools.compilation import (
     Compilation,
@@ -40,23 +41,19 @@ def lower_and_compile(
 
     Raises: StepwellError of the step that failed.
     """
-    if kept is None:
-        return _compile(start(model, options), options, progress)
     from stepwell.frontend.source import open_model
 
-    source = open_model(model)
-    image = _compile(start(source, options), options, progress)
-    if not source.warned:  # a warning is for every time
+    source = open_model(model) if kept is not None else None
+    with collector_paused():
+        compilation = start(model if source is None else source, options)
+        to_level_1(compilation, options)
+        interface = read_interface(main_of(compilation.module))
+        to_level_2(compilation)
+    cache = KernelCache() if options.use_cache else None
+    image = compile_image(compilation, interface, cache, processes=options.processes, progress=progress)
+    if kept is not None and source is not None and not source.warned:  # a warning is for every time
         kept.store(image, source.files.opened)
     return image
-
-
-def _compile(compilation: Compilation, options: CompileOptions, progress: Progress | None) -> ModelImage:
-    to_level_1(compilation, options)
-    interface = read_interface(main_of(compilation.module))
-    to_level_2(compilation)
-    cache = KernelCache() if options.use_cache else None
-    return compile_image(compilation, interface, cache, processes=options.processes, progress=progress)
 
 
 def start(model: Model | Source, options: CompileOptions) -> Compilation:

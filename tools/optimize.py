@@ -15,6 +15,7 @@ from stepwell.passes import Instrument, PassContext, list_configs, parse_passes,
 from stepwell.passes.context import DEFAULT_OPT_LEVEL, config_value
 from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots, VerifyEach
 from stepwell.passes.registry import our_passes
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.diagnostics import Expectations
 from stepwell.tools.explain_match import explain_match
@@ -52,13 +53,8 @@ def _run(args: Namespace) -> int:
             if args.verify_diagnostics:
                 failed |= not _check_diagnostics(ctx, part, args.passes)
                 continue
-            module = part.read(ctx)
-            verify_module(module)
-            run_pipeline(module, args.passes, ctx)
-            verify_module(module)
-            if args.explain_match is not None:
-                print(explain_match(module, args.explain_match, ctx), file=sys.stderr)
-            printed.append(_text(module, args))
+            with collector_paused():
+                printed.append(_transformed(part, ctx, args))
     _report(context, args)
     output = f"{SPLIT_MARK}\n".join(printed)
     if args.output is not None:
@@ -66,6 +62,17 @@ def _run(args: Namespace) -> int:
     else:
         sys.stdout.write(output)
     return int(failed)
+
+
+def _transformed(part: Part, ctx: StepwellContext, args: Namespace) -> str:
+    """The text of a part after the passes. Raises: StepwellError of the part, or of a pass."""
+    module = part.read(ctx)
+    verify_module(module)
+    run_pipeline(module, args.passes, ctx)
+    verify_module(module)
+    if args.explain_match is not None:
+        print(explain_match(module, args.explain_match, ctx), file=sys.stderr)
+    return _text(module, args)
 
 
 def _pass_context(args: Namespace) -> PassContext:
