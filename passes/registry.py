@@ -62,6 +62,12 @@ PASSES: dict[str, Entry] = {
     "convert-onnx-to-graph": Entry(
         "stepwell.lowering.onnx_to_graph:ConvertOnnxToGraphPass", "lower each ONNX operator to graph ops"
     ),
+    "count-macs": Entry(
+        "stepwell.passes.graph.count_macs:CountMacsPass", "print multiply-adds", aliases=("CountMacs",)
+    ),
+    "count-params": Entry(
+        "stepwell.passes.graph.count_params:CountParamsPass", "print parameters", aliases=("CountParams",)
+    ),
     "dead-code-elimination": Entry(
         "stepwell.passes.graph.dead_code_elimination:DeadCodeEliminationPass",
         "erase ops that nobody reads",
@@ -69,6 +75,11 @@ PASSES: dict[str, Entry] = {
     ),
     "defuse-ops": Entry(
         "stepwell.passes.graph.defuse_ops:DefuseOpsPass", "take kernels apart again", aliases=("DefuseOps",)
+    ),
+    "detect-features": Entry(
+        "stepwell.passes.graph.detect_features:DetectFeaturesPass",
+        "print which parts of the graph level a module uses",
+        aliases=("DetectFeatures",),
     ),
     "dynamic-to-static": Entry(
         "stepwell.passes.graph.dynamic_to_static:DynamicToStaticPass",
@@ -84,6 +95,11 @@ PASSES: dict[str, Entry] = {
     ),
     "expand-onnx-functions": Entry(
         "stepwell.frontend.expand_functions:ExpandOnnxFunctionsPass", "inline functions of models and of ONNX"
+    ),
+    "extract-fused-functions": Entry(
+        "stepwell.passes.graph.extract_fused_functions:ExtractFusedFunctionsPass",
+        "print each kernel as a function",
+        aliases=("ExtractFusedFunctions",),
     ),
     "fill-borders": Entry(
         "stepwell.passes.tensor.fill_borders:FillBordersPass", "fill the border around what is inserted"
@@ -111,6 +127,9 @@ PASSES: dict[str, Entry] = {
     "hoist-accumulators": Entry(
         "stepwell.passes.tensor.hoist_accumulators:HoistAccumulatorsPass", "keep accumulators in registers"
     ),
+    "inline": Entry(
+        "stepwell.passes.graph.inline:InlinePass", "bodies in the place of calls", aliases=("Inline",)
+    ),
     "linalg-to-loops": Entry(
         "stepwell.lowering.linalg_to_loops:LinalgToLoopsPass", "loops for linalg ops on buffers"
     ),
@@ -128,9 +147,19 @@ PASSES: dict[str, Entry] = {
     "plan-memory": Entry(
         "stepwell.passes.loop.plan_memory:PlanMemoryPass", "put every intermediate of @main in one arena"
     ),
+    "print-call-graph": Entry(
+        "stepwell.passes.graph.print_call_graph:PrintCallGraphPass",
+        "print which function calls which",
+        aliases=("PrintCallGraph",),
+    ),
     "raise-to-row-ops": Entry(
         "stepwell.passes.graph.raise_to_row_ops:RaiseToRowOpsPass",
         "softmax, norms and activations written out in parts as one op",
+    ),
+    "remove-unused-functions": Entry(
+        "stepwell.passes.graph.remove_unused_functions:RemoveUnusedFunctionsPass",
+        "erase functions that nothing reaches",
+        aliases=("RemoveUnusedFunctions",),
     ),
     "rewrite-patterns": Entry(
         "stepwell.passes.graph.rewrite_patterns:RewritePatternsPass", "apply the rules of a pattern file"
@@ -153,6 +182,21 @@ PASSES: dict[str, Entry] = {
     ),
     "tile-and-fuse": Entry(
         "stepwell.passes.tensor.tile_and_fuse:TileAndFusePass", "build the loops that schedules ask for"
+    ),
+    "to-a-normal-form": Entry(
+        "stepwell.passes.graph.normal_forms:ToANormalFormPass",
+        "ops of each block in the order of evaluation",
+        aliases=("ToANormalForm",),
+    ),
+    "to-basic-block-normal-form": Entry(
+        "stepwell.passes.graph.to_basic_block_normal_form:ToBasicBlockNormalFormPass",
+        "each op in the innermost scope of its uses",
+        aliases=("ToBasicBlockNormalForm",),
+    ),
+    "to-graph-normal-form": Entry(
+        "stepwell.passes.graph.normal_forms:ToGraphNormalFormPass",
+        "ops of each block in a canonical order",
+        aliases=("ToGraphNormalForm",),
     ),
     "unroll-vectors": Entry(
         "stepwell.passes.tensor.unroll_vectors:UnrollVectorsPass", "cut vectors to the size of registers"

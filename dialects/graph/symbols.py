@@ -1,0 +1,67 @@
+"""Symbols that @main defines while it runs: sizes that depend on data, each an `index` result with a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count, islice
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects.types import Tensor, dims_of
+
+SYMBOLS = "symbols"
+"""Property of an op: the names of the sizes that its last results, of type `index`, define."""
+_COUNTER = "graph.fresh_symbols"
+_PREFIX = "data_"
+
+
+def symbol_names(names: Sequence[str]) -> ArrayAttr[StringAttr]:
+    """Names as an op's property `symbols`."""
+    return ArrayAttr([StringAttr(name) for name in names])
+
+
+def defined_symbols(op: Operation) -> list[tuple[str, SSAValue]]:
+    """The symbols that an op defines, and their values: as many of its last results as it has names."""
+    names = cast("ArrayAttr[StringAttr] | None", op.properties.get(SYMBOLS))
+    if names is None or not names.data:
+        return []
+    values = op.results[-len(names) :]
+    return [(name.data, value) for name, value in zip(names, values, strict=True)]
+
+
+def fresh_symbols(at: Operation, number: int) -> list[str]:
+    """
+    Names for symbols that an op is about to define, new in its function.
+
+    How many were given out stands on the function, so that later passes go on from there.
+    """
+    function = _function_of(at)
+    counter = function.attributes.get(_COUNTER)
+    first = counter.value.data if isinstance(counter, IntegerAttr) else 0
+    taken = {name for arg in function.args for name in _names_in(arg)}
+    names = list(islice((name for i in count(first) if (name := f"{_PREFIX}{i}") not in taken), number))
+    last = int(names[-1].removeprefix(_PREFIX)) + 1 if names else first
+    function.attributes[_COUNTER] = IntegerAttr(last, i64)
+    return names
+
+
+def _function_of(op: Operation) -> FuncOp:
+    parent: Operation | None = op
+    while parent is not None and not isinstance(parent, FuncOp):
+        parent = parent.parent_op()
+    if parent is None:
+        raise ValueError(f"{op.name} stands in no function")
+    return parent
+
+
+def _names_in(value: SSAValue) -> set[str]:
+    type = value.type
+    if not isinstance(type, TensorType):
+        return set()
+    return {name for dim in dims_of(cast(Tensor, type)) for name in dim.symbols()}
+
+
+INDEX = IndexType()

@@ -1,0 +1,47 @@
+"""Which function of a module reaches which: by calls, as values, in closures and as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+
+def functions_by_name(module: ModuleOp) -> dict[str, FuncOp]:
+    """The functions of a module."""
+    return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+
+
+def call_graph(module: ModuleOp) -> dict[str, list[str]]:
+    """For each function those it names, in order of their first mention: called or used as values."""
+    functions = functions_by_name(module)
+    return {name: _mentioned(function, functions) for name, function in functions.items()}
+
+
+def _mentioned(function: FuncOp, functions: Mapping[str, FuncOp]) -> list[str]:
+    found = (name for op in function.body.walk() for name in _symbols_of(op))
+    return list(dict.fromkeys(name for name in found if name in functions))
+
+
+def _symbols_of(op: Operation) -> Iterable[str]:
+    for attribute in (*op.properties.values(), *op.attributes.values()):
+        if isinstance(attribute, SymbolRefAttr):
+            yield attribute.root_reference.data
+
+
+def reached_from(entries: Iterable[str], graph: Mapping[str, Iterable[str]]) -> set[str]:
+    """The functions that the entries reach, the entries included."""
+    reached: set[str] = set()
+    waiting = list(entries)
+    while waiting:
+        if (name := waiting.pop()) not in reached:
+            reached.add(name)
+            waiting += graph.get(name, ())
+    return reached
+
+
+def recursive_functions(graph: Mapping[str, Iterable[str]]) -> set[str]:
+    """The functions that reach themselves."""
+    return {name for name, callees in graph.items() if name in reached_from(callees, graph)}

@@ -1,0 +1,93 @@
+"""`count-macs`: says how many multiply-adds a module takes, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import dims_of
+from stepwell.passes.base import Pass, functions_of
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import describe_location
+
+
+@dataclass(frozen=True)
+class CountMacsPass(Pass):
+    """
+    Print to standard error the multiply-adds of each contraction, and their sum, as dimension expressions.
+
+    Exact for conv, conv_transpose, matmul and einsum; all that is not a contraction counts as nothing. A
+    loop's body counts once. Changes nothing.
+    """
+
+    name = "count-macs"
+
+    json: bool = False
+    """As one JSON object: `total`, and `ops` with the name, place and count of each."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        counts = [(each, macs) for func in functions_of(op) for each, macs in _contractions(func)]
+        total = sum((macs for _, macs in counts), Dim.of(0))
+        if self.json:
+            rows = [{"op": o.name, "at": describe_location(o), "macs": str(macs)} for o, macs in counts]
+            print(json.dumps({"total": str(total), "ops": rows}), file=sys.stderr)
+            return
+        for each, macs in counts:
+            print(f"{macs!s:>16}  {each.name} at {describe_location(each)}", file=sys.stderr)
+        print(f"{total!s:>16}  multiply-adds", file=sys.stderr)
+
+
+def _contractions(func: Operation) -> Iterator[tuple[Operation, Dim]]:
+    for op in func.walk():
+        if (macs := macs_of(op)) is not None:
+            yield op, macs
+
+
+def macs_of(op: Operation) -> Dim | None:
+    """The multiply-adds of a contraction; None for an op that is none, or whose shape is not known."""
+    match op:
+        case graph.ConvOp():
+            # Each output pixel takes every weight once, whatever the groups.
+            macs = _size(op.w) * _pixels(op.result, op.out_layout or op.data_layout)
+        case graph.ConvTransposeOp():
+            macs = _size(op.w) * _pixels(op.x, op.data_layout)
+        case graph.MatmulOp():
+            rank = len(dims_of(op.a.type))
+            depth = -2 if op.transpose_a.value.data and rank > 1 else -1
+            macs = _size(op.result) * dims_of(op.a.type)[depth]
+        case graph.EinsumOp():
+            macs = _einsum_macs(op)
+        case _:
+            return None
+    return None if macs.is_unknown else macs
+
+
+def _size(value: SSAValue) -> Dim:
+    return prod(dims_of(value.type), start=Dim.of(1))
+
+
+def _pixels(value: SSAValue, layout: object) -> Dim:
+    """The elements of an image but for its channels, which may be split in blocks (`NCHW8c`)."""
+    letters = [c for c in getattr(layout, "data", "NC") if c.isalpha()]
+    dims = dims_of(value.type)
+    letters += ["x"] * (len(dims) - len(letters))
+    kept = [dim for letter, dim in zip(letters, dims, strict=False) if letter not in "Cc"]
+    return prod(kept, start=Dim.of(1))
+
+
+def _einsum_macs(op: graph.EinsumOp) -> Dim:
+    sizes: dict[str, Dim] = {}
+    for term, value in zip(op.equation.data.partition("->")[0].split(","), op.inputs, strict=True):
+        for letter, dim in zip(term, dims_of(value.type), strict=True):
+            if letter not in sizes or sizes[letter] == 1:
+                sizes[letter] = dim
+    products = Dim.of(max(1, len(op.inputs) - 1))
+    return prod(sizes.values(), start=products)

@@ -1,0 +1,86 @@
+"""Give the symbols of copied ops other names: each function has its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, TensorType, TupleType
+from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
+
+from stepwell.dialects.graph.structure import AssertOp
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of, tensor_type
+from stepwell.runtime.dims import Dim
+
+_NAMES = ("symbols", "carries")
+"""Properties that hold the names of symbols that an op defines."""
+
+
+def rename_symbols(region: Region, names: Mapping[str, Dim]) -> None:
+    """Replace symbols in all types and properties of a region; those that ops define by symbols only."""
+    for block in region.blocks:
+        for arg in block.args:
+            _retype(arg, names)
+    for op in region.walk():
+        for value in (*op.results, *(a for r in op.regions for block in r.blocks for a in block.args)):
+            _retype(value, names)
+        _rename_properties(op, names)
+
+
+def _retype(value: SSAValue, names: Mapping[str, Dim]) -> None:
+    if (renamed := renamed_type(value.type, names)) != value.type:
+        value._type = renamed  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does
+
+
+def renamed_type(type: Attribute, names: Mapping[str, Dim]) -> Attribute:
+    """A type with other symbols."""
+    if isinstance(type, TensorType):
+        tensor = cast(Tensor, type)
+        return tensor_type(tensor.element_type, [_renamed(dim, names) for dim in dims_of(tensor)])
+    if isinstance(type, TupleType):
+        return TupleType(tuple(cast(TypeAttribute, renamed_type(t, names)) for t in type.types))
+    if isinstance(type, FunctionType):
+        parts = ([renamed_type(t, names) for t in part] for part in (type.inputs, type.outputs))
+        return FunctionType.from_lists(*parts)
+    return type
+
+
+def _renamed(dim: Dim, names: Mapping[str, Dim]) -> Dim:
+    known = {name: names[name] for name in dim.symbols() if name in names}
+    return dim.substitute(known) if known and not dim.is_unknown else dim
+
+
+def _rename_properties(op: Operation, names: Mapping[str, Dim]) -> None:
+    if isinstance(op, AssertOp):
+        for side in ("lhs", "rhs"):
+            text = cast(StringAttr, op.properties[side]).data
+            op.properties[side] = StringAttr(str(_renamed(Dim.of(text), names)))
+    for key, value in op.properties.items():
+        if isinstance(value, DimsAttr):
+            op.properties[key] = DimsAttr.of([_renamed(dim, names) for dim in value.get()])
+        elif key in _NAMES and isinstance(value, ArrayAttr):
+            old = [name.data for name in cast("ArrayAttr[StringAttr]", value)]
+            op.properties[key] = ArrayAttr([StringAttr(str(names.get(name, name))) for name in old])
+
+
+def defined_names(region: Region) -> list[str]:
+    """The symbols that ops of a region define."""
+    return [
+        name.data
+        for op in region.walk()
+        for key in _NAMES
+        if isinstance(names := op.properties.get(key), ArrayAttr)
+        for name in cast("ArrayAttr[StringAttr]", names)
+    ]
+
+
+def unified(parameters: list[Attribute], arguments: list[Attribute]) -> dict[str, Dim]:
+    """What the symbols of a function's parameters stand for in a call: bare names, by their first use."""
+    found: dict[str, Dim] = {}
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        if isinstance(parameter, TensorType) and isinstance(argument, TensorType):
+            pairs = zip(dims_of(cast(Tensor, parameter)), dims_of(cast(Tensor, argument)), strict=True)
+            for own, given in pairs:
+                if not own.is_static and not own.is_unknown and own.symbols() == frozenset({str(own)}):
+                    found.setdefault(str(own), given)
+    return found

@@ -1,0 +1,82 @@
+"""Where ops may stand: what an op with regions needs, the order that effects keep, scopes of uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator, is_side_effect_free
+
+from stepwell.dialects.graph.functions import captured_values
+
+
+def values_read(op: Operation) -> Iterable[SSAValue]:
+    """The values of the scope around an op that it reads, those that its regions see included."""
+    yield from op.operands
+    for region in op.regions:
+        yield from captured_values(region)
+
+
+def dependences(block: Block) -> Mapping[Operation, Sequence[Operation]]:
+    """
+    For each op of a block the ops of the same block that must stand before it, in the order of its operands.
+
+    Ops with effects keep their order.
+    """
+    found: dict[Operation, Sequence[Operation]] = {}
+    last_effect: Operation | None = None
+    for op in block.ops:
+        owners = (value.owner for value in values_read(op))
+        before = [owner for owner in owners if isinstance(owner, Operation) and owner.parent is block]
+        if not op.has_trait(IsTerminator) and not is_side_effect_free(op):
+            before += [last_effect] if last_effect is not None else []
+            last_effect = op
+        found[op] = list(dict.fromkeys(before))
+    return found
+
+
+def post_order(block: Block, before: Mapping[Operation, Sequence[Operation]]) -> list[Operation]:
+    """
+    The ops of a block as they are evaluated: what an op needs before it, from the results down.
+
+    Ops with effects come first, in their order; what nobody needs comes last, as it stands.
+    """
+    ops = list(block.ops)
+    roots = [op for op in ops if not op.has_trait(IsTerminator) and not is_side_effect_free(op)]
+    terminator = [op for op in ops if op.has_trait(IsTerminator)]
+    placed: dict[Operation, None] = {}
+    for root in [*roots, *terminator]:
+        _place(root, before, placed)
+    for op in terminator:
+        del placed[op]
+    for op in ops:
+        if op not in terminator:
+            _place(op, before, placed)
+    return [*placed, *terminator]
+
+
+def _place(
+    root: Operation, before: Mapping[Operation, Sequence[Operation]], placed: dict[Operation, None]
+) -> None:
+    stack = [root]
+    while stack:
+        op = stack[-1]
+        if op not in placed and (missing := [o for o in before[op] if o not in placed]):
+            stack += reversed(missing)
+            continue
+        placed.setdefault(stack.pop())
+
+
+def reorder(block: Block, order: Sequence[Operation]) -> bool:
+    """Put the ops of a block in an order; returns whether that changed it."""
+    if list(block.ops) == list(order):
+        return False
+    for op in order:
+        op.detach()
+    block.add_ops(order)
+    return True
+
+
+def blocks_inside(op: Operation) -> list[Block]:
+    """All blocks in an op, outer ones first."""
+    return [block for inner in op.walk() for region in inner.regions for block in region.blocks]

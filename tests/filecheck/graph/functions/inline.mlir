@@ -1,0 +1,67 @@
+// RUN: stepwell-opt %s -p 'inline' --verify-each | filecheck %s
+// RUN: stepwell-opt %s -p 'Inline,inline' --verify-each | filecheck %s
+
+// CHECK-LABEL: @main
+// CHECK-NEXT: %[[A:.*]] = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+// CHECK-NEXT: %[[B:.*]] = graph.neg %[[A]] : tensor<4xf32> -> tensor<4xf32>
+// CHECK-NEXT: %[[C:.*]] = graph.add %[[B]], %x
+// CHECK-NEXT: %[[D:.*]] = graph.call @recursive(%[[C]])
+// CHECK-NEXT: func.return %[[D]]
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = graph.call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %f = graph.lambda (%p: tensor<4xf32>) -> (tensor<4xf32>) {
+    %q = graph.add %p, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %q : tensor<4xf32>
+  }
+  %g = graph.lambda (%h: (tensor<4xf32>) -> tensor<4xf32>) -> (tensor<4xf32>) {
+    %c = graph.call %h(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %c : tensor<4xf32>
+  }
+  %b = graph.call %g(%f) : ((tensor<4xf32>) -> tensor<4xf32>) -> tensor<4xf32>
+  %y = graph.call @recursive(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+// CHECK-LABEL: @twice
+// CHECK-NEXT: graph.exp
+// CHECK-NEXT: graph.neg
+func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+  %f = graph.function @once : (tensor<4xf32>) -> tensor<4xf32>
+  %b = graph.call %f(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %b : tensor<4xf32>
+}
+func.func @once(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = graph.neg %x : tensor<4xf32> -> tensor<4xf32>
+  func.return %a : tensor<4xf32>
+}
+func.func @recursive(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = graph.call @recursive(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %a : tensor<4xf32>
+}
+
+// Each function has symbols of its own: a call says what they stand for, and those defined inside are new.
+// CHECK-LABEL: @symbols
+// CHECK-NEXT: graph.exp %x : tensor<?xf32, #graph.dims<["A"]>>
+// CHECK-NEXT: graph.reshape %{{.*}} shape <["A", 1]> : tensor<?xf32, #graph.dims<["A"]>> -> tensor<?x1xf32, #graph.dims<["A", 1]>>
+// CHECK: graph.if %c : tensor<i1> defines ["data_0"] -> (tensor<?xf32, #graph.dims<["data_0"]>>, index)
+// CHECK: graph.if %c : tensor<i1> defines ["data_1"] -> (tensor<?xf32, #graph.dims<["data_1"]>>, index)
+func.func @symbols(%x: tensor<?xf32, #graph.dims<["A"]>>, %z: tensor<1xf32>, %c: tensor<i1>) {
+  %a = graph.call @own(%x) : (tensor<?xf32, #graph.dims<["A"]>>) -> tensor<?x1xf32, #graph.dims<["A", 1]>>
+  %b = graph.call @joins(%x, %z, %c) : (tensor<?xf32, #graph.dims<["A"]>>, tensor<1xf32>, tensor<i1>) -> tensor<?xf32>
+  %d = graph.call @joins(%x, %z, %c) : (tensor<?xf32, #graph.dims<["A"]>>, tensor<1xf32>, tensor<i1>) -> tensor<?xf32>
+  func.return
+}
+func.func @own(%x: tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?x1xf32, #graph.dims<["N", 1]>> {
+  %a = graph.exp %x : tensor<?xf32, #graph.dims<["N"]>> -> tensor<?xf32, #graph.dims<["N"]>>
+  %b = graph.reshape %a shape <["N", 1]> : tensor<?xf32, #graph.dims<["N"]>> -> tensor<?x1xf32, #graph.dims<["N", 1]>>
+  func.return %b : tensor<?x1xf32, #graph.dims<["N", 1]>>
+}
+func.func @joins(%x: tensor<?xf32, #graph.dims<["N"]>>, %z: tensor<1xf32>, %c: tensor<i1>)
+    -> tensor<?xf32, #graph.dims<["d"]>> {
+  %y, %n = graph.if %c : tensor<i1> defines ["d"] -> (tensor<?xf32, #graph.dims<["d"]>>, index) {
+    graph.yield %x : tensor<?xf32, #graph.dims<["N"]>>
+  } else {
+    graph.yield %z : tensor<1xf32>
+  }
+  func.return %y : tensor<?xf32, #graph.dims<["d"]>>
+}
