@@ -45,6 +45,15 @@ PASSES: dict[str, Entry] = {
     "collapse-loops": Entry(
         "stepwell.passes.tensor.collapse_loops:CollapseLoopsPass", "merge loops that walk operands together"
     ),
+    "combine-parallel": Entry(
+        "stepwell.passes.graph.combine_parallel:CombineParallelPass",
+        "contractions of one input as one",
+        aliases=(
+            "CombineParallelConv2D{op=conv}",
+            "CombineParallelDense{op=matmul}",
+            "CombineParallelBatchMatmul{op=batch_matmul}",
+        ),
+    ),
     "convert-graph-to-linalg": Entry(
         "stepwell.lowering.graph_to_linalg:ConvertGraphToLinalgPass", "outline kernels, lower them to linalg"
     ),

@@ -13,6 +13,7 @@ _ROUNDING = (
     "simplify-inference{only=batch_norm}",
     "fold-constant",
     "fold-scale-axis{direction=backward}",
+    "fold-scale-axis{direction=forward}",
     "simplify-expr",
     "fold-constant",
     "eliminate-common-subexpr",
