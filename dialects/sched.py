@@ -1,4 +1,4 @@
-"""The `sched` dialect: how a kernel is tiled, vectorized and run in parallel, as data that prints."""
+"""The `sched` dialect: how kernels are tiled, vectorized, run in parallel; what @main asks of the runtime."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects import runtime_calls
 
 SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
@@ -170,4 +172,4 @@ def schedule_of(op: Operation) -> Schedule | None:
     return attr.get() if isinstance(attr, ScheduleAttr) else None
 
 
-Sched = Dialect("sched", [], [ScheduleAttr])
+Sched = Dialect("sched", runtime_calls.OPS, [ScheduleAttr])

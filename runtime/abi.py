@@ -23,15 +23,26 @@ class CtxField(IntEnum):
     POOL = 1
     """The thread pool's state; null runs everything on the calling thread."""
     HOST = 2
-    """`i32 host(ptr ctx, i64 callee, ptr slots, i64 n)`: calls back into Python."""
+    """`i32 host(ptr ctx, i64 callee, ptr words, i64 n)`: calls back into Python (runtime/host.py)."""
     ALLOCATE = 3
-    """`ptr allocate(ptr ctx, i64 bytes)`: memory whose size depends on data; freed after the call."""
+    """
+    `ptr allocate(ptr ctx, i64 slot, i64 bytes)`: memory whose size depends on data, null when there is none.
+    """
     WEIGHTS = 4
     """Pointer to a table of pointers, one a weight, in the order of `main`'s globals."""
     ERROR = 5
     """i32 code, i32 row of the location table."""
     ERROR_VALUES = 6
     """Two i64 that the error's message shows."""
+
+
+class Status(IntEnum):
+    """What `main` returns besides 0 and the rows of the run-time error table, which count from 1."""
+
+    HOST_FAILED = -1
+    """A host call raised; its frame has the exception."""
+    OUT_OF_MEMORY = -2
+    """Memory whose size depends on data could not be had."""
 
 
 CTX_BYTES = 8 * WORD_BYTES

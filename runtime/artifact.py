@@ -22,6 +22,7 @@ import numpy as np
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files import whole_file
+from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.interface import Array, Interface, dtype_from_name
 
 _MAGIC = b"STEPWELL\x01\n"
@@ -56,6 +57,14 @@ class ModelImage:
     features: tuple[str, ...]
     """CPU features that the code uses."""
     errors: tuple[RuntimeErrorRow, ...] = ()
+    callees: tuple[Callee, ...] = ()
+    """What `main` calls outside compiled code."""
+    slots: int = 0
+    """How many places of `main` ask for memory whose size depends on data; the first are the outputs'."""
+    objects_per_call: int = 0
+    """How many Python objects a call has; the inputs among them come first."""
+    output_objects: tuple[int | None, ...] = ()
+    """The places of the outputs that are Python objects; empty when none is."""
     summary: Mapping[str, object] = field(default_factory=dict[str, object])
     """Facts for people: nodes, kernels, sizes, compile times."""
     ir: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -106,10 +115,12 @@ def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> 
 
 
 def _encode_header(image: ModelImage) -> tuple[bytes, bytes]:
-    code = b"".join(image.objects)
+    code = b"".join([*image.objects, *(callee.code for callee in image.callees)])
     fields: dict[str, object] = {
         "interface": image.interface.to_json(),
         "objects": [len(o) for o in image.objects],
+        "callees": [_callee_to_json(callee) for callee in image.callees],
+        "host": [image.slots, image.objects_per_call, list(image.output_objects)],
         "entry": image.entry,
         "weights": [
             {"dtype": a.dtype.name, "shape": list(a.shape), "bytes": int(a.nbytes), "sum": _checksum(a)}
@@ -133,18 +144,22 @@ def _decode(data: np.memmap[tuple[int], np.dtype[np.uint8]], verify_weights: boo
     header = data[_PREFIX.size : _PREFIX.size + header_bytes].tobytes()
     # The code's length is only known from the header, which is checked together with it below.
     fields = cast(Mapping[str, object], json.loads(header))
-    sizes = [int(n) for n in cast(Sequence[int], fields["objects"])]
+    object_sizes = [int(n) for n in cast(Sequence[int], fields["objects"])]
+    claims = cast(Sequence[Mapping[str, object]], fields["callees"])
+    sizes = [*object_sizes, *(int(cast(int, claim["bytes"])) for claim in claims)]
     start = _PREFIX.size + header_bytes
     if min(sizes, default=0) < 0 or start + sum(sizes) > data.size:
         raise ValueError("the code is longer than the file: it was cut off")
     code = data[start : start + sum(sizes)].tobytes()
     if hashlib.blake2b(header + code, digest_size=_DIGEST_BYTES).digest() != digest:
         raise ValueError("the checksum of header and code is wrong: the file is damaged")
-    objects: list[bytes] = []
+    parts: list[bytes] = []
     offset = 0
     for size in sizes:
-        objects.append(code[offset : offset + size])
+        parts.append(code[offset : offset + size])
         offset += size
+    objects, codes = parts[: len(object_sizes)], parts[len(object_sizes) :]
+    slots, objects_per_call, output_objects = cast("tuple[int, int, list[int | None]]", fields["host"])
     weights = _map_weights(data, start + len(code), cast(Sequence[Mapping[str, object]], fields["weights"]))
     if verify_weights:
         for array, claim in zip(
@@ -160,9 +175,30 @@ def _decode(data: np.memmap[tuple[int], np.dtype[np.uint8]], verify_weights: boo
         triple=str(fields["triple"]),
         features=tuple(cast(Sequence[str], fields["features"])),
         errors=tuple(RuntimeErrorRow(*row) for row in cast(Sequence[Sequence[str]], fields["errors"])),
+        callees=tuple(_callee_from_json(c, code) for c, code in zip(claims, codes, strict=True)),
+        slots=int(slots),
+        objects_per_call=int(objects_per_call),
+        output_objects=tuple(output_objects),
         summary=cast(Mapping[str, object], fields["summary"]),
         ir=cast(Mapping[str, str], fields["ir"]),
     )
+
+
+def _callee_to_json(callee: Callee) -> Mapping[str, object]:
+    values = [[[v.dtype, v.rank, v.made] for v in side] for side in (callee.inputs, callee.outputs)]
+    about = {"kind": callee.kind, "name": callee.name, "where": callee.where}
+    return {**about, "bytes": len(callee.code), "inputs": values[0], "outputs": values[1]}
+
+
+def _callee_from_json(data: Mapping[str, object], code: bytes) -> Callee:
+    inputs, outputs = (
+        tuple(
+            HostValue(str(v[0]), int(v[1]), bool(v[2]))
+            for v in cast("list[tuple[str, int, bool]]", data[side])
+        )
+        for side in ("inputs", "outputs")
+    )
+    return Callee(str(data["kind"]), str(data["name"]), code, inputs, outputs, str(data["where"]))
 
 
 def _map_weights(

@@ -38,19 +38,28 @@ class TensorSpec:
     name: str
     dtype: np.dtype[np.generic]
     dims: tuple[Dim, ...]
+    type: str = ""
+    """For a value that is no tensor, what it is: `seq(f32)`. Its element type is `object` then."""
+
+    @property
+    def is_object(self) -> bool:
+        """Whether the value is a Python object for compiled code: no tensor, or a tensor of strings."""
+        return self.dtype == np.dtype(object)
 
     def __str__(self) -> str:
-        return f"{self.dtype.name}[{', '.join(map(str, self.dims))}]"
+        element = "string" if self.is_object else self.dtype.name
+        return self.type or f"{element}[{', '.join(map(str, self.dims))}]"
 
     def to_json(self) -> dict[str, object]:
         """The spec as plain JSON values."""
-        return {"name": self.name, "dtype": self.dtype.name, "dims": [str(d) for d in self.dims]}
+        dims = [str(d) for d in self.dims]
+        return {"name": self.name, "dtype": self.dtype.name, "dims": dims, "type": self.type}
 
     @staticmethod
     def from_json(data: Mapping[str, object]) -> TensorSpec:
         """The spec that `to_json` wrote. Raises: ValueError, KeyError or TypeError when it is not one."""
         dims = tuple(Dim.of(str(d)) for d in cast(Sequence[str], data["dims"]))
-        return TensorSpec(str(data["name"]), dtype_from_name(str(data["dtype"])), dims)
+        return TensorSpec(str(data["name"]), dtype_from_name(str(data["dtype"])), dims, str(data["type"]))
 
 
 @dataclass(frozen=True)
@@ -68,8 +77,11 @@ class Binding:
     """What follows from the shapes of one call: symbol values in order, output shapes, arena bytes."""
 
     symbols: tuple[int, ...]
-    output_shapes: tuple[tuple[int, ...], ...]
+    output_shapes: tuple[tuple[int, ...] | None, ...]
+    """None for an output whose shape depends on data, and for one that is no array."""
     arena_bytes: int
+    values: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The symbols of the inputs by name."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,8 @@ class Interface:
     symbols: tuple[str, ...]
     arena_bytes: Dim
     checks: tuple[ShapeCheck, ...] = field(default=())
+    published: tuple[str, ...] = ()
+    """Symbols that the compiled code finds on the way and tells, because shapes of outputs need them."""
 
     def bind(self, shapes: Sequence[tuple[int, ...]]) -> Binding:
         """
@@ -93,15 +107,23 @@ class Interface:
             self._bind_input(spec, shape, values)
         self._check_inputs(shapes, values)
         self._check_assumptions(values)
-        outputs = tuple(tuple(d.evaluate(values) for d in spec.dims) for spec in self.outputs)
-        for spec, shape in zip(self.outputs, outputs, strict=True):
-            if any(n < 0 for n in shape):
-                raise StepwellError(
-                    "shape-mismatch",
-                    None,
-                    f"output {spec.name!r} would have shape {list(shape)} for inputs {list(shapes)}",
-                )
-        return Binding(tuple(values[s] for s in self.symbols), outputs, self.arena_bytes.evaluate(values))
+        outputs = tuple(self._output_shape(spec, values, shapes) for spec in self.outputs)
+        symbols = tuple(values[s] for s in self.symbols)
+        return Binding(symbols, outputs, self.arena_bytes.evaluate(values), values)
+
+    def _output_shape(
+        self, spec: TensorSpec, values: Mapping[str, int], shapes: Sequence[tuple[int, ...]]
+    ) -> tuple[int, ...] | None:
+        if spec.is_object or any(d.symbols() & set(self.published) for d in spec.dims):
+            return None
+        shape = tuple(d.evaluate(values) for d in spec.dims)
+        if any(n < 0 for n in shape):
+            raise StepwellError(
+                "shape-mismatch",
+                None,
+                f"output {spec.name!r} would have shape {list(shape)} for inputs {list(shapes)}",
+            )
+        return shape
 
     def _bind_input(self, spec: TensorSpec, shape: tuple[int, ...], values: dict[str, int]) -> None:
         if len(shape) != len(spec.dims):
@@ -152,6 +174,7 @@ class Interface:
             "symbols": list(self.symbols),
             "arena_bytes": str(self.arena_bytes),
             "checks": [[str(c.left), str(c.right), c.where] for c in self.checks],
+            "published": list(self.published),
         }
 
     @staticmethod
@@ -167,6 +190,7 @@ class Interface:
             tuple(str(s) for s in cast(Sequence[str], data["symbols"])),
             Dim.of(str(data["arena_bytes"])),
             tuple(ShapeCheck(Dim.of(left), Dim.of(right), where) for left, right, where in checks),
+            tuple(str(s) for s in cast(Sequence[str], data["published"])),
         )
 
 
@@ -194,6 +218,25 @@ def checked_input(spec: TensorSpec, value: object) -> Array:
             )
         array = array.astype(spec.dtype)
     return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
+
+
+def checked_object(spec: TensorSpec, value: object) -> object:
+    """
+    An argument of a call that is a Python object: strings as an array of objects, lists and maps as given.
+
+    Raises: StepwellError `type-mismatch`.
+    """
+    if not spec.type:
+        return np.asarray(value, np.dtype(object))
+    kinds: Mapping[str, type[object]] = {"seq": list, "map": dict}
+    wanted = kinds.get(spec.type.partition("(")[0])
+    if wanted is not None and not issubclass(type(value), wanted):
+        raise StepwellError(
+            "type-mismatch",
+            None,
+            f"input {spec.name!r} must be {spec.type}, a {wanted.__name__}; found {type(value).__name__}",
+        )
+    return value
 
 
 def _from_python(spec: TensorSpec, value: object) -> Array:

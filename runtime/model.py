@@ -5,15 +5,25 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
-from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField
+from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField, Status
 from stepwell.runtime.artifact import ModelImage, load_image, save
 from stepwell.runtime.engine import Library, load_objects
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, Binding, Interface, checked_input
+from stepwell.runtime.host import HostFrame, load_callee
+from stepwell.runtime.interface import (
+    MAX_TENSOR_BYTES,
+    Array,
+    Binding,
+    Interface,
+    TensorSpec,
+    checked_input,
+    checked_object,
+)
+from stepwell.runtime.memory import Memory, aligned_empty
 from stepwell.runtime.pool import get_pool
 from stepwell.runtime.target import check_features
 
@@ -31,13 +41,25 @@ class _Frame:
     only.
     """
 
-    def __init__(self, interface: Interface, weights_table: int, pool: tuple[int, int]):
+    def __init__(
+        self,
+        interface: Interface,
+        weights_table: int,
+        pool: tuple[int, int],
+        host: HostFrame | None,
+        memory: Memory | None,
+    ):
         slots = len(interface.inputs) + len(interface.outputs) + 1
         self.args = np.zeros(slots, np.uint64)
-        self.dims = np.zeros(max(1, len(interface.symbols)), np.int64)
+        self.dims = np.zeros(max(1, len(interface.symbols) + len(interface.published)), np.int64)
         self.ctx = np.zeros(CTX_BYTES // WORD_BYTES, np.uint64)
         self.ctx[CtxField.PARALLEL_FOR], self.ctx[CtxField.POOL] = pool
         self.ctx[CtxField.WEIGHTS] = weights_table
+        self.host, self.memory = host, memory
+        if host is not None:
+            self.ctx[CtxField.HOST] = host.address
+        if memory is not None:
+            self.ctx[CtxField.ALLOCATE] = memory.address
         self.addresses = tuple(int(a.ctypes.data) for a in (self.args, self.dims, self.ctx))
         self.arena: Array = np.empty(0, np.uint8)
         self.binding: Binding | None = None
@@ -76,6 +98,7 @@ class CompiledModel:
         self._weights_table = np.array([a.ctypes.data for a in self._weights] or [0], np.uint64)
         pool = get_pool(self.threads) if self.threads > 1 else None
         self._pool = (pool.parallel_for_address, pool.state_address) if pool is not None else (0, 0)
+        self._host_functions = tuple(load_callee(callee) for callee in image.callees)
         self._frames: list[_Frame] = []
         self._bindings: dict[Shapes, Binding] = {}
         self._output_dtypes = tuple(spec.dtype for spec in self.interface.outputs)
@@ -134,41 +157,68 @@ class CompiledModel:
         return "the inputs are " + ", ".join(f"{spec.name}: {spec}" for spec in self.interface.inputs)
 
     def _invoke(self, values: Sequence[object]) -> tuple[Array, ...]:
+        objects: list[object] = []
         inputs = [
-            checked_input(spec, value) for spec, value in zip(self.interface.inputs, values, strict=True)
+            _object_input(spec, value, objects) if spec.is_object else checked_input(spec, value)
+            for spec, value in zip(self.interface.inputs, values, strict=True)
         ]
         shapes = tuple([array.shape for array in inputs])
         binding = self._bindings.get(shapes) or self._bind(shapes)
         try:
             frame = self._frames.pop()
         except IndexError:
-            frame = _Frame(self.interface, int(self._weights_table.ctypes.data), self._pool)
+            frame = self._new_frame()
         try:
             if frame.binding is not binding:
                 frame.prepare(binding)
-            outputs = tuple(
-                [
-                    np.empty(shape, dtype)
-                    for shape, dtype in zip(binding.output_shapes, self._output_dtypes, strict=True)
-                ]
-            )
+            outputs = [
+                np.empty(shape, dtype) if shape is not None else _NO_ARRAY
+                for shape, dtype in zip(binding.output_shapes, self._output_dtypes, strict=True)
+            ]
         except MemoryError as error:
             message = f"the memory does not suffice for inputs {list(shapes)}: {error}"
             raise StepwellError("out-of-memory", None, message) from None
         args = frame.args
         for slot, array in enumerate((*inputs, *outputs)):
             args[slot] = array.__array_interface__["data"][0]
+        if objects and frame.host is not None:
+            frame.host.objects[: len(objects)] = objects
         status = self._main(*frame.addresses)
         if status != 0:
             raise self._failure(status, frame)
+        if frame.host is not None or frame.memory is not None:
+            self._collect(frame, binding, outputs)
         self._frames.append(frame)
-        return outputs
+        return tuple(outputs)
+
+    def _new_frame(self) -> _Frame:
+        image = self.image
+        needs_host = bool(image.callees or image.objects_per_call)
+        host = HostFrame(image.callees, self._host_functions, image.objects_per_call) if needs_host else None
+        memory = Memory() if image.slots else None
+        return _Frame(self.interface, int(self._weights_table.ctypes.data), self._pool, host, memory)
+
+    def _collect(self, frame: _Frame, binding: Binding, outputs: list[Array]) -> None:
+        """The outputs that were made during the call: objects, and arrays whose shape depends on data."""
+        names = self.interface.published
+        told = frame.dims[len(binding.symbols) :].tolist()
+        values = {**binding.values, **dict(zip(names, told, strict=False))}
+        places = self.image.output_objects or (None,) * len(outputs)
+        for i, (spec, place) in enumerate(zip(self.interface.outputs, places, strict=True)):
+            if place is not None and frame.host is not None:
+                outputs[i] = cast(Array, frame.host.objects[place])
+            elif binding.output_shapes[i] is None and frame.memory is not None:
+                shape = tuple(dim.evaluate(values) for dim in spec.dims)
+                outputs[i] = frame.memory.take(i, shape, spec.dtype)
+        if frame.host is not None:
+            frame.host.release()
 
     def _bind(self, shapes: Shapes) -> Binding:
         binding = self.interface.bind(shapes)
         sizes = [
             (spec.name, int(np.prod(shape, dtype=object)) * spec.dtype.itemsize)
             for spec, shape in zip(self.interface.outputs, binding.output_shapes, strict=True)
+            if shape is not None
         ]
         for name, size in [*sizes, ("the arena", binding.arena_bytes)]:
             if size > MAX_TENSOR_BYTES:
@@ -180,12 +230,28 @@ class CompiledModel:
         self._bindings[shapes] = binding
         return binding
 
-    def _failure(self, status: int, frame: _Frame) -> StepwellError:
+    def _failure(self, status: int, frame: _Frame) -> BaseException:
+        if status == Status.HOST_FAILED and frame.host is not None and frame.host.failure is not None:
+            return frame.host.failure
+        if status == Status.OUT_OF_MEMORY and frame.memory is not None:
+            size = f"{frame.memory.refused} bytes, which depend on data"
+            return StepwellError("out-of-memory", None, f"the memory does not suffice for {size}")
         values = frame.ctx[CtxField.ERROR_VALUES : CtxField.ERROR_VALUES + 2].astype(np.int64)
         if not 0 < status <= len(self.image.errors):
             return InternalError(None, f"compiled code returned {status}")
         row = self.image.errors[status - 1]
         return StepwellError(row.code, row.where, row.message, note=f"found {values[0]} and {values[1]}")
+
+
+def _object_input(spec: TensorSpec, value: object, objects: list[object]) -> Array:
+    """Check an input that is an object, and add it to those of the call; the array is its stand-in."""
+    checked = checked_object(spec, value)
+    objects.append(checked)
+    return cast(Array, checked) if not spec.type else _NO_ARRAY
+
+
+_NO_ARRAY: Array = np.empty((), np.uint8)
+"""In the place of an input that is no array, and of an output that the call makes."""
 
 
 def load(path: str | os.PathLike[str], *, threads: int | None = None) -> CompiledModel:
@@ -197,13 +263,6 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
     Raises: StepwellError `bad-artifact`, `no-file` or `wrong-cpu`.
     """
     return CompiledModel(load_image(path), threads=threads)
-
-
-def aligned_empty(size_bytes: int) -> Array:
-    """An uninitialised byte array that starts on a cache line."""
-    raw = np.empty(size_bytes + ARENA_ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ARENA_ALIGNMENT
-    return raw[start : start + size_bytes]
 
 
 def aligned(array: Array) -> Array:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import cast
 
+import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ModuleOp,
@@ -21,7 +22,9 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.graph.host import is_opaque, payload_bytes
 from stepwell.dialects.graph.structure import constant_array
+from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.fingerprint import kernel_key
@@ -29,11 +32,18 @@ from stepwell.lowering.kernel import LLVM_PIPELINE, KernelObject, canonical_text
 from stepwell.lowering.kernel_compiler import compile_kernels
 from stepwell.lowering.machine import compile_to_object
 from stepwell.passes import run_pipeline
-from stepwell.passes.loop.main_buffers import symbols_of
+from stepwell.passes.loop.main_buffers import (
+    object_places,
+    published_symbols,
+    signature_of,
+    symbols_of,
+)
+from stepwell.passes.loop.main_on_buffers import main_facts, returned_values
 from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec
 
 Progress = Callable[[str, int, int], None]
@@ -148,11 +158,26 @@ def tensor_spec(name: str, type: Attribute, kind: str) -> TensorSpec:
     """An input or output as the runtime has it. Raises: StepwellError `unsupported`."""
     if isinstance(type, TensorType):
         tensor = cast(Tensor, type)
-        with suppress(TypeError):  # strings have no dtype
-            return TensorSpec(name, dtype_of(tensor.element_type), dims_of(tensor))
-    raise StepwellError(
-        "unsupported", None, f"{kind} {name!r} is {type}, expected a tensor of numbers of known rank"
-    )
+        dtype = np.dtype(object) if is_opaque(tensor) else dtype_of(tensor.element_type)
+        return TensorSpec(name, dtype, dims_of(tensor))
+    if isinstance(type, onnx.SequenceType | onnx.OptionalType | onnx.MapType):
+        return TensorSpec(name, np.dtype(object), (), type_text(type))
+    raise StepwellError("unsupported", None, f"{kind} {name!r} is {type}, expected a tensor of known rank")
+
+
+def type_text(type: Attribute) -> str:
+    """A type as ONNX's users write it: `seq(f32)`, `map(i64, f32)`, `optional(seq(f32))`."""
+    match type:
+        case onnx.SequenceType():
+            return f"seq({type_text(type.element)})"
+        case onnx.OptionalType():
+            return f"optional({type_text(type.element)})"
+        case onnx.MapType():
+            return f"map({type_text(type.key)}, {type_text(type.element)})"
+        case TensorType() | UnrankedTensorType():
+            return str(cast(Tensor, type).element_type)
+        case _:
+            return str(type)
 
 
 def compile_image(
@@ -180,10 +205,14 @@ def compile_image(
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             func_op.attributes["sched.scratch"] = StringAttr(scratch)
     weights = _weights_in_order(compilation)
-    symbols = symbols_of(main_of(compilation.module))
+    host = _host_side(compilation)
+    names = {
+        "symbols": symbols_of(main_of(compilation.module)),
+        "published": tuple(published_symbols(main_of(compilation.module))),
+    }
     with compilation.timed("main"):
-        main, arena = _compile_main(compilation, options, cache)
-    interface = replace(interface, symbols=symbols, arena_bytes=Dim.of(arena))
+        main = _compile_main(compilation, options, cache)
+    interface = replace(interface, arena_bytes=Dim.of(str(main.meta["arena"])), **names)
     return ModelImage(
         interface,
         (*(kernel.code for kernel in objects.values()), main.code),
@@ -191,6 +220,10 @@ def compile_image(
         tuple(weights),
         target.triple,
         target.features,
+        callees=host.callees,
+        slots=int(str(main.meta["slots"])),
+        objects_per_call=host.objects,
+        output_objects=host.outputs,
         summary=summary(compilation, interface, weights),
     )
 
@@ -220,10 +253,47 @@ def _weights_in_order(compilation: Compilation) -> list[Array]:
     return [constant_array(op, compilation.ctx.weights) for op in constants]
 
 
-def _compile_main(
-    compilation: Compilation, options: str, cache: KernelCache | None
-) -> tuple[KernelObject, str]:
-    """`@main` as an object, and the arena's size in bytes as a dimension expression."""
+@dataclass(frozen=True)
+class _HostSide:
+    callees: tuple[Callee, ...]
+    objects: int
+    outputs: tuple[int | None, ...]
+    """The objects that are outputs."""
+
+
+def _host_side(compilation: Compilation) -> _HostSide:
+    """What `@main` calls outside compiled code, in order, and the Python objects that it passes on."""
+    main = main_of(compilation.module)
+    calls = [op for op in main.walk() if isinstance(op, graph.HostCallOp)]
+    callees = tuple(_callee(op, compilation) for op in calls)
+    places = object_places(main)
+    outputs = tuple(places.get(value) for value in returned_values(main))
+    return _HostSide(callees, len(places), outputs if any(o is not None for o in outputs) else ())
+
+
+def _callee(op: graph.HostCallOp, compilation: Compilation) -> Callee:
+    signature = signature_of(op)
+    own = {name for name, _ in defined_symbols(op)}
+    return Callee(
+        op.kind.data,
+        op.callee.data,
+        payload_bytes(op, compilation.ctx.weights),
+        tuple(_host_value(type, own) for type in signature.inputs),
+        tuple(_host_value(type, own) for type in signature.outputs.data[: len(op.values)]),
+        describe_location(op),
+    )
+
+
+def _host_value(type: Attribute, own: set[str]) -> HostValue:
+    if is_opaque(type):
+        return HostValue("")
+    dims = dims_of(type)
+    made = any(dim.symbols() & own for dim in dims)
+    return HostValue(dtype_of(cast(Tensor, type).element_type).name, len(dims), made)
+
+
+def _compile_main(compilation: Compilation, options: str, cache: KernelCache | None) -> KernelObject:
+    """`@main` as an object; told beside it: the arena's size as a dimension expression, how many slots."""
     module = compilation.module
     signatures = "".join(
         f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
@@ -232,15 +302,14 @@ def _compile_main(
     key = kernel_key(canonical_text(main_of(module)) + signatures, f"main {options}")
     if cache is not None and (entry := cache.load(key)) is not None:
         code, meta = entry
-        return KernelObject(code, meta), str(meta["arena"])
+        return KernelObject(code, meta)
     run_pipeline(module, "plan-memory", compilation.ctx)
-    arena = cast(StringAttr, main_of(module).attributes["sched.arena"]).data
+    meta = main_facts(main_of(module))
     run_pipeline(module, LLVM_PIPELINE, compilation.ctx)
     code = compile_to_object(emit_llvm(module), compilation.ctx.target, optimize=False)
-    meta = {"arena": arena}
     if cache is not None:
         cache.store(key, code, meta)
-    return KernelObject(code, meta), arena
+    return KernelObject(code, meta)
 
 
 def summary(compilation: Compilation, interface: Interface, weights: Sequence[Array]) -> Mapping[str, object]:

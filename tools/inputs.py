@@ -21,7 +21,7 @@ def made_up_inputs(
 
     Args: `sizes` gives the shapes of inputs by name, which fix the dimensions that others share with them;
     a dimension left open is 1.
-    Raises: StepwellError `bad-inputs` for a shape that does not fit the interface.
+    Raises: StepwellError `bad-inputs` for a shape that does not fit, and for an input of strings or lists.
     """
     rng = np.random.default_rng(seed)
     sizes = sizes or {}
@@ -51,6 +51,9 @@ def _shape(spec: TensorSpec, given: Sequence[int] | None, symbols: Mapping[str, 
 
 
 def _fill(spec: TensorSpec, shape: tuple[int, ...], fill: str, rng: np.random.Generator) -> Array:
+    if spec.is_object:
+        what = f"input {spec.name!r} is {spec.type or 'a tensor of strings'}"
+        raise StepwellError("bad-inputs", None, f"{what}: no values of this type can be made up")
     if fill == "ones":
         return np.ones(shape, spec.dtype)
     if fill == "zeros":

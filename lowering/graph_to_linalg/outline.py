@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
@@ -56,10 +57,11 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
         if not fused_ops and not outside:
             continue
         symbols = {op: _distinct(_symbols_in_kernel(op)) for op in fused_ops}
-        _expect_known_by_inputs(function, symbols)
+        defined = {name: value for op in function.walk() for name, value in defined_symbols(op)}
+        _expect_known(function, symbols, defined)
         needed = _distinct([*(name for names in symbols.values() for name in names), *outside])
-        _add_symbol_arguments(function, needed)
-        values = dict(symbol_arguments(function))
+        _add_symbol_arguments(function, [name for name in needed if name not in defined])
+        values = dict(symbol_arguments(function)) | defined
         for op in fused_ops:
             kernels.append(_outline(op, f"k{len(kernels)}", [(name, values[name]) for name in symbols[op]]))
     return ModuleOp(kernels)
@@ -75,8 +77,17 @@ def _symbols_outside_kernels(function: FuncOp) -> list[str]:
         return []
     ops = [op for op in function.body.block.ops if not isinstance(op, graph.FusedOp)]
     known = {name for arg in function.args for name in _symbols_in_type(arg.type)}
-    values = (value for op in ops for value in (*op.operands, *op.results))
-    return [name for value in values for name in _symbols_in_type(value.type) if name in known]
+    names = [
+        name for op in ops for value in (*op.operands, *op.results) for name in _symbols_in_type(value.type)
+    ]
+    names += [name for op in ops for name in _symbols_in_properties(op)]
+    return [name for name in names if name in known]
+
+
+def _symbols_in_properties(op: Operation) -> Iterator[str]:
+    for attribute in op.properties.values():
+        if isinstance(attribute, DimsAttr):
+            yield from _symbols_in_dims(attribute.get())
 
 
 def _symbols_in_kernel(op: graph.FusedOp) -> Iterator[str]:
@@ -86,9 +97,7 @@ def _symbols_in_kernel(op: graph.FusedOp) -> Iterator[str]:
     for inner in op.body.walk():
         for result in inner.results:
             yield from _symbols_in_type(result.type)
-        for attribute in inner.properties.values():
-            if isinstance(attribute, DimsAttr):
-                yield from _symbols_in_dims(attribute.get())
+        yield from _symbols_in_properties(inner)
 
 
 def _symbols_in_type(type: Attribute) -> Iterator[str]:
@@ -102,8 +111,10 @@ def _symbols_in_dims(dims: Sequence[Dim]) -> Iterator[str]:
             yield from sorted(dim.symbols())
 
 
-def _expect_known_by_inputs(function: FuncOp, needed: Mapping[graph.FusedOp, Sequence[str]]) -> None:
-    known = {name for arg in function.args for name in _symbols_in_type(arg.type)}
+def _expect_known(
+    function: FuncOp, needed: Mapping[graph.FusedOp, Sequence[str]], defined: Mapping[str, SSAValue]
+) -> None:
+    known = {name for arg in function.args for name in _symbols_in_type(arg.type)} | defined.keys()
     for op, names in needed.items():
         if unknown := [name for name in names if name not in known]:
             raise StepwellError(

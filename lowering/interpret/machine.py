@@ -19,6 +19,7 @@ from stepwell.lowering.interpret import (  # registers the ops
     control_flow,
     functions,
     graph_ops,
+    host_calls,
     regions,
     scalars,
     structured,
@@ -31,7 +32,19 @@ from stepwell.lowering.interpret.signature import Signature
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 
-OPS = (buffers, control_flow, functions, graph_ops, regions, scalars, structured, tensors, transfers, vectors)
+OPS = (
+    buffers,
+    control_flow,
+    functions,
+    graph_ops,
+    host_calls,
+    regions,
+    scalars,
+    structured,
+    tensors,
+    transfers,
+    vectors,
+)
 """The files that say how ops run."""
 
 

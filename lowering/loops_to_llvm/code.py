@@ -66,10 +66,13 @@ def _indices(index: int) -> DenseArrayBase:
     return DenseArrayBase.from_list(i32, [index])
 
 
-def call_pointer(callee: SSAValue, arguments: Sequence[SSAValue]) -> llvm.CallOp:
-    """A call of a function by its address, for its effect."""
+def call_pointer(
+    callee: SSAValue, arguments: Sequence[SSAValue], result: Attribute | None = None
+) -> llvm.CallOp:
+    """A call of a function by its address, for its effect or for its result."""
     return llvm.CallOp.create(
         operands=[callee, *arguments],
+        result_types=[] if result is None else [result],
         properties={
             "fastmathFlags": llvm.FastMathAttr(None),
             "CConv": llvm.CallingConventionAttr("ccc"),

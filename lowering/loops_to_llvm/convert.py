@@ -18,11 +18,13 @@ from stepwell.lowering.conversion import convert
 from stepwell.lowering.loops_to_llvm import (
     affine_maps,
     arithmetic,
+    byte_products,
     control_flow,
     functions,
     math_functions,
     memory,
     parallel,
+    runtime_calls,
     vector_memory,
     vectors,
     views,
@@ -44,6 +46,10 @@ _PATTERNS = (
     control_flow.IndexSwitchLowering,
     control_flow.BranchLowering,
     parallel.ParallelLowering,
+    runtime_calls.AllocateLowering,
+    runtime_calls.CheckLowering,
+    runtime_calls.PublishLowering,
+    runtime_calls.HostCallLowering,
     arithmetic.ConstantLowering,
     arithmetic.IntegerOpLowering,
     arithmetic.FloatOpLowering,
@@ -54,6 +60,7 @@ _PATTERNS = (
     arithmetic.FloatToIntegerLowering,
     arithmetic.IndexCastLowering,
     arithmetic.FloatCastLowering,
+    byte_products.DotBytesLowering,
     memory.LoadLowering,
     memory.StoreLowering,
     memory.AllocaLowering,
@@ -88,7 +95,7 @@ _PATTERNS = (
     vector_memory.TransferWriteLowering,
     vector_memory.CreateMaskLowering,
 )
-_ILLEGAL = ("func", "arith", "math", "cf", "scf", "affine", "memref", "vector", "linalg", "tensor")
+_ILLEGAL = ("func", "arith", "math", "cf", "scf", "affine", "memref", "vector", "linalg", "tensor", "sched")
 
 
 @dataclass(frozen=True)

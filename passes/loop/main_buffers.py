@@ -1,4 +1,7 @@
-"""Which buffer each value of `@main` lives in: inputs, outputs, weights, or the arena; and for how long."""
+"""
+Which buffer each value of `@main` lives in: inputs, outputs, weights, the arena, memory whose size depends on
+data; and for how long.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,19 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    FunctionType,
+    IndexType,
     IntegerAttr,
     IntegerType,
     MemRefType,
     StringAttr,
-    TensorType,
     UnrealizedConversionCastOp,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.host import SIGNATURE, is_opaque
+from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.types import DimsAttr, dims_of, tensor_of
 from stepwell.passes.loop.arena import Interval
 from stepwell.runtime.dims import Dim
@@ -90,9 +96,11 @@ class Buffer:
     """Memory that one or more values share: a value and its views."""
 
     kind: str
-    """`input`, `output`, `weight` or `arena`."""
+    """
+    `input`, `output`, `weight` or `arena`; `region`, of a size that depends on data; `host`, made by a call.
+    """
     index: int
-    """Of the input or output; in its kind."""
+    """Of the input or output; in its kind. A region's is its slot."""
     size: Dim
     """Bytes."""
     first: int = 0
@@ -108,12 +116,23 @@ class MainBuffers:
     dims: dict[SSAValue, tuple[Dim, ...]] = field(default_factory=dict[SSAValue, tuple[Dim, ...]])
     scratch: dict[Operation, Buffer] = field(default_factory=dict[Operation, Buffer])
     arena: list[Buffer] = field(default_factory=list[Buffer])
+    regions: list[Buffer] = field(default_factory=list[Buffer])
     copies: list[tuple[SSAValue, int]] = field(default_factory=list[tuple[SSAValue, int]])
     """Results that must be copied to an output: (value, output index)."""
+    symbols: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    """Names of the `index` values that sizes are made of."""
+    inputs: frozenset[str] = frozenset()
+    """The symbols that the shapes of the inputs give; all others depend on data."""
+    objects: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Places of Python objects in the table of a call."""
 
     def intervals(self) -> list[Interval]:
         """The arena's buffers with their lifetimes."""
         return [Interval(b.name, b.size, b.first, b.last) for b in self.arena]
+
+    def depends_on_data(self, size: Dim) -> bool:
+        """Whether a size is known in the middle of a call only."""
+        return not size.symbols() <= self.inputs
 
 
 def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> MainBuffers:
@@ -132,14 +151,15 @@ def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> Main
 class _Analysis:
     def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature]):
         self.kernels = kernels
-        self.found = MainBuffers()
-        self.symbols: dict[SSAValue, str] = dict(zip(_index_args(main), symbols_of(main), strict=True))
+        known = input_symbols(main).union(symbols_of(main))
+        self.found = MainBuffers(inputs=frozenset(known), objects=object_places(main))
+        self.found.symbols |= zip(_index_args(main), symbols_of(main), strict=True)
         self.weights = 0
         attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
-        inputs = [arg for arg in main.args if isinstance(arg.type, TensorType)]
-        for index, arg in enumerate(inputs):
-            dims = declared_dims(arg.type, attrs[arg.index].data if attrs else {})
-            self._own(arg, dims, "input", index, 0)
+        for index, arg in enumerate(inputs_of(main)):
+            if not is_opaque(arg.type):
+                dims = declared_dims(arg.type, attrs[arg.index].data if attrs else {})
+                self._own(arg, dims, "input", index, 0)
 
     def visit(self, op: Operation, position: int) -> None:
         for operand in op.operands:
@@ -147,6 +167,8 @@ class _Analysis:
                 self.found.of[operand].last = position
         if isinstance(op, func.CallOp):
             self._visit_call(op, position)
+        elif isinstance(op, graph.HostCallOp):
+            self._visit_host_call(op, position)
         elif isinstance(op, func.ReturnOp):
             self._visit_return(op)
         elif isinstance(op, graph.ConstantOp):
@@ -169,32 +191,55 @@ class _Analysis:
 
     def _visit_call(self, op: func.CallOp, position: int) -> None:
         kernel = self.kernels[op.callee.string_value()]
-        values = [self.symbols[a] for a in op.arguments if a in self.symbols]
+        values = [self.found.symbols[a] for a in op.arguments if a in self.found.symbols]
         names = {inner: Dim.of(outer) for inner, outer in zip(kernel.symbols, values, strict=True)}
         for result, dims in zip(op.results, kernel.result_dims, strict=True):
             known = tuple(d.substitute(names) for d in dims)
-            buffer = self._own(result, known, "arena", len(self.found.arena), position)
+            buffer = self._own(result, known, "arena", 0, position)
             buffer.name = describe_location(op) or op.callee.string_value()
-            self.found.arena.append(buffer)
+            self._place(buffer)
         if kernel.scratch != 0:
             size = kernel.scratch.substitute(names)
-            scratch = Buffer("arena", len(self.found.arena), size, position, position, "scratch")
-            self.found.scratch[op] = scratch
-            self.found.arena.append(scratch)
+            self.found.scratch[op] = Buffer("arena", 0, size, position, position, "scratch")
+            self._place(self.found.scratch[op])
+
+    def _visit_host_call(self, op: graph.HostCallOp, position: int) -> None:
+        own = dict(defined_symbols(op))
+        self.found.symbols |= {value: name for name, value in own.items()}
+        for value, type in zip(op.values, signature_of(op).outputs, strict=False):
+            if is_opaque(type):
+                continue
+            dims = dims_of(type)
+            makes = any(dim.symbols() & own.keys() for dim in dims)
+            buffer = self._own(value, dims, "host" if makes else "arena", 0, position)
+            buffer.name = describe_location(op) or op.callee.data
+            if not makes:
+                self._place(buffer)
+
+    def _place(self, buffer: Buffer) -> None:
+        """In the arena when its size is known before the call, else in a region of its own."""
+        if self.found.depends_on_data(buffer.size):
+            buffer.kind = "region"
+            self.found.regions.append(buffer)
+        else:
+            self.found.arena.append(buffer)
 
     def _visit_return(self, op: func.ReturnOp) -> None:
         written: set[int] = set()
         for index, value in enumerate(op.operands):
+            if value in self.found.objects:
+                continue  # the runtime takes it from the table
             buffer = self.found.of[value]
-            if buffer.kind == "arena" and id(buffer) not in written:
+            if buffer.kind in ("arena", "region") and id(buffer) not in written:
                 written.add(id(buffer))
-                self.found.arena.remove(buffer)
+                (self.found.arena if buffer.kind == "arena" else self.found.regions).remove(buffer)
                 buffer.kind, buffer.index = "output", index
             else:
-                # The caller's own input, a weight, or a second name for an output.
+                # The caller's own input, a weight, what a host call made, or a second name for an output.
                 self.found.copies.append((value, index))
         for index, buffer in enumerate(self.found.arena):
             buffer.index = index
+        _share_slots(self.found.regions, first_slot=len(op.operands))
 
     def _own(self, value: SSAValue, dims: tuple[Dim, ...], kind: str, index: int, position: int) -> Buffer:
         size = prod(dims, start=Dim.of(element_bytes(tensor_of(value).element_type)))
@@ -224,5 +269,60 @@ def element_bytes(element: Attribute) -> int:
     return max(1, int(getattr(element, "bitwidth", 8)) // 8)
 
 
+def _share_slots(regions: Sequence[Buffer], first_slot: int) -> None:
+    """Number the regions: those that do not live together may have the same slot. Outputs have the first."""
+    ends: list[int] = []
+    for buffer in sorted(regions, key=lambda b: b.first):
+        slot = next((i for i, last in enumerate(ends) if last < buffer.first), len(ends))
+        ends[slot : slot + 1] = [buffer.last]
+        buffer.index = first_slot + slot
+
+
+def inputs_of(main: func.FuncOp) -> list[BlockArgument]:
+    """The arguments of `@main` on tensors that the caller gives: all but the values of symbols."""
+    return [arg for arg in main.args if not isinstance(arg.type, IndexType)]
+
+
 def _index_args(main: func.FuncOp) -> Sequence[BlockArgument]:
-    return [arg for arg in main.args if not isinstance(arg.type, TensorType)]
+    return [arg for arg in main.args if isinstance(arg.type, IndexType)]
+
+
+def object_places(main: func.FuncOp) -> dict[SSAValue, int]:
+    """The place of each Python object of `@main` in the table of a call: inputs first, then in order."""
+    values = [*main.args, *(result for op in main.body.walk() for result in op.results)]
+    opaque = [value for value in values if is_opaque(value.type)]
+    return {value: place for place, value in enumerate(opaque)}
+
+
+def signature_of(op: graph.HostCallOp) -> FunctionType:
+    """The types of a host call with the names that level 2 drops."""
+    kept = op.attributes.get(SIGNATURE)
+    if isinstance(kept, FunctionType):
+        return kept
+    return FunctionType.from_lists(list(op.operand_types), list(op.result_types))
+
+
+def published_symbols(main: func.FuncOp) -> list[str]:
+    """The symbols defined on the way that the shapes of outputs need, in the order in which they are told."""
+    attrs = main.res_attrs.data if main.res_attrs is not None else ()
+    dims = [
+        dim
+        for i, type in enumerate(main.function_type.outputs)
+        if not is_opaque(type)
+        for dim in declared_dims(type, attrs[i].data if attrs else {})
+    ]
+    known = input_symbols(main).union(symbols_of(main))
+    return sorted({name for dim in dims if not dim.is_unknown for name in dim.symbols()} - known)
+
+
+def input_symbols(main: func.FuncOp) -> set[str]:
+    """The symbols that the shapes of the inputs give."""
+    attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
+    return {
+        name
+        for arg in inputs_of(main)
+        if not is_opaque(arg.type)
+        for dim in declared_dims(arg.type, attrs[arg.index].data if attrs else {})
+        if not dim.is_unknown
+        for name in dim.symbols()
+    }

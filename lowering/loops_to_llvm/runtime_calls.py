@@ -1,0 +1,150 @@
+"""What `@main` asks of the runtime → `llvm`: memory by the context's ALLOCATE, calls by its HOST, checks."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects import runtime_calls
+from stepwell.lowering.loops_to_llvm.code import Code, call_pointer, int_attr
+from stepwell.lowering.loops_to_llvm.functions import dense_layout, failure_block, stack_slot
+from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.state import I8, I32, I64, PTR
+from stepwell.runtime.abi import ARENA_ALIGNMENT, WORD_BYTES, CtxField, Status
+from stepwell.runtime.errors import StepwellError
+
+
+class RuntimePattern(LoopsToLLVMPattern):
+    """A pattern of an op that reads the context, and may end the call."""
+
+    def context(self, op: Operation) -> SSAValue:
+        """The context pointer. Raises: StepwellError `unsupported` where there is none."""
+        function, info = self.state.function(op)
+        if info.context is None or not info.is_kernel:
+            raise StepwellError("unsupported", op, f"{op.name} in @{function.sym_name.data}: not in @main")
+        return info.context
+
+    def field(self, op: Operation, field: CtxField, code: Code) -> SSAValue:
+        """A pointer that the context holds."""
+        return code.load(code.element_pointer(self.context(op), field, I64), PTR, WORD_BYTES)
+
+    def return_unless(
+        self, op: Operation, code: Code, ok: SSAValue, status: SSAValue, rewriter: PatternRewriter
+    ) -> None:
+        """Return a status unless `ok`: the code so far ends the block in front of the op."""
+        function, info = self.state.function(op)
+        block = cast(Block, op.parent)
+        rest = block.split_before(op)
+        branch = llvm.CondBrOp(ok, rest, [], failure_block(function, info), [status])
+        rewriter.insert([*code.ops, branch], InsertPoint.at_end(block))
+
+
+class AllocateLowering(RuntimePattern):
+    """
+    ```mlir
+    %m = sched.allocate slot 2, %bytes : memref<?xi8>
+    // ->
+    %m = llvm.call %allocate(%ctx, %slot, %bytes) : !llvm.ptr, (!llvm.ptr, i64, i64) -> !llvm.ptr
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: runtime_calls.AllocateOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        allocate = self.field(op, CtxField.ALLOCATE, code)
+        slot = code.constant(op.slot.value.data)
+        memory = code.add(call_pointer(allocate, [self.context(op), slot, op.bytes], PTR))
+        ok = code.compare("ne", code.make(llvm.PtrToIntOp, [memory], I64), code.constant(0))
+        self.state.layouts[memory] = dense_layout(op, code, I8, [None], ARENA_ALIGNMENT)
+        self.return_unless(op, code, ok, _status(code, Status.OUT_OF_MEMORY), rewriter)
+        rewriter.replace(op, [], [memory])
+
+
+class CheckLowering(RuntimePattern):
+    """
+    ```mlir
+    sched.check %ok row 3 shows %found, %limit
+    // ->
+    llvm.store %found, %values {alignment = 8 : i64} : i64, !llvm.ptr      // … in the context
+    llvm.cond_br %ok, ^next, ^failed(%row : i32)
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: runtime_calls.CheckOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        for i, value in enumerate((op.found, op.expected)):
+            place = code.element_pointer(self.context(op), CtxField.ERROR_VALUES + i, I64)
+            code.store(value, place, WORD_BYTES)
+        self.return_unless(op, code, op.ok, _status(code, op.row.value.data), rewriter)
+        rewriter.erase(op)
+
+
+class PublishLowering(RuntimePattern):
+    """
+    ```mlir
+    sched.publish %n at 3
+    // ->
+    %p = llvm.getelementptr inbounds %dims[3] : (!llvm.ptr) -> !llvm.ptr, i64
+    llvm.store %n, %p {alignment = 8 : i64} : i64, !llvm.ptr
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: runtime_calls.PublishOp, rewriter: PatternRewriter) -> None:
+        self.context(op)
+        function, _ = self.state.function(op)
+        dims = cast(Block, function.body.first_block).args[1]
+        code = self.code_at(op)
+        code.store(op.value, code.element_pointer(dims, op.place.value.data, I64), WORD_BYTES)
+        rewriter.replace(op, code.ops, [])
+
+
+class HostCallLowering(RuntimePattern):
+    """
+    ```mlir
+    %n = sched.host_call 1 (%x, %four, %zero) reads [2] : (memref<4xf32>, index, index) -> index
+    // ->
+    llvm.store %x, %words {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr     // … and the other words
+    %status = llvm.call %host(%ctx, %one, %words, %three) : !llvm.ptr, (!llvm.ptr, i64, !llvm.ptr, i64) -> i32
+    llvm.cond_br %ok, ^next, ^failed(%status : i32)
+    ^next:
+    %n = llvm.load %place {alignment = 8 : i64} : !llvm.ptr -> i64
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: runtime_calls.HostCallOp, rewriter: PatternRewriter) -> None:
+        function, _ = self.state.function(op)
+        code = self.code_at(op)
+        type = llvm.LLVMArrayType(max(1, len(op.words)), I64)
+        words = stack_slot(function, type, WORD_BYTES, rewriter)
+        for i, word in enumerate(op.words):
+            if word in self.state.layouts and not self.state.layouts[word].is_dense:
+                raise StepwellError("unsupported", op, "a host call takes dense memrefs, found a view")
+            code.store(word, code.element_pointer(words, i, I64), WORD_BYTES)
+        host = self.field(op, CtxField.HOST, code)
+        callee, count = code.constant(op.callee.value.data), code.constant(len(op.words))
+        status = code.add(call_pointer(host, [self.context(op), callee, words, count], I32))
+        ok = code.compare("eq", status, _status(code, 0))
+        self.return_unless(op, code, ok, status, rewriter)
+        after = Code(self.state, op.parent)
+        results: list[SSAValue] = []
+        for place, result in zip(op.reads.get_values(), op.results, strict=True):
+            is_memory = isinstance(result.type, MemRefType)
+            value = after.load(
+                after.element_pointer(words, place, I64), PTR if is_memory else I64, WORD_BYTES
+            )
+            if is_memory:
+                self.state.layouts[value] = dense_layout(op, after, I8, [None], 1)
+            results.append(value)
+        rewriter.replace(op, after.ops, results)
+
+
+def _status(code: Code, value: int) -> SSAValue:
+    return code.make(llvm.ConstantOp, [], I32, {"value": int_attr(value, 32)})

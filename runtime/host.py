@@ -1,0 +1,257 @@
+"""
+Host calls: what compiled code does not do itself goes out to Python, one call a time, by a table.
+
+A model image has a table of callees. When it is loaded, the loader of each callee's kind makes a function of
+its bytes: `load(code: bytes) -> callee`, and `callee(inputs, outputs) -> None` from then on. `inputs` are
+read-only arrays (views of the buffers of the memory plan, valid during the call only) or Python objects.
+`outputs[i]` is an array to fill, or None where only the callee knows the size or the value is an object: it
+puts the result there. What it raises ends the call of the model, with the node's location. Calls of a model
+in several threads may call it at the same time.
+
+The kind `numpy` runs functions of `stepwell.runtime.meaning`; other packages add kinds by an entry point of
+group `stepwell.backends`: the kind's name = `module:object`, the object `load` itself or what has it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.abi import Status
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array, dtype_from_name
+from stepwell.runtime.meaning import evaluate
+
+ENTRY_POINTS = "stepwell.backends"
+NUMPY = "numpy"
+"""The kind of callees that are functions of ours."""
+
+# Kinds of ours; nothing is imported before a model needs it.
+BUILT_IN: Mapping[str, str] = {NUMPY: "stepwell.runtime.host:load_numpy"}
+
+HostFunction: TypeAlias = Callable[[Sequence[object], list[object]], None]
+Loader: TypeAlias = Callable[[bytes], HostFunction]
+
+
+@dataclass(frozen=True)
+class HostValue:
+    """An operand or result of a callee, as it stands among the words of a call."""
+
+    dtype: str
+    """Name of the element type; empty for a Python object: one word, its place in the call's table."""
+    rank: int = 0
+    """A tensor is a word for the address of its elements, then one a dimension."""
+    made: bool = False
+    """Whether the callee makes the array, and its address and dimensions are written back."""
+
+    @property
+    def words(self) -> int:
+        """How many words it takes."""
+        return 1 + self.rank
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A function outside the compiled code, as a model image holds it."""
+
+    kind: str
+    name: str
+    code: bytes
+    inputs: tuple[HostValue, ...]
+    outputs: tuple[HostValue, ...]
+    where: str
+    """The node of the model that it stands for."""
+
+
+def load_callee(callee: Callee) -> HostFunction:
+    """
+    Make the function of a callee.
+
+    Raises: StepwellError `missing-backend` when nothing here loads its kind, `bad-artifact` when its loader
+    refuses the bytes.
+    """
+    load = _loader(callee)
+    try:
+        return load(callee.code)
+    except StepwellError as error:
+        raise error.at(callee.where) from None
+    except Exception as error:
+        message = f"{callee.kind} cannot load {callee.name!r}: {type(error).__name__}: {error}"
+        raise StepwellError("bad-artifact", callee.where, message) from error
+
+
+def _loader(callee: Callee) -> Loader:
+    place = BUILT_IN.get(callee.kind) or _outside_places().get(callee.kind)
+    if place is None:
+        raise StepwellError(
+            "missing-backend",
+            callee.where,
+            f"the model needs the backend {callee.kind!r}, and no installed package has it",
+            help=f"install the package that registers {callee.kind!r} as an entry point of {ENTRY_POINTS}",
+        )
+    module, attribute = place.split(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except ImportError as error:
+        raise StepwellError(
+            "missing-backend",
+            callee.where,
+            f"the backend {callee.kind!r} needs a package that is not installed: {error}",
+            help=f"install {error.name or callee.kind}",
+        ) from None
+    return cast(Loader, getattr(found, "load", found))
+
+
+@cache
+def _outside_places() -> dict[str, str]:
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+
+
+def load_numpy(code: bytes) -> HostFunction:
+    """The callee that runs a function of `stepwell.runtime.meaning`; `code` names it as JSON."""
+    described = json.loads(code)
+    name = str(described["op"])
+    attributes = {key: _plain(value) for key, value in described["attributes"].items()}
+    absent = set(cast("list[int]", described.get("absent", [])))
+
+    def call(inputs: Sequence[object], outputs: list[object]) -> None:
+        given = iter(inputs)
+        slots = [None if i in absent else next(given) for i in range(len(inputs) + len(absent))]
+        results = evaluate(name, cast("list[Array]", slots), attributes)
+        for i, result in enumerate(results[: len(outputs)]):
+            outputs[i] = result if outputs[i] is None else _filled(cast(Array, outputs[i]), result)
+
+    return call
+
+
+def _plain(value: object) -> object:
+    """A value of JSON as functions take it: tuples for lists, dtypes by name."""
+    if isinstance(value, list):
+        return tuple(_plain(item) for item in cast("list[object]", value))
+    if isinstance(value, dict):
+        return dtype_from_name(str(cast("dict[str, object]", value)["dtype"]))
+    return value
+
+
+def _filled(output: Array, result: Array) -> Array:
+    if output.shape != np.shape(result):
+        raise ValueError(f"the result has shape {np.shape(result)}, expected {output.shape}")
+    output[...] = result
+    return output
+
+
+class HostFrame:
+    """
+    What the host keeps for one running call: objects, arrays that callees made, the exception that ended it.
+
+    `address` is what the context's field HOST holds; the frame must live as long as it may be called.
+    """
+
+    def __init__(self, callees: Sequence[Callee], functions: Sequence[HostFunction], objects: int):
+        self.objects: list[object] = [None] * objects
+        self.failure: BaseException | None = None
+        """What a callee raised."""
+        self._callees = callees
+        self._functions = functions
+        self._made: dict[tuple[int, int], Array] = {}
+        self._callback = _HOST_TYPE(self._call)
+        self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+    def release(self) -> None:
+        """Let go of what the last call left."""
+        self.objects = [None] * len(self.objects)
+        self._made.clear()
+        self.failure = None
+
+    def _call(self, context: int, index: int, words_at: int, count: int) -> int:
+        try:
+            self._run(index, _words(words_at, count))
+        except StepwellError as error:
+            self.failure = error.at(self._callees[index].where)
+            return Status.HOST_FAILED
+        except Exception as error:
+            callee = self._callees[index]
+            self.failure = StepwellError(
+                "host-failed", callee.where, f"{callee.name}: {type(error).__name__}: {error}"
+            )
+            self.failure.__cause__ = error
+            return Status.HOST_FAILED
+        except BaseException as error:  # an interrupt by the user, which is theirs
+            self.failure = error
+            return Status.HOST_FAILED
+        return 0
+
+    def _run(self, index: int, words: npt.NDArray[np.int64]) -> None:
+        callee = self._callees[index]
+        position = 0
+        inputs: list[object] = []
+        for value in callee.inputs:
+            inputs.append(self._input(value, words[position : position + value.words]))
+            position += value.words
+        places: list[npt.NDArray[np.int64]] = []
+        for value in callee.outputs:
+            places.append(words[position : position + value.words])
+            position += value.words
+        outputs: list[object] = [
+            _tensor(value, place) if value.dtype and not value.made else None
+            for value, place in zip(callee.outputs, places, strict=True)
+        ]
+        self._functions[index](inputs, outputs)
+        for i, (value, place) in enumerate(zip(callee.outputs, places, strict=True)):
+            if not value.dtype:
+                self.objects[place[0]] = outputs[i]
+            elif value.made:
+                self._made[index, i] = _returned(value, place, outputs[i], i)
+
+    def _input(self, value: HostValue, words: npt.NDArray[np.int64]) -> object:
+        if not value.dtype:
+            return self.objects[words[0]]
+        array = _tensor(value, words)
+        array.flags.writeable = False
+        return array
+
+
+_HOST_TYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
+)
+
+
+def _words(address: int, count: int) -> npt.NDArray[np.int64]:
+    if count == 0:
+        return np.empty(0, np.int64)
+    return np.ctypeslib.as_array((ctypes.c_int64 * count).from_address(address))
+
+
+def _tensor(value: HostValue, words: npt.NDArray[np.int64]) -> Array:
+    """The array that an address and dimensions stand for."""
+    dtype = dtype_from_name(value.dtype)
+    shape = tuple(int(n) for n in words[1:])
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if size == 0:
+        return np.empty(shape, dtype)
+    memory = (ctypes.c_uint8 * size).from_address(int(words[0]))
+    return np.ctypeslib.as_array(memory).view(dtype).reshape(shape)
+
+
+def _returned(value: HostValue, place: npt.NDArray[np.int64], result: object, number: int) -> Array:
+    """An array that a callee made: checked, and its address and dimensions written back."""
+    array = np.asarray(result)
+    dtype, known = dtype_from_name(value.dtype), [int(n) for n in place[1:]]
+    fits = array.ndim == value.rank and all(n in (-1, m) for n, m in zip(known, array.shape, strict=False))
+    if array.dtype != dtype or not fits:
+        shape = ", ".join("?" if n < 0 else str(n) for n in known)
+        raise ValueError(
+            f"result {number} must be {dtype.name}[{shape}], found {array.dtype.name}{list(array.shape)}"
+        )
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    place[0], place[1:] = array.ctypes.data, array.shape
+    return array

@@ -1,0 +1,56 @@
+"""Memory of a call: aligned arrays, and the slots of buffers whose size depends on data."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.abi import ARENA_ALIGNMENT
+from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array
+
+
+def aligned_empty(size_bytes: int) -> npt.NDArray[np.uint8]:
+    """An uninitialised byte array that starts on a cache line."""
+    raw = np.empty(size_bytes + ARENA_ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ARENA_ALIGNMENT
+    return raw[start : start + size_bytes]
+
+
+class Memory:
+    """
+    The slots of one running call, which compiled code asks for through `address`, the context's ALLOCATE.
+
+    A slot grows and is never given back, so that loops and later calls use the same memory again; only
+    outputs are taken out of theirs.
+    """
+
+    def __init__(self) -> None:
+        self.refused = 0
+        """Bytes of the last request that could not be met."""
+        self._slots: dict[int, npt.NDArray[np.uint8]] = {}
+        self._callback = _ALLOCATE_TYPE(self._allocate)
+        self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+    def take(self, slot: int, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+        """The contents of a slot as an array, which owns them from now on."""
+        memory = self._slots.pop(slot)
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        return memory[:size].view(dtype).reshape(shape)
+
+    def _allocate(self, context: int, slot: int, size_bytes: int) -> int:
+        found = self._slots.get(slot)
+        if found is None or found.nbytes < size_bytes:
+            self._slots.pop(slot, None)
+            try:
+                if not 0 <= size_bytes <= MAX_TENSOR_BYTES:
+                    raise MemoryError
+                found = self._slots[slot] = aligned_empty(size_bytes)
+            except MemoryError:
+                self.refused = size_bytes
+                return 0
+        return int(found.ctypes.data)
+
+
+_ALLOCATE_TYPE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
