@@ -175,13 +175,12 @@ class _Rewriter:
         for op in ops:
             self._rebuild(op)
         rebuilt = {op.view.op for op in ops}
-        for user in func.body.block.ops:
-            if user in rebuilt:
-                continue
-            for index, value in enumerate(user.operands):
-                if value.owner in rebuilt:
-                    emit = Emitter.before(user, self._constants)
-                    user.operands[index] = expand(emit, self._merged[value], value, self._groups(value))
+        # Also the bodies of ops that read a tensor at computed places.
+        for result in [result for op in ops for result in op.view.op.results]:
+            for use in [use for use in result.uses if use.operation not in rebuilt]:
+                emit = Emitter.before(use.operation, self._constants)
+                seen = expand(emit, self._merged[result], result, self._groups(result))
+                use.operation.operands[use.index] = seen
         for op in reversed(ops):
             op.view.op.detach()
             op.view.op.erase()

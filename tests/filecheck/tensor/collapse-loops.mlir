@@ -85,3 +85,28 @@ func.func @one_window(%x: tensor<4x16xf32>, %w: tensor<3x16xf32>, %init: tensor<
   } -> tensor<1xf32>
   func.return %0 : tensor<1xf32>
 }
+
+// A body that reads a tensor at computed places sees the op that was built again; loops of the others merge.
+// CHECK-LABEL: @read_in_a_body
+// CHECK: %[[A:.*]] = linalg.generic
+// CHECK: -> tensor<4x6xf32>
+// CHECK: linalg.generic
+// CHECK: tensor.extract %[[A]]
+func.func private @read_in_a_body(%x: tensor<4x6xf32>, %y: tensor<3x4x6xf32>) -> tensor<3x4x6xf32> attributes {sched.kernel} {
+  %0 = tensor.empty() : tensor<4x6xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<4x6xf32>
+  %2 = tensor.empty() : tensor<3x4x6xf32>
+  %3 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%y : tensor<3x4x6xf32>) outs(%2 : tensor<3x4x6xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c3 = arith.constant 3 : index
+    %j = linalg.index 2 : index
+    %e = tensor.extract %1[%c3, %j] : tensor<4x6xf32>
+    %s = arith.addf %a, %e : f32
+    linalg.yield %s : f32
+  } -> tensor<3x4x6xf32>
+  func.return %3 : tensor<3x4x6xf32>
+}
