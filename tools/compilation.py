@@ -33,13 +33,16 @@ from stepwell.lowering.kernel_compiler import compile_kernels
 from stepwell.lowering.machine import compile_to_object
 from stepwell.passes import run_pipeline
 from stepwell.passes.loop.main_buffers import (
+    assertion_symbols,
+    fallible_ops,
+    input_symbols,
     object_places,
     published_symbols,
     signature_of,
     symbols_of,
 )
 from stepwell.passes.loop.main_on_buffers import main_facts, returned_values
-from stepwell.runtime.artifact import ModelImage
+from stepwell.runtime.artifact import ModelImage, RuntimeErrorRow
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
@@ -122,10 +125,11 @@ def read_interface(main: func.FuncOp) -> Interface:
     inputs, outputs = (
         tuple(tensor_spec(name, type, kind) for name, type in named_types(main, kind)) for kind in KINDS
     )
+    known = input_symbols(main)
     checks = tuple(
         ShapeCheck(Dim.of(op.lhs.data), Dim.of(op.rhs.data), op.message.data)
         for op in main.body.block.ops
-        if isinstance(op, graph.AssertOp)
+        if isinstance(op, graph.AssertOp) and assertion_symbols(op) <= known
     )
     return Interface(inputs, outputs, (), Dim.of(0), checks)
 
@@ -205,7 +209,7 @@ def compile_image(
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             func_op.attributes["sched.scratch"] = StringAttr(scratch)
     weights = _weights_in_order(compilation)
-    host = _host_side(compilation)
+    host, errors = _host_side(compilation), error_rows(main_of(compilation.module))
     names = {
         "symbols": symbols_of(main_of(compilation.module)),
         "published": tuple(published_symbols(main_of(compilation.module))),
@@ -220,6 +224,7 @@ def compile_image(
         tuple(weights),
         target.triple,
         target.features,
+        errors=errors,
         callees=host.callees,
         slots=int(str(main.meta["slots"])),
         objects_per_call=host.objects,
@@ -251,6 +256,19 @@ def _deduplicate(module: ModuleOp, options: str) -> dict[str, str]:
 def _weights_in_order(compilation: Compilation) -> list[Array]:
     constants = [op for op in main_of(compilation.module).body.block.ops if isinstance(op, graph.ConstantOp)]
     return [constant_array(op, compilation.ctx.weights) for op in constants]
+
+
+def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
+    """The run-time error table: what each op of `@main` that may end a call says."""
+    rows: list[RuntimeErrorRow] = []
+    for op in fallible_ops(main):
+        if isinstance(op, graph.AssertOp):
+            message = f"{op.lhs.data} must equal {op.rhs.data} ({op.message.data})"
+            rows.append(RuntimeErrorRow("shape-mismatch", message, describe_location(op)))
+        else:
+            message = "a size that depends on data is negative, or more than memory can hold"
+            rows.append(RuntimeErrorRow("bad-size", message, describe_location(op)))
+    return tuple(rows)
 
 
 @dataclass(frozen=True)

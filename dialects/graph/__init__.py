@@ -13,6 +13,7 @@ from stepwell.dialects.graph import (
     elementwise,
     functions,
     gather,
+    host,
     layout,
     logic,
     loops,
@@ -26,6 +27,7 @@ from stepwell.dialects.graph import (
     resize,
     scatter,
     shape,
+    sizes,
     structure,
     transcendental,
     window,
@@ -77,6 +79,7 @@ from stepwell.dialects.graph.gather import GatherElementsOp as GatherElementsOp
 from stepwell.dialects.graph.gather import GatherNdOp as GatherNdOp
 from stepwell.dialects.graph.gather import GatherOp as GatherOp
 from stepwell.dialects.graph.gather import OneHotOp as OneHotOp
+from stepwell.dialects.graph.host import HostCallOp as HostCallOp
 from stepwell.dialects.graph.layout import LayoutTransformOp as LayoutTransformOp
 from stepwell.dialects.graph.logic import AndOp as AndOp
 from stepwell.dialects.graph.logic import EqualOp as EqualOp
@@ -127,6 +130,8 @@ from stepwell.dialects.graph.shape import RangeOp as RangeOp
 from stepwell.dialects.graph.shape import ReshapeOp as ReshapeOp
 from stepwell.dialects.graph.shape import ShapeOfOp as ShapeOfOp
 from stepwell.dialects.graph.shape import SqueezeOp as SqueezeOp
+from stepwell.dialects.graph.sizes import BindSizesOp as BindSizesOp
+from stepwell.dialects.graph.sizes import DefineSizesOp as DefineSizesOp
 from stepwell.dialects.graph.structure import AssertOp as AssertOp
 from stepwell.dialects.graph.structure import ClosedRegionOp as ClosedRegionOp
 from stepwell.dialects.graph.structure import CompositeOp as CompositeOp
@@ -168,6 +173,7 @@ FAMILIES = (
     elementwise,
     functions,
     gather,
+    host,
     layout,
     logic,
     loops,
@@ -181,6 +187,7 @@ FAMILIES = (
     resize,
     scatter,
     shape,
+    sizes,
     structure,
     transcendental,
     window,

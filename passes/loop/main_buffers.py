@@ -36,7 +36,14 @@ INPUTS, OUTPUTS = "sched.inputs", "sched.outputs"
 """Keys of how many arguments of a bufferized kernel are inputs, and how many are outputs behind them."""
 
 # Ops of `@main` that only give a value another shape or type.
-VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, UnrealizedConversionCastOp, tensor.CastOp)
+VIEWS = (
+    graph.ReshapeOp,
+    graph.ExpandDimsOp,
+    graph.SqueezeOp,
+    graph.WordsOp,
+    UnrealizedConversionCastOp,
+    tensor.CastOp,
+)
 
 
 @dataclass(frozen=True)
@@ -174,8 +181,10 @@ class _Analysis:
         elif isinstance(op, graph.ConstantOp):
             self._own(op.results[0], dims_of(op.results[0].type), "weight", self.weights, position)
             self.weights += 1
+        elif isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
+            self.found.symbols |= {value: name for name, value in defined_symbols(op)}
         elif isinstance(op, graph.AssertOp):
-            pass  # over symbols alone: the caller's interface checks it before the call
+            pass  # over symbols alone
         elif isinstance(op, VIEWS):
             source, result = op.operands[0], op.results[0]
             self.found.dims[result] = view_dims(op, self.found.dims[source])
@@ -258,6 +267,8 @@ def view_dims(view: Operation, source: tuple[Dim, ...]) -> tuple[Dim, ...]:
             for axis in view.axes.get_values():
                 dims.insert(axis, Dim.of(1))
             return tuple(dims)
+        case graph.WordsOp():
+            return (*source[:-1], source[-1] // 4)
         case graph.SqueezeOp():
             return tuple(d for axis, d in enumerate(source) if axis not in view.axes.get_values())
         case _:
@@ -292,6 +303,22 @@ def object_places(main: func.FuncOp) -> dict[SSAValue, int]:
     values = [*main.args, *(result for op in main.body.walk() for result in op.results)]
     opaque = [value for value in values if is_opaque(value.type)]
     return {value: place for place, value in enumerate(opaque)}
+
+
+def fallible_ops(main: func.FuncOp) -> list[Operation]:
+    """The ops of `@main` that may end a call, in order: the rows of the run-time error table, from 1 on."""
+    known = input_symbols(main).union(symbols_of(main))
+    return [
+        op
+        for op in main.body.walk()
+        if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp)
+        or (isinstance(op, graph.AssertOp) and not assertion_symbols(op) <= known)
+    ]
+
+
+def assertion_symbols(op: graph.AssertOp) -> frozenset[str]:
+    """The symbols that an assertion is about; where inputs give them all, it is checked before the call."""
+    return Dim.of(op.lhs.data).symbols() | Dim.of(op.rhs.data).symbols()
 
 
 def signature_of(op: graph.HostCallOp) -> FunctionType:

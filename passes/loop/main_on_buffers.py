@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import func, memref
+from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -40,6 +40,7 @@ from stepwell.passes.loop.main_buffers import (
     VIEWS,
     Buffer,
     MainBuffers,
+    fallible_ops,
     inputs_of,
     integer_of,
     is_on_buffers,
@@ -47,8 +48,11 @@ from stepwell.passes.loop.main_buffers import (
     symbols_of,
 )
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.interface import MAX_TENSOR_BYTES
 
 _INDEX = IndexType()
+LARGEST_NUMBER = 1 << 60
+"""Signed numbers that sizes are computed from are cut to this."""
 
 
 class MainOnBuffers:
@@ -58,6 +62,7 @@ class MainOnBuffers:
         self.main, self.buffers, self.plan = main, buffers, plan
         self.symbols = symbols_of(main)
         self.published = published_symbols(main)
+        self.rows = {op: row for row, op in enumerate(fallible_ops(main), start=1)}
         self.callees = 0
         self.slots = 0
         self.globals: list[memref.GlobalOp] = []
@@ -136,6 +141,15 @@ class MainOnBuffers:
                 self._convert_call(op)
             case graph.HostCallOp():
                 self._convert_host_call(op)
+            case graph.BindSizesOp():
+                self._convert_bound_sizes(op)
+            case graph.DefineSizesOp():
+                for dim, (name, _) in zip(op.dims.get(), defined_symbols(op), strict=True):
+                    self._define(name, self._checked_size(op, self.extents.extent(dim)))
+            case graph.AssertOp() if op in self.rows:
+                found, expected = (self.extents.extent(Dim.of(side.data)) for side in (op.lhs, op.rhs))
+                equal = self._insert(arith.CmpiOp(found, expected, "eq")).results[0]
+                self._insert(runtime_calls.CheckOp(equal, self.rows[op], found, expected))
             case graph.ConstantOp():
                 self._convert_constant(op)
             case _ if isinstance(op, VIEWS):
@@ -189,6 +203,33 @@ class MainOnBuffers:
                 self.memory[id(self.buffers.of[value])] = result
             else:
                 self._define(self.buffers.symbols[value], result)
+
+    def _convert_bound_sizes(self, op: graph.BindSizesOp) -> None:
+        memory = self._memref(op.input)
+        rank = len(self.buffers.dims[op.input])
+        names = [name for name, _ in defined_symbols(op)]
+        step = 1 if op.signed is None else 2
+        for i in range(0, len(names), step):
+            place = [self.extents.extent(i // step)] * rank
+            loaded = self._insert(memref.LoadOp.get(memory, place)).results[0]
+            size = self._insert(arith.IndexCastOp(loaded, _INDEX)).results[0]
+            if op.signed is None:
+                self._define(names[i], self._checked_size(op, size))
+                continue
+            # Far below what overflows; whoever asks for that much wants all there is.
+            low, high = self.extents.extent(-LARGEST_NUMBER), self.extents.extent(LARGEST_NUMBER)
+            zero = self.extents.extent(0)
+            bounded = self._insert(arith.MinSIOp(self._insert(arith.MaxSIOp(size, low)).results[0], high))
+            negated = self._insert(arith.SubiOp(zero, bounded.results[0]))
+            self._define(names[i], self._insert(arith.MaxSIOp(bounded.results[0], zero)).results[0])
+            self._define(names[i + 1], self._insert(arith.MaxSIOp(negated.results[0], zero)).results[0])
+
+    def _checked_size(self, op: Operation, size: SSAValue) -> SSAValue:
+        """A size that is not negative, nor more than memory can hold."""
+        limit = self.extents.extent(MAX_TENSOR_BYTES)
+        fits = self._insert(arith.CmpiOp(size, limit, "ule")).results[0]
+        self._insert(runtime_calls.CheckOp(fits, self.rows[op], size, limit))
+        return size
 
     def _define(self, name: str, value: SSAValue) -> None:
         """From here on a symbol has a value."""
