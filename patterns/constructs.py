@@ -9,7 +9,7 @@ from stepwell.dialects.graph.base import plain
 from stepwell.patterns.calls import in_order
 from stepwell.patterns.machine import Goals, Machine, Step, Steps, cut_to
 from stepwell.patterns.nodes import FunctionPattern, Get, If, Let, Tuple, Var, Wildcard
-from stepwell.patterns.values import attribute_of, is_closed, owner_of
+from stepwell.patterns.values import attribute_of, is_function, owner_of
 
 TUPLE = "graph.tuple"
 GET = "graph.get"
@@ -81,12 +81,12 @@ def is_branch(op: Operation) -> bool:
 
 
 def function_step(pattern: FunctionPattern, steps: Steps, bind: Step) -> Step:
-    """An op with one closed region: its arguments, in order, and what it returns at the value's place."""
+    """A lambda or a closed region: its arguments, in order, and what it returns at the value's place."""
     params = None if pattern.params is None else [steps[param] for param in pattern.params]
     body = steps[pattern.body]
 
     def step(machine: Machine, value: SSAValue, rest: Goals) -> Goals | None:
-        if not isinstance(value, OpResult) or not is_closed(op := value.op):
+        if not isinstance(value, OpResult) or not is_function(op := value.op):
             return None
         if (result := returned(op.regions[0], value.index)) is None:
             return None

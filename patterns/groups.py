@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove, Pure
 
 from stepwell.dialects.graph.base import Kind
+from stepwell.dialects.graph.functions import LambdaOp
 from stepwell.patterns.dominators import PostDominators, is_node
 from stepwell.patterns.index import PatternIndex
 from stepwell.patterns.machine import Blocks
@@ -142,12 +143,12 @@ def rejection(group: Group, taken: set[Operation], duplicate: Duplicate) -> str 
 
 
 def blocks_of(func: FuncOp) -> Iterator[Block]:
-    """The blocks of a function, those of closed regions (kernels, composites) left out."""
+    """The blocks of a function, those of closed regions (kernels, composites) and of lambdas left out."""
     stack = [block for region in func.regions for block in region.blocks]
     while stack:
         yield (block := stack.pop())
         for op in block.ops:
-            if not op.has_trait(IsolatedFromAbove):
+            if not op.has_trait(IsolatedFromAbove) and not isinstance(op, LambdaOp):
                 stack += [inner for region in op.regions for inner in region.blocks]
 
 

@@ -84,9 +84,10 @@ def is_all_variadic(op: Operation) -> bool:
     return isinstance(found, tuple) and len(found) == len(op.operands)
 
 
-def is_closed(op: Operation) -> bool:
-    """Whether an op is a function of its own: one block that sees its arguments only."""
-    return len(op.regions) == 1 and op.has_trait(IsolatedFromAbove) and len(op.regions[0].blocks) == 1
+def is_function(op: Operation) -> bool:
+    """Whether an op is a function of its own: a lambda, or one block that sees its arguments only."""
+    closed = op.has_trait(IsolatedFromAbove) or op.name == "graph.lambda"
+    return closed and len(op.regions) == 1 and len(op.regions[0].blocks) == 1
 
 
 def attribute_of(op: Operation, name: str) -> Attribute | None:

@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
+from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.passes.base import FunctionPass
@@ -51,7 +52,10 @@ class ConvertLayoutPass(FunctionPass):
     """Channels of a block: the lanes of a vector of f32."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        for block in func.body.blocks:
+        inside = (op for op in func.body.walk() if isinstance(op, graph.ControlFlowOp))
+        regions = [func.body, *(region for op in inside for region in op.regions)]
+        # Each block by itself, inner ones first: what goes in and out of a branch or loop is plain.
+        for block in [block for region in reversed(regions) for block in region.blocks]:
             _convert_block(block, self.block, weights_of(ctx))
 
 

@@ -9,9 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.traits import Commutative, is_side_effect_free
+from xdsl.traits import Commutative, IsolatedFromAbove, is_side_effect_free
 
-from stepwell.dialects import graph
 from stepwell.passes.base import FunctionPass
 
 
@@ -48,7 +47,7 @@ class EliminateCommonSubexprPass(FunctionPass):
         for op in list(block.ops):
             for region in op.regions:
                 for inner in region.blocks:
-                    self._merge(inner, {} if isinstance(op, graph.FusedOp) else seen)
+                    self._merge(inner, {} if op.has_trait(IsolatedFromAbove) else seen)
             if op.name in self.skip or op.regions or not op.results or not is_side_effect_free(op):
                 continue
             first = seen.setdefault(_key(op), op)

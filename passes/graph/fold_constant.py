@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -20,6 +20,7 @@ from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.graph.fold_control_flow import fold_control_flow
 from stepwell.passes.graph.symbolic_values import SymbolicValues
 from stepwell.runtime.meaning import Array, evaluate, has_meaning
 from stepwell.runtime.weights import WeightStore
@@ -37,7 +38,8 @@ class FoldConstantPass(FunctionPass):
     %b = graph.constant dense<[-1.0, -2.0]> : tensor<2xf32>
     ```
     A result larger than the operands is kept to `max-bytes`, so that a small `broadcast_to` does not become a
-    large weight. An op whose evaluation fails stays, to fail when the model runs.
+    large weight. An op whose evaluation fails stays, to fail when the model runs. A `graph.if` whose
+    condition is known becomes its branch, a `graph.for` that never runs what it starts with.
 
     Class: exact, up to how numpy rounds transcendental functions.
     """
@@ -49,15 +51,20 @@ class FoldConstantPass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         folder = _Folder(weights_of(ctx), self.max_bytes)
+        gone: set[Operation] = set()
         for op in list(func.body.walk()):
-            if isinstance(op, GraphOp) and op.parent is not None:
+            if op in gone:
+                continue
+            if isinstance(op, graph.IfOp | graph.ForOp):
+                gone.update(fold_control_flow(op, folder.symbolic))
+            elif isinstance(op, GraphOp) and op.parent is not None:
                 folder.fold(op)
 
 
 class _Folder:
     def __init__(self, weights: WeightStore, max_bytes: int):
         self._weights, self._max_bytes = weights, max_bytes
-        self._symbolic = SymbolicValues(weights)
+        self.symbolic = SymbolicValues(weights)
 
     def fold(self, op: GraphOp) -> None:
         """Replace an op by constants where its results are known."""
@@ -80,7 +87,7 @@ class _Folder:
         """The results of shape arithmetic whose elements are all numbers."""
         if any(not _is_integer_tensor(result) for result in op.results):
             return None
-        known = [self._symbolic.of(result) for result in op.results]
+        known = [self.symbolic.of(result) for result in op.results]
         arrays = [array for array in known if array is not None and array.dtype != np.object_]
         if len(arrays) != len(known):
             return None

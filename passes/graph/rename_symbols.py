@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, TensorType, TupleType
@@ -61,6 +61,21 @@ def _rename_properties(op: Operation, names: Mapping[str, Dim]) -> None:
         elif key in _NAMES and isinstance(value, ArrayAttr):
             old = [name.data for name in cast("ArrayAttr[StringAttr]", value)]
             op.properties[key] = ArrayAttr([StringAttr(str(names.get(name, name))) for name in old])
+
+
+def symbols_named(op: Operation) -> Iterator[str]:
+    """The symbols in the types of an op's results and block arguments, and in its properties."""
+    for value in (*op.results, *(a for r in op.regions for block in r.blocks for a in block.args)):
+        if value.type.name == TensorType.name:
+            for dim in dims_of(value.type):
+                yield from dim.symbols()
+    for attribute in op.properties.values():
+        if isinstance(attribute, DimsAttr):
+            for dim in attribute.get():
+                yield from dim.symbols()
+    if isinstance(op, AssertOp):
+        for side in (op.lhs, op.rhs):
+            yield from Dim.of(side.data).symbols()
 
 
 def defined_names(region: Region) -> list[str]:

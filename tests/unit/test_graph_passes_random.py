@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, f32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -86,12 +86,48 @@ def heavy(data: st.DataObject, values: list[SSAValue], ctx: StepwellContext) -> 
             return graph.ReduceOp(x, "max", [0], keep_dims=True)
 
 
+def branches(data: st.DataObject, values: list[SSAValue], ctx: StepwellContext) -> GraphOp | None:
+    """An `if` or a `for` whose bodies read outer values."""
+    x = data.draw(st.sampled_from(values))
+    block = x.owner if isinstance(x.owner, Block) else x.owner.parent
+    assert block is not None
+    loops = data.draw(st.booleans())
+    number = np.array(data.draw(st.integers(0, 2))) if loops else np.array(data.draw(st.booleans()))
+    decides = graph.ConstantOp.of(number, ctx.weights, "n")
+    hidden = data.draw(st.booleans())  # from constant folding, by an op that has no known value
+    block.add_op(decides)
+    decider: SSAValue = decides.result
+    if hidden and not loops:
+        decider = _flag_of(x, block)
+    if loops:
+        body = Block(arg_types=[tensor_type(i64, []), x.type])
+        last = graph.TanhOp(body.args[1])
+        body.add_ops([last, graph.YieldOp([last.result])])
+        return graph.ForOp(decider, [x], Region(body))
+    regions = [Region(Block()), Region(Block())]
+    for region in regions:
+        kind = data.draw(st.sampled_from([graph.NegOp, graph.ReluOp]))
+        first = kind(x)
+        second = kind(first.result)
+        region.block.add_ops([first, second, graph.YieldOp([second.result])])
+    return graph.IfOp(decider, *regions)
+
+
+def _flag_of(x: SSAValue, block: Block) -> SSAValue:
+    """Whether any element of a value is positive, as a tensor of rank 0 that nobody knows beforehand."""
+    most = graph.ReduceOp(x, "max", list(range(len(shape_of(x)))), keep_dims=False)
+    zero = graph.SubtractOp(most.result, most.result)
+    flag = graph.LessOp(zero.result, most.result)
+    block.add_ops([most, zero, flag])
+    return flag.result
+
+
 def random_module(data: st.DataObject, ctx: StepwellContext) -> ModuleOp:
     """A function of up to a dozen ops on small tensors that returns what nothing else reads."""
     types = [tensor_type(f32, shape) for shape in ((3, 4), (4,), (2, 3, 4))]
     block = Block(arg_types=types)
     values: list[SSAValue] = list(block.args)
-    builders: list[Builder] = [unary, unary, binary, binary, movement, movement, heavy]
+    builders: list[Builder] = [unary, unary, binary, binary, movement, movement, heavy, branches]
     for _ in range(data.draw(st.integers(1, 12))):
         op = data.draw(st.sampled_from(builders))(data, values, ctx)
         if op is not None:
@@ -104,6 +140,11 @@ def random_module(data: st.DataObject, ctx: StepwellContext) -> ModuleOp:
 
 
 PIPELINES = (
+    "fold-constant,dead-code-elimination,fuse-ops",
+    "to-basic-block-normal-form",
+    "to-a-normal-form",
+    "to-graph-normal-form",
+    "inline,eliminate-common-subexpr,dead-code-elimination",
     "fuse-ops",
     "fuse-ops{max-ops=2}",
     "simplify-expr",

@@ -81,6 +81,43 @@ def test_a_function_matches_by_its_arguments_and_body(kind: str, expected: bool)
     assert not matches(FunctionPattern([a], op(kind)), graph["f"])
 
 
+@pytest.mark.parametrize(("kind", "expected"), [("add", True), ("subtract", False)])
+def test_a_lambda_matches_by_its_arguments_and_body(kind: str, expected: bool) -> None:
+    type = "tensor<4xf32>"
+    graph = Graph(f"""
+      func.func @main(%u: {type}) -> {type} {{
+        %f = graph.lambda (%x: {type}, %y: {type}) -> ({type}) {{
+          %s = graph.{kind} %x, %y : ({type}, {type}) -> {type}
+          graph.yield %s : {type}
+        }}
+        %r = graph.call %f(%u, %u) : ({type}, {type}) -> {type}
+        func.return %r : {type}
+      }}""")
+    a, b = wildcard(), wildcard()
+    assert matches(FunctionPattern([a, b], op("add", a, b)), graph["f"]) == expected
+    assert matches(FunctionPattern(None, op(kind)), graph["f"])
+    assert not matches(FunctionPattern([a], op(kind)), graph["f"])
+    function = FunctionPattern([a, b], op(kind, a, b))
+    assert matches(is_op("graph.call")(function, W(), W()), graph["r"])
+
+
+def test_an_if_of_the_graph_matches_part_by_part() -> None:
+    text = """
+      func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {{
+        %c = graph.less %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %r = graph.if %c : tensor<i1> -> (tensor<f32>) {{
+          graph.yield %{} : tensor<f32>
+        }} else {{
+          graph.yield %{} : tensor<f32>
+        }}
+        func.return %r : tensor<f32>
+      }}"""
+    x, y = is_var("x"), is_var("y")
+    pattern = is_if(is_op("graph.less")(x, y), x, y)
+    assert matches(pattern, Graph(text.format("x", "y"))["r"])
+    assert not matches(pattern, Graph(text.format("y", "x"))["r"])
+
+
 def test_a_branch_matches_part_by_part() -> None:
     text = """
       func.func @main(%x: f32, %y: f32) -> f32 {{

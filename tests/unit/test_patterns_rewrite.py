@@ -67,6 +67,24 @@ def test_bodies_of_kernels_stay() -> None:
     assert "graph.add" in {inner.name for inner in graph.func.walk()}
 
 
+def test_bodies_of_functions_stay() -> None:
+    type = "tensor<4xf32>"
+    graph = Graph(f"""
+      func.func @main(%x: {type}, %w: {type}, %y: {type}) -> {type} {{
+        %f = graph.lambda (%a: {type}, %b: {type}) -> ({type}) {{
+          %s = graph.add %a, %b : ({type}, {type}) -> {type}
+          graph.yield %s : {type}
+        }}
+        %c = graph.call %f(%x, %w) : ({type}, {type}) -> {type}
+        %t = graph.add %c, %y : ({type}, {type}) -> {type}
+        func.return %t : {type}
+      }}""")
+    rewrite([add_to_subtract()], graph.func)
+    verify_module(graph.module)
+    assert graph.ops() == ["lambda", "call", "subtract", "return"]
+    assert "graph.add" in {inner.name for inner in graph.func.walk()}
+
+
 def batch_norm_rule() -> Rule:
     x, mean, variance, gamma, beta, eps = W(), W(), W(), W(), W(), is_constant()
     scaled = op("multiply", gamma, op("subtract", x, mean))

@@ -20,3 +20,25 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   func.return %y : tensor<4xf32>
 }
+
+// A branch that nobody reads goes, but for one that defines a size which a type names.
+// CHECK-LABEL: @sizes
+// CHECK-NEXT: graph.if {{.*}} defines ["data_0"]
+// CHECK-NOT: defines ["data_1"]
+// CHECK: graph.full
+func.func @sizes(%x: tensor<4xf32>, %z: tensor<1xf32>, %v: tensor<f32>, %c: tensor<i1>)
+    -> tensor<?xf32, #graph.dims<["data_0"]>> {
+  %a, %n = graph.if %c : tensor<i1> defines ["data_0"] -> (tensor<?xf32, #graph.dims<["data_0"]>>, index) {
+    graph.yield %x : tensor<4xf32>
+  } else {
+    graph.yield %z : tensor<1xf32>
+  }
+  %b, %m = graph.if %c : tensor<i1> defines ["data_1"] -> (tensor<?xf32, #graph.dims<["data_1"]>>, index) {
+    graph.yield %x : tensor<4xf32>
+  } else {
+    graph.yield %z : tensor<1xf32>
+  }
+  %d = graph.neg %b : tensor<?xf32, #graph.dims<["data_1"]>> -> tensor<?xf32, #graph.dims<["data_1"]>>
+  %y = graph.full %v shape <["data_0"]> : tensor<f32> -> tensor<?xf32, #graph.dims<["data_0"]>>
+  func.return %y : tensor<?xf32, #graph.dims<["data_0"]>>
+}

@@ -49,3 +49,26 @@ func.func @kernel(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   }
   func.return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
+
+// A branch sees what is before it, but not what the other one computes; what follows sees neither.
+// CHECK-LABEL: @branches
+// CHECK-NEXT: %[[A:.*]] = graph.exp %x
+// CHECK-NEXT: graph.if
+// CHECK-NEXT: graph.neg %[[A]]
+// CHECK: } else {
+// CHECK-NEXT: graph.neg %[[A]]
+// CHECK: }
+// CHECK-NEXT: graph.neg %[[A]]
+func.func @branches(%x: tensor<4xf32>, %c: tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+  %y = graph.if %c : tensor<i1> -> (tensor<4xf32>) {
+    %b = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+    %d = graph.neg %b : tensor<4xf32> -> tensor<4xf32>
+    graph.yield %d : tensor<4xf32>
+  } else {
+    %d = graph.neg %a : tensor<4xf32> -> tensor<4xf32>
+    graph.yield %d : tensor<4xf32>
+  }
+  %d = graph.neg %a : tensor<4xf32> -> tensor<4xf32>
+  func.return %y, %d : tensor<4xf32>, tensor<4xf32>
+}

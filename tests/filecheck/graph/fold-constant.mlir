@@ -51,3 +51,27 @@ func.func @fails() -> tensor<i64> {
   %n = graph.gather %s, %i axis 0 batch_dims 0 bounds "check" : (tensor<2xi64>, tensor<i64>) -> tensor<i64>
   func.return %n : tensor<i64>
 }
+
+// A branch that is known stands in the place of its if; symbols of the if are the branch's dimensions.
+// CHECK-LABEL: @branch
+// CHECK-NOT: graph.if
+// CHECK: %[[E:.*]] = graph.exp %x : tensor<?xf32, #graph.dims<["N"]>> -> tensor<?xf32, #graph.dims<["N"]>>
+// CHECK-NEXT: %[[R:.*]] = graph.neg %[[E]] : tensor<?xf32, #graph.dims<["N"]>> -> tensor<?xf32, #graph.dims<["N"]>>
+// CHECK-NOT: graph.for
+// CHECK: func.return %[[R]], %x
+func.func @branch(%x: tensor<?xf32, #graph.dims<["N"]>>, %z: tensor<1xf32>)
+    -> (tensor<?xf32, #graph.dims<["data_0"]>>, tensor<?xf32, #graph.dims<["N"]>>) {
+  %c = graph.constant dense<true> : tensor<i1>
+  %y, %n = graph.if %c : tensor<i1> defines ["data_0"] -> (tensor<?xf32, #graph.dims<["data_0"]>>, index) {
+    %e = graph.exp %x : tensor<?xf32, #graph.dims<["N"]>> -> tensor<?xf32, #graph.dims<["N"]>>
+    graph.yield %e : tensor<?xf32, #graph.dims<["N"]>>
+  } else {
+    graph.yield %z : tensor<1xf32>
+  }
+  %r = graph.neg %y : tensor<?xf32, #graph.dims<["data_0"]>> -> tensor<?xf32, #graph.dims<["data_0"]>>
+  %never = graph.constant dense<0> : tensor<i64>
+  %f = graph.for %i to %never (%a = %x : tensor<?xf32, #graph.dims<["N"]>>) -> (tensor<?xf32, #graph.dims<["N"]>>) {
+    graph.yield %a : tensor<?xf32, #graph.dims<["N"]>>
+  }
+  func.return %r, %f : tensor<?xf32, #graph.dims<["data_0"]>>, tensor<?xf32, #graph.dims<["N"]>>
+}
