@@ -35,8 +35,8 @@ class Pass(ModulePass):
     opt_level: ClassVar[int] = 0
     """The lowest `PassContext.opt_level` at which it runs; at 0 only what keeps results bit-equal."""
 
-    numerics: ClassVar[Numerics] = Numerics.ROUNDING
-    """The class of its rules; a test holds the graph passes to it."""
+    numerics: ClassVar[Numerics] = Numerics.EXACT
+    """The class of its rules. Graph passes are held to it; below, the order of sums is the schedule's."""
 
     required: ClassVar[tuple[str, ...]] = ()
     """Names of passes that run directly before this one, wanted or not."""

@@ -118,6 +118,9 @@ PASSES: dict[str, Entry] = {
         "compute what depends on constants only",
         aliases=("FoldConstant",),
     ),
+    "fold-qdq": Entry(
+        "stepwell.passes.graph.fold_qdq:FoldQdqPass", "compute on integers between dequantize and quantize"
+    ),
     "fold-scale-axis": Entry(
         "stepwell.passes.graph.fold_scale_axis:FoldScaleAxisPass",
         "multiply weights instead of what they meet",
@@ -149,6 +152,9 @@ PASSES: dict[str, Entry] = {
         "stepwell.passes.graph.merge_composite:MergeCompositePass",
         "one op for each match of a table of patterns",
         aliases=("MergeComposite",),
+    ),
+    "pack-integers": Entry(
+        "stepwell.passes.graph.pack_integers:PackIntegersPass", "words of four bytes for products of bytes"
     ),
     "pack-weights": Entry(
         "stepwell.passes.graph.pack_weights:PackWeightsPass", "store constant matrices as kernels read them"
@@ -206,6 +212,11 @@ PASSES: dict[str, Entry] = {
         "stepwell.passes.graph.normal_forms:ToGraphNormalFormPass",
         "ops of each block in a canonical order",
         aliases=("ToGraphNormalForm",),
+    ),
+    "to-mixed-precision": Entry(
+        "stepwell.passes.graph.to_mixed_precision:ToMixedPrecisionPass",
+        "contractions and what follows them on 16-bit floats",
+        aliases=("ToMixedPrecision",),
     ),
     "unroll-vectors": Entry(
         "stepwell.passes.tensor.unroll_vectors:UnrollVectorsPass", "cut vectors to the size of registers"

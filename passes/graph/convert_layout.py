@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.blocked_values import BlockedValues
 from stepwell.passes.graph.layout_rules import RULES, elementwise
 from stepwell.runtime.weights import WeightStore
@@ -47,6 +47,7 @@ class ConvertLayoutPass(FunctionPass):
 
     name = "convert-layout"
     opt_level = 2
+    numerics = Numerics.ROUNDING
 
     block: int = 16
     """Channels of a block: the lanes of a vector of f32."""

@@ -20,7 +20,7 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import WeightAttr, dims_of
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.layout import parse_layout
 from stepwell.runtime.weights import WeightStore
@@ -51,6 +51,7 @@ class DecomposeConvTransposePass(FunctionPass):
 
     name = "decompose-conv-transpose"
     opt_level = 1
+    numerics = Numerics.ROUNDING
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         for op in list(func.walk()):

@@ -17,7 +17,7 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import WeightAttr, dims_of, tensor_of
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.weights import WeightStore
 
@@ -40,6 +40,7 @@ class PackWeightsPass(FunctionPass):
 
     name = "pack-weights"
     opt_level = 2
+    numerics = Numerics.ROUNDING
 
     lanes: int = 16
     """Elements of a vector register."""

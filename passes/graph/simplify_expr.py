@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_of
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.constant_rules import MergeConstants, MergeIntoBias, MultiplyByReciprocal
 from stepwell.passes.graph.dead_code_elimination import erase_dead_ops
 from stepwell.passes.graph.movement_rules import MOVEMENT_RULES
@@ -35,6 +35,7 @@ class SimplifyExprPass(FunctionPass):
 
     name = "simplify-expr"
     opt_level = 1
+    numerics = Numerics.ROUNDING
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         weights = weights_of(ctx)

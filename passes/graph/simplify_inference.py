@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.types import dims_of, tensor_of
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.norm_parts import (
     ExpandChannelNorm,
     ExpandLayerNorm,
@@ -40,6 +40,7 @@ class SimplifyInferencePass(FunctionPass):
 
     name = "simplify-inference"
     opt_level = 1
+    numerics = Numerics.ROUNDING
 
     only: tuple[str, ...] = ()
     """Names of the operators to replace, without dialect; all that have a rule when empty."""

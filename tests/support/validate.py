@@ -14,12 +14,15 @@ from stepwell.dialects.parser import parse_module
 from stepwell.lowering.interpret import interpret
 from stepwell.lowering.interpret.scalars import numpy_dtype
 from stepwell.lowering.interpret.signature import Signature
-from stepwell.passes import run_pipeline
+from stepwell.passes import Pass, parse_passes, run_pipeline
+from stepwell.passes.base import Numerics
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 
 RELATIVE: Mapping[str, float] = {"float64": 1e-12, "float32": 2e-5, "float16": 5e-3, "bfloat16": 4e-2}
 """Tolerances by dtype, against the largest result: sums of a few hundred terms in another order."""
+APPROXIMATE = 4e-2
+"""The least tolerance for passes that say that they approximate."""
 
 
 def run_before_after(
@@ -30,6 +33,8 @@ def run_before_after(
 ) -> list[str]:
     """
     Run each function of a module on inputs, then the pipeline, then each function again, and compare.
+
+    Results must agree as well as the numeric classes of the passes promise.
 
     Args: `inputs` by function name; others are made up, with `symbols` as sizes of dynamic dimensions.
     Returns: the names of the functions that ran; one that the interpreter cannot run before is left out.
@@ -47,6 +52,7 @@ def run_before_after(
         except (StepwellError, TypeError) as error:
             if name in (inputs or {}):
                 raise AssertionError(f"@{name} does not run before the pipeline: {error}") from error
+    numerics = numerics_of(pipeline)
     run_pipeline(module, pipeline, ctx)
     module.verify()
     ran: list[str] = []
@@ -57,7 +63,7 @@ def run_before_after(
             if error.code == "bad-inputs":  # a pass may fix dimensions that were open
                 continue
             raise
-        compare(name, expected[name], found)
+        compare(name, expected[name], found, numerics)
         ran.append(name)
     return ran
 
@@ -96,16 +102,35 @@ def made_up_inputs(
     return [*made, *(np.array(sizes.get(name) or next(free)) for name in signature.names)]
 
 
-def compare(name: str, expected: Sequence[Array], found: Sequence[Array]) -> None:
-    """Raises: AssertionError when results differ by more than rounding."""
+def numerics_of(pipeline: str) -> Numerics:
+    """The loosest class of the passes of a pipeline; those that are no graph passes may round."""
+    declared = [
+        step.numerics
+        if isinstance(step, Pass) and ".passes.graph." in type(step).__module__
+        else Numerics.ROUNDING
+        for step in parse_passes(pipeline)
+    ]
+    return max(declared, key=list(Numerics).index, default=Numerics.EXACT)
+
+
+def compare(
+    name: str,
+    expected: Sequence[Array],
+    found: Sequence[Array],
+    numerics: Numerics = Numerics.ROUNDING,
+) -> None:
+    """Raises: AssertionError when results differ by more than their class allows."""
     assert len(found) == len(expected), f"@{name}: {len(found)} results instead of {len(expected)}"
     for position, (want, have) in enumerate(zip(expected, found, strict=True)):
         where = f"result {position} of @{name}"
         assert have.dtype == want.dtype, f"{where}: {have.dtype} instead of {want.dtype}"
         assert have.shape == want.shape, f"{where}: shape {have.shape} instead of {want.shape}"
-        if (relative := RELATIVE.get(want.dtype.name)) is None:
-            np.testing.assert_array_equal(have, want, err_msg=where)
+        relative = RELATIVE.get(want.dtype.name)
+        if relative is None or numerics is Numerics.EXACT:
+            np.testing.assert_array_equal(have, want, err_msg=where)  # zeros of both signs are equal
             continue
+        if numerics is Numerics.APPROXIMATE:
+            relative = max(relative, APPROXIMATE)
         wanted, had = want.astype(np.float64), have.astype(np.float64)
         scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=1.0)
         np.testing.assert_allclose(had, wanted, rtol=relative, atol=relative * float(scale), err_msg=where)
