@@ -98,9 +98,12 @@ def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:
     """
     The operation classes that a pattern written with `@op_type_rewrite_pattern` matches.
 
-    xDSL's decorator keeps them in the closure of the method only.
+    A pattern that goes by a table names them in `takes`; xDSL's decorator keeps the others in the closure of
+    the method only.
     Raises: TypeError for a pattern that is not written with the decorator.
     """
+    if declared := cast("tuple[type[Operation], ...]", getattr(pattern, "takes", ())):
+        return declared
     captured = getclosurevars(type(pattern).match_and_rewrite).nonlocals
     if "expected_type" not in captured:
         raise TypeError(f"{type(pattern).__name__}.match_and_rewrite needs @op_type_rewrite_pattern")

@@ -15,7 +15,7 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.frontend.export_nodes import with_absent
 from stepwell.frontend.functions import function_name
 from stepwell.frontend.inline import inline
-from stepwell.frontend.schema_functions import SchemaFunctions
+from stepwell.frontend.schema_functions import SchemaFunctions, has_function
 from stepwell.runtime.errors import StepwellError
 
 BY_BODY = (
@@ -46,14 +46,22 @@ class ExpandOnnxFunctionsPass(ModulePass):
     name = "expand-onnx-functions"
 
     ops: tuple[str, ...] = BY_BODY
+    ready: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         _inline_calls(op)
         bodies = SchemaFunctions(op, weights_of(ctx))
         wanted = set(self.ops)
         while found := [o for o in op.walk() if isinstance(o, onnx.OnnxOp) and o.name in wanted]:
-            for each in found:
+            for each in filter(is_ready, found) if self.ready else found:
                 _expand(each, bodies)
+            if self.ready:
+                return
+
+
+def is_ready(op: onnx.OnnxOp) -> bool:
+    """Whether all inputs of an operator are converted, and its schema has a function."""
+    return has_function(op) and not any(isinstance(value.owner, onnx.OnnxOp) for value in op.operands)
 
 
 def _expand(op: onnx.OnnxOp, bodies: SchemaFunctions) -> None:

@@ -41,6 +41,14 @@ class FunctionSchema(Protocol):
         ...
 
 
+def has_function(op: onnx.OnnxOp) -> bool:
+    """Whether ONNX defines an operator by a function too, at its opset."""
+    if op.regions or onnx.domain_of(op.name) not in onnx.PREFIXES:
+        return False
+    schema = _schema(op)
+    return schema.has_function or schema.has_context_dependent_function
+
+
 class SchemaFunctions:
     """Functions for the ops of one module; those that do not depend on types are read once."""
 
@@ -57,8 +65,7 @@ class SchemaFunctions:
         Raises: StepwellError `unsupported-op` when its schema has none, or needs types that the model does
         not say.
         """
-        opset = onnx.opset_of(op)
-        schema = cast(FunctionSchema, get_schema(op.op_type, opset, onnx.domain_of(op.name)))
+        opset, schema = onnx.opset_of(op), _schema(op)
         key = (op.name, schema.since_version)
         if key in self._known:
             return self._known[key]
@@ -71,10 +78,11 @@ class SchemaFunctions:
         raise StepwellError("unsupported-op", op, f"{op.op_type} is not defined by a function")
 
     def _read(self, body: FunctionProto) -> onnx.FunctionOp:
-        # A body for a node without its last outputs names them, but does not compute them.
+        # A body for a node without some outputs names them, but does not compute them: nobody will ask.
         made = {name for node in body.node for name in node.output} | set(body.input)
-        while body.output and body.output[-1] not in made:
-            body.output.pop()
+        for i, name in enumerate(body.output):
+            if name not in made:
+                body.output[i] = next(name for name in body.output if name in made)
         return FunctionImporter(self._source, TypeImporter(self._source), self._weights).function(body)
 
     def _for_types(self, op: onnx.OnnxOp, schema: FunctionSchema, opset: int) -> FunctionProto:
@@ -113,6 +121,10 @@ class SchemaFunctions:
             infos = {info.name: info.type for info in (*graph.input, *graph.value_info, *graph.output)}
             self._inferred = {v: infos[name] for v, name in names.items() if name in infos}
         return TypeProto() if value is None else self._inferred.get(value, TypeProto())
+
+
+def _schema(op: onnx.OnnxOp) -> FunctionSchema:
+    return cast(FunctionSchema, get_schema(op.op_type, onnx.opset_of(op), onnx.domain_of(op.name)))
 
 
 def _version(versions: list[int], opset: int) -> int:

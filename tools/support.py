@@ -14,7 +14,6 @@ from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext, matched_op_types
 from stepwell.dialects.onnx.base import domain_of
 from stepwell.lowering.onnx_to_graph import ONNX_TO_GRAPH
-from stepwell.lowering.onnx_to_graph.elementwise import BINARY, CHAINS, SWAPPED, UNARY
 from stepwell.runtime.weights import WeightStore
 
 if TYPE_CHECKING:
@@ -26,10 +25,7 @@ NATIVE, BODY, HOST, MISSING = "native", "by function body", "host", "missing"
 @cache
 def _converted() -> frozenset[type[Operation]]:
     patterns = (pattern(WeightStore()) for pattern in ONNX_TO_GRAPH)
-    matched = {op_type for pattern in patterns for op_type in matched_op_types(pattern)}
-    # Patterns of the base class go by tables.
-    by_table = {*UNARY, *BINARY, *SWAPPED, *CHAINS}
-    return frozenset((matched - {onnx.OnnxOp}) | by_table)
+    return frozenset(op_type for pattern in patterns for op_type in matched_op_types(pattern))
 
 
 @cache

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import typing
+from collections.abc import Callable, Set
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects import onnx
-from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects._xdsl import matched_op_types, weights_of
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.onnx_to_graph import (
     activation,
@@ -65,19 +69,37 @@ class ConvertOnnxToGraphPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         patterns = [pattern(weights_of(ctx)) for pattern in ONNX_TO_GRAPH]
         if any(isinstance(inner, onnx.FunctionOp) for inner in op.ops):
-            _expand_functions(ctx, op)
+            _expand_functions(ctx, op, (), ready=False)
         convert(op, patterns, illegal=["onnx"], partial=True)
-        if any(inner.name.startswith("onnx.") for inner in op.walk()):
-            # Some operators are left, and may have a body: the types of their inputs are known by now.
-            _expand_functions(ctx, op)
-            convert(op, patterns, illegal=["onnx"])
+        converted = {op_type for pattern in patterns for op_type in matched_op_types(pattern)}
+        seen: set[onnx.OnnxOp] = set()
+        while left := _without_conversion(op, converted) - seen:
+            # They may have a body, and the types of the inputs of some are known by now.
+            seen |= left
+            names = tuple(sorted({inner.name for inner in left}))
+            _expand_functions(ctx, op, names, ready=True)
+            convert(op, patterns, illegal=["onnx"], partial=True)
+        convert(op, patterns, illegal=["onnx"])
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
                 _set_result_types(function)
 
 
-def _expand_functions(ctx: Context, module: ModuleOp) -> None:
-    load_pass("expand-onnx-functions")().apply(ctx, module)
+def _expand_functions(ctx: Context, module: ModuleOp, ops: tuple[str, ...], *, ready: bool) -> None:
+    """Run the pass of the front end, which only its name may refer to from here."""
+    make = typing.cast("Callable[..., ModulePass]", load_pass("expand-onnx-functions"))
+    make(ops=ops, ready=ready).apply(ctx, module)
+
+
+def _without_conversion(module: ModuleOp, converted: Set[type[Operation]]) -> set[onnx.OnnxOp]:
+    """The operators that no pattern is about and whose inputs are converted."""
+    return {
+        op
+        for op in module.walk()
+        if isinstance(op, onnx.OnnxOp)
+        and type(op) not in converted
+        and not any(isinstance(value.owner, onnx.OnnxOp) for value in op.operands)
+    }
 
 
 def _set_result_types(function: FuncOp) -> None:

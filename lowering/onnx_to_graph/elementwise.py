@@ -82,19 +82,23 @@ CHAINS: Mapping[type[onnx.OnnxOp], type[BinaryOp]] = {
 class UnaryLowering(OnnxLowering):
     """An operator on one tensor, without attributes → its row in `UNARY`."""
 
+    takes = tuple(UNARY)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
-        if (target := UNARY.get(type(op))) is not None:
-            rewriter.replace(op, target(op.operands[0]))
+        rewriter.replace(op, UNARY[type(op)](op.operands[0]))
 
 
 class BinaryLowering(OnnxLowering):
     """An operator on two tensors that broadcast → its row in `BINARY`, or in `SWAPPED` turned round."""
 
+    takes = (*BINARY, *SWAPPED)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
-        if (target := BINARY.get(type(op)) or SWAPPED.get(type(op))) is None or has_strings(op):
+        if has_strings(op):
             return
+        target = BINARY.get(type(op)) or SWAPPED[type(op)]
         lhs, rhs = op.operands
         lhs, rhs = agreeing(op, [lhs, legacy_broadcast(op, lhs, rhs, rewriter)], rewriter)
         rewriter.replace(op, target(rhs, lhs) if type(op) in SWAPPED else target(lhs, rhs))
@@ -103,10 +107,11 @@ class BinaryLowering(OnnxLowering):
 class ChainLowering(OnnxLowering):
     """An operator on any number of tensors → a chain of its row in `CHAINS`; a mean is divided by them."""
 
+    takes = tuple(CHAINS)
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
-        if (target := CHAINS.get(type(op))) is None:
-            return
+        target = CHAINS[type(op)]
         operands = agreeing(op, op.operands, rewriter)
         result = reduce(lambda a, b: emit(target(a, b), rewriter), operands)
         if isinstance(op, onnx.MeanOp) and len(op.operands) > 1:

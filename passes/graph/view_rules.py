@@ -21,7 +21,7 @@ class ElementwiseBeforeView(RewritePattern):
     What follows a product through a view, element by element, follows it directly, and the view comes behind.
 
     Other operands take the shape in front of the view where they are whole tensors; they stay as they are
-    where they broadcast along dimensions that the view keeps.
+    where they broadcast along dimensions that the view keeps. Of several products the contraction wins.
 
     ```mlir
     %p = graph.matmul %a, %b : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
@@ -44,6 +44,8 @@ class ElementwiseBeforeView(RewritePattern):
         product = viewed.owner.operands[0] if isinstance(viewed.owner, _VIEWS) else viewed
         front = dims_of(product.type)
         others = [value for value in op.operands if value is not viewed]
+        if any(_weight(value) >= _weight(viewed) and not _is_view_from(value, front) for value in others):
+            return  # it would want its own view behind the op as well, and the two would take turns
         if not all(_same(dims_of(value.type), shape) or _keeps(value, shape, front) for value in others):
             return
         operands: list[SSAValue] = []
@@ -67,6 +69,20 @@ def _is_view_of_product(value: SSAValue) -> bool:
         return False
     producer = view.input.owner
     return isinstance(producer, GraphOp) and producer.KIND in _PRODUCERS
+
+
+def _weight(value: SSAValue) -> int:
+    """How much an op gains from following what made a value, views aside: most for a contraction."""
+    value = value.owner.input if isinstance(value.owner, _VIEWS) else value
+    producer = value.owner
+    if not value.has_one_use() or not isinstance(producer, GraphOp) or producer.KIND not in _PRODUCERS:
+        return 0
+    return 2 if producer.KIND == Kind.CONTRACTION else 1
+
+
+def _is_view_from(value: SSAValue, dims: tuple[Dim, ...]) -> bool:
+    """Whether a value is a view of a tensor of some shape, so that the way back costs nothing."""
+    return isinstance(value.owner, _VIEWS) and _same(dims_of(value.owner.input.type), dims)
 
 
 def _same(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:

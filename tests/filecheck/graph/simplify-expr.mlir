@@ -109,3 +109,15 @@ func.func @divisions(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, te
   %c = graph.divide %n, %two : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
   func.return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xi32>
 }
+
+// Two products through views of different shapes: neither takes the other's place, for ever.
+// CHECK-LABEL: @products_of_two_shapes
+func.func @products_of_two_shapes(%a: tensor<6x5xf32>, %b: tensor<3x10xf32>) -> tensor<30xf32> {
+  %p = graph.exp %a : tensor<6x5xf32> -> tensor<6x5xf32>
+  %q = graph.exp %b : tensor<3x10xf32> -> tensor<3x10xf32>
+  %v = graph.reshape %p shape <[30]> : tensor<6x5xf32> -> tensor<30xf32>
+  %w = graph.reshape %q shape <[30]> : tensor<3x10xf32> -> tensor<30xf32>
+  // CHECK: graph.add {{.*}} : (tensor<30xf32>, tensor<30xf32>) -> tensor<30xf32>
+  %y = graph.add %v, %w : (tensor<30xf32>, tensor<30xf32>) -> tensor<30xf32>
+  func.return %y : tensor<30xf32>
+}
