@@ -35,7 +35,7 @@ from stepwell.dialects.graph.relations import (
     shape_text,
     with_element,
 )
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 _ZERO = IntegerAttr(0, i64)
@@ -283,6 +283,44 @@ def _expect_zero_point_type(zero_point: SSAValue, wanted: Attribute) -> None:
 
 
 @irdl_op_definition
+class WordsOp(GraphOp):
+    """
+    Four neighbouring bytes of the last dimension as one i32, the first one lowest: a view of the same memory.
+
+    ```mlir
+    %y = graph.words %x : tensor<8x64xui8> -> tensor<8x16xi32>
+    ```
+    Constraints:
+      (C1) `input` has 8-bit integers, and rank 1 or more.
+      (C2) the last dimension is a multiple of 4.
+    """
+
+    name = "graph.words"
+    KIND: ClassVar[Kind] = Kind.INJECTIVE
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$input attr-dict `:` type($input) `->` type($result)"
+
+    def __init__(self, input: SSAValue):
+        super().__init__(operands=[input], result_types=[input.type])
+        self.set_result_types()
+
+    def check(self) -> None:
+        if (element := element_of_value(self.input)) not in BYTES:  # (C1)
+            raise VerifyException(f"element type must be an 8-bit integer, found {element}")
+        dims = dims_of(self.input.type)
+        if not dims or (dims[-1].is_static and dims[-1].value % 4):  # (C2)
+            raise VerifyException(f"the last dimension must be a multiple of 4, found {shape_text(dims)}")
+
+    def infer(self) -> Sequence[Attribute]:
+        dims = dims_of(self.input.type)
+        return [tensor_type(i32, (*dims[:-1], dims[-1] // 4))]
+
+
+@irdl_op_definition
 class ConvIntegerOp(SlidingFiltersOp):
     """
     Convolution of 8-bit integers, less their zero points, summed in i32.
@@ -291,10 +329,14 @@ class ConvIntegerOp(SlidingFiltersOp):
     %y = graph.conv_integer %x, %w x_zero_point %p : tensor<ui8>
       strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1]
       : (tensor<1x64x56x56xui8>, tensor<128x64x3x3xi8>) -> tensor<1x128x56x56xi32>
+    %z = graph.conv_integer %u, %v strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] border 3
+      data_layout "NHWC" kernel_layout "OHWI32o"
+      : (tensor<1x56x56x16xi32>, tensor<4x3x3x16x32xi32>) -> tensor<1x56x56x128xi32>
     ```
-    Cells that `pads` add hold the zero point of `x`; without one, the number `border`.
+    Cells that `pads` add hold the zero point of `x`; without one, bytes of `border`. Operands of i32 are
+    words of four channels, as kernels read them: unsigned bytes in `x`, signed ones in `w`.
     Constraints:
-      (C1) `x` and `w` are 8-bit integers, signed or not.
+      (C1) `x` and `w` are 8-bit integers, signed or not, or both words, without zero points.
       (C2) `x_zero_point` has rank 0, `w_zero_point` rank 0 or one number a filter; types as their operands.
       (C3) a `border` other than 0 stands for a zero point: `x_zero_point` is absent.
       (C4) windows, layouts and the result's shape are those of `graph.conv`; sums wrap.
@@ -348,11 +390,13 @@ class ConvIntegerOp(SlidingFiltersOp):
         return i32
 
     def check(self) -> None:
-        for name, value, zero_point in (("x", self.x, self.x_zero_point), ("w", self.w, self.w_zero_point)):
-            if (element := element_of_value(value)) not in BYTES:  # (C1)
+        points = (self.x_zero_point, self.w_zero_point)
+        words = element_of_value(self.x) == element_of_value(self.w) == i32 and points == (None, None)
+        for name, value, zero_point in (("x", self.x, points[0]), ("w", self.w, points[1])):
+            if not words and (element := element_of_value(value)) not in BYTES:  # (C1)
                 raise VerifyException(f"operand {name} must have 8-bit integers, found {element}")
             if zero_point is not None:  # (C2)
-                _expect_zero_point_type(zero_point, element)
+                _expect_zero_point_type(zero_point, element_of_value(value))
         if self.x_zero_point is not None and dims_of(self.x_zero_point.type):
             raise VerifyException(f"x_zero_point must have rank 0, found {self.x_zero_point.type}")
         if self.w_zero_point is not None and len(dims_of(self.w_zero_point.type)) > 1:
@@ -362,4 +406,4 @@ class ConvIntegerOp(SlidingFiltersOp):
         super().check()  # (C4)
 
 
-OPS: list[type[Operation]] = [QuantizeOp, DequantizeOp, RequantizeOp, ConvIntegerOp]
+OPS: list[type[Operation]] = [QuantizeOp, DequantizeOp, RequantizeOp, WordsOp, ConvIntegerOp]
