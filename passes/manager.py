@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from typing import get_type_hints
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -36,6 +37,13 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     return [_make_pass(spec) for spec in specs]
 
 
+def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:
+    """A truth value that is named without a value is meant to be true: `partition-graph{bind-constants}`."""
+    flags = {name for name, kind in get_type_hints(pass_class).items() if kind is bool}
+    named = spec.normalize_parameter_names().parameters
+    return ArgSpec(spec.name, {n: (True,) if n in flags and v == () else v for n, v in named.items()})
+
+
 def _make_pass(spec: ArgSpec) -> ModulePass:
     pass_class = load_pass(spec.name)
     given = spec.normalize_parameter_names().parameters
@@ -43,7 +51,7 @@ def _make_pass(spec: ArgSpec) -> ModulePass:
     try:
         if unknown := given.keys() - known:
             raise ValueError(f"no option is named {', '.join(sorted(unknown)).replace('_', '-')}")
-        made = pass_class.from_spec(spec)
+        made = pass_class.from_spec(_with_flags(spec, pass_class))
     except ValueError as error:
         options = [
             f"{name.replace('_', '-')}: {kind}" + (f" = {default}" if default is not None else "")

@@ -38,6 +38,11 @@ class Entry:
 
 
 PASSES: dict[str, Entry] = {
+    "annotate-target": Entry(
+        "stepwell.passes.graph.annotate_target:AnnotateTargetPass",
+        "say which backend takes which op",
+        aliases=("AnnotateTarget",),
+    ),
     "bufferize": Entry("stepwell.lowering.bufferize:BufferizePass", "put tensors of kernels in buffers"),
     "choose-schedules": Entry(
         "stepwell.lowering.schedules:ChooseSchedulesPass", "tiles, order and lanes for each kernel, by rules"
@@ -153,11 +158,21 @@ PASSES: dict[str, Entry] = {
         "one op for each match of a table of patterns",
         aliases=("MergeComposite",),
     ),
+    "merge-regions": Entry(
+        "stepwell.passes.graph.merge_regions:MergeRegionsPass",
+        "join what one backend takes",
+        aliases=("MergeCompilerRegions",),
+    ),
     "pack-integers": Entry(
         "stepwell.passes.graph.pack_integers:PackIntegersPass", "words of four bytes for products of bytes"
     ),
     "pack-weights": Entry(
         "stepwell.passes.graph.pack_weights:PackWeightsPass", "store constant matrices as kernels read them"
+    ),
+    "partition-graph": Entry(
+        "stepwell.passes.graph.partition_graph:PartitionGraphPass",
+        "a function for each part that a backend takes",
+        aliases=("PartitionGraph",),
     ),
     "plan-memory": Entry(
         "stepwell.passes.loop.plan_memory:PlanMemoryPass", "put every intermediate of @main in one arena"

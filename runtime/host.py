@@ -8,8 +8,8 @@ read-only arrays (views of the buffers of the memory plan, valid during the call
 puts the result there. What it raises ends the call of the model, with the node's location. Calls of a model
 in several threads may call it at the same time.
 
-The kind `numpy` runs functions of `stepwell.runtime.meaning`; other packages add kinds by an entry point of
-group `stepwell.backends`: the kind's name = `module:object`, the object `load` itself or what has it.
+The kind `numpy` runs functions of `stepwell.runtime.meaning`; every other kind is the name of a backend
+(`stepwell.runtime.backends`), which loads its own.
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ import ctypes
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.abi import Status
+from stepwell.runtime.backends import HostFunction as HostFunction
+from stepwell.runtime.backends import find_backend
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.meaning import evaluate
 
-ENTRY_POINTS = "stepwell.backends"
 NUMPY = "numpy"
 """The kind of callees that are functions of ours."""
 
 # Kinds of ours; nothing is imported before a model needs it.
 BUILT_IN: Mapping[str, str] = {NUMPY: "stepwell.runtime.host:load_numpy"}
 
-HostFunction: TypeAlias = Callable[[Sequence[object], list[object]], None]
 Loader: TypeAlias = Callable[[bytes], HostFunction]
 
 
@@ -90,30 +88,18 @@ def load_callee(callee: Callee) -> HostFunction:
 
 
 def _loader(callee: Callee) -> Loader:
-    place = BUILT_IN.get(callee.kind) or _outside_places().get(callee.kind)
-    if place is None:
-        raise StepwellError(
-            "missing-backend",
-            callee.where,
-            f"the model needs the backend {callee.kind!r}, and no installed package has it",
-            help=f"install the package that registers {callee.kind!r} as an entry point of {ENTRY_POINTS}",
-        )
-    module, attribute = place.split(":")
     try:
-        found = getattr(import_module(module), attribute)
-    except ImportError as error:
+        if (place := BUILT_IN.get(callee.kind)) is None:
+            return find_backend(callee.kind).load
+    except StepwellError as error:
         raise StepwellError(
             "missing-backend",
             callee.where,
-            f"the backend {callee.kind!r} needs a package that is not installed: {error}",
-            help=f"install {error.name or callee.kind}",
+            f"the model needs the backend {callee.kind!r}: {error.message}",
+            help=error.help,
         ) from None
-    return cast(Loader, getattr(found, "load", found))
-
-
-@cache
-def _outside_places() -> dict[str, str]:
-    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    module, attribute = place.split(":")
+    return cast(Loader, getattr(import_module(module), attribute))
 
 
 def load_numpy(code: bytes) -> HostFunction:

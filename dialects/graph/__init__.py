@@ -137,6 +137,7 @@ from stepwell.dialects.graph.structure import AssertOp as AssertOp
 from stepwell.dialects.graph.structure import ClosedRegionOp as ClosedRegionOp
 from stepwell.dialects.graph.structure import CompositeOp as CompositeOp
 from stepwell.dialects.graph.structure import ConstantOp as ConstantOp
+from stepwell.dialects.graph.structure import ExternalOp as ExternalOp
 from stepwell.dialects.graph.structure import FusedOp as FusedOp
 from stepwell.dialects.graph.structure import GetOp as GetOp
 from stepwell.dialects.graph.structure import TupleOp as TupleOp

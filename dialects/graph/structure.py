@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
     TupleType,
     i64,
@@ -282,14 +283,17 @@ class TupleOp(GraphOp):
     def parse(cls, parser: Parser) -> TupleOp:
         position = parser.pos
         operands = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        parser.parse_optional_attr_dict()
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
-        return cls(parser.resolve_operands(operands, types, position))
+        op = cls(parser.resolve_operands(operands, types, position))
+        op.attributes = dict(attributes)
+        return op
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_list(self.fields, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_list(self.operand_types, printer.print_attribute)
 
@@ -374,4 +378,45 @@ class AssertOp(GraphOp):
                 raise VerifyException(f"a checked dimension must be known by name, found {side.data!r}")
 
 
-OPS: list[type[Operation]] = [ConstantOp, FusedOp, CompositeOp, YieldOp, TupleOp, GetOp, AssertOp]
+@irdl_op_definition
+class ExternalOp(GraphOp):
+    """
+    A part of the model that a backend computes: a call of the function that says what it means.
+
+    The function's attribute `graph.backend` names the backend.
+
+    ```mlir
+    %y = graph.external @onnxruntime_0(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "graph.external"
+    KIND: ClassVar[Kind] = Kind.STRUCTURE
+
+    callee = prop_def(SymbolRefAttr)
+    arguments = var_operand_def()
+    outputs = var_result_def()
+
+    assembly_format = "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $outputs)"
+
+    def __init__(self, callee: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute]):
+        super().__init__(
+            operands=[arguments],
+            properties={"callee": SymbolRefAttr(callee)},
+            result_types=[result_types],
+        )
+
+    def infer(self) -> Sequence[Attribute]:
+        return self.result_types  # those of the function
+
+
+OPS: list[type[Operation]] = [
+    ConstantOp,
+    FusedOp,
+    CompositeOp,
+    YieldOp,
+    TupleOp,
+    GetOp,
+    AssertOp,
+    ExternalOp,
+]

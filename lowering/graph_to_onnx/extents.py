@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import onnx
-from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, vector_type
+from stepwell.passes.graph.symbol_sources import SymbolSource, symbol_sources
 from stepwell.runtime.dims import Algebra, Dim
 from stepwell.runtime.errors import StepwellError
 
-SYMBOLS = "graph.symbols"
-"""Attribute of an argument of a partition: the dimensions whose sizes its elements are."""
-
 _ONE = vector_type(1)
-
-
-@dataclass(frozen=True)
-class _Source:
-    """Where the size of a symbol is: a dimension of an argument, or an element of one."""
-
-    value: BlockArgument
-    place: int
-    is_element: bool
 
 
 def dims_vector(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
@@ -41,7 +26,7 @@ def dims_vector(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
     if all(dim.is_static for dim in dims):
         return insert_integers(rewriter, [dim.value for dim in dims])
     function = _function_around(rewriter.insertion_point.block)
-    sources = _sources_of(function) if function is not None else {}
+    sources = symbol_sources(function) if function is not None else {}
     if missing := sorted({name for dim in dims for name in dim.symbols()} - sources.keys()):
         raise StepwellError(
             "unsupported", None, f"no input of the ONNX model tells the size of {', '.join(missing)}"
@@ -53,11 +38,6 @@ def dims_vector(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
     return insert_node(rewriter, onnx.ConcatOp, pieces, vector_type(len(pieces)), axis=0)
 
 
-def symbols_told_by(function: FuncOp) -> set[str]:
-    """The symbols whose sizes the arguments of a function tell."""
-    return set(_sources_of(function))
-
-
 def _function_around(block: Block) -> FuncOp | None:
     parent = block.parent_op()
     while parent is not None and not isinstance(parent, FuncOp):
@@ -65,22 +45,7 @@ def _function_around(block: Block) -> FuncOp | None:
     return parent
 
 
-def _sources_of(function: FuncOp) -> dict[str, _Source]:
-    attrs = function.arg_attrs
-    found: dict[str, _Source] = {}
-    for arg in function.args:
-        told = attrs.data[arg.index].data.get(SYMBOLS) if attrs is not None else None
-        if isinstance(told, DimsAttr):
-            for place, dim in enumerate(told.get()):
-                found.setdefault(str(dim), _Source(arg, place, True))
-        elif isinstance(type := arg.type, TensorType):
-            for axis, dim in enumerate(dims_of(cast(Tensor, type))):
-                if str(dim) in dim.symbols():
-                    found.setdefault(str(dim), _Source(arg, axis, False))
-    return found
-
-
-def _size(source: _Source, rewriter: PatternRewriter) -> SSAValue:
+def _size(source: SymbolSource, rewriter: PatternRewriter) -> SSAValue:
     value, start = source.value, source.place
     if not source.is_element:
         return insert_node(rewriter, onnx.ShapeOp, [value], _ONE, start=start, end=start + 1)

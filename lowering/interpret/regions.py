@@ -152,3 +152,14 @@ def prepare_call(op: graph.CallOp, compiler: Compiler) -> Step:
         return packed(function(*arguments))
 
     return run
+
+
+@implements_in_frame("graph.external")
+def prepare_external(op: graph.ExternalOp, compiler: Compiler) -> Step:
+    """A partition by what it means: its function, whose symbols are those of the caller."""
+    machine, callee = compiler.machine, op.callee.string_value()
+
+    def run(frame: Frame, *values: Value) -> Value:
+        return packed(machine.call(callee, values, op))
+
+    return run

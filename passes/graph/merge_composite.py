@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
+from stepwell.passes.graph.annotate_target import Claimant
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate
+from stepwell.patterns.nodes import Pattern
 from stepwell.patterns.partition import partition_with
+from stepwell.patterns.read_text import TableEntry
+from stepwell.runtime.backends import find_backend
 
 
 @dataclass(frozen=True)
@@ -27,15 +33,27 @@ class MergeCompositePass(Pass):
     name = "merge-composite"
 
     table: str = ""
-    """The file of the table; none: the module itself."""
+    """The file of the table, or the name of a backend; none: the module itself."""
     only: str = ""
     """Which table of the file; none: all of them, or all patterns where there is no table."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        entries = entries_of(load_patterns(self.table, op, ctx, remark), self.only)
+        if self.table and not Path(self.table).suffix and not Path(self.table).exists():
+            entries = entries_of_backend(self.table)
+        else:
+            entries = entries_of(load_patterns(self.table, op, ctx, remark), self.only)
         for func in functions_of(op):
             for entry in entries:
                 made = partition_with(
                     entry.pattern, func, None, entry.check, Duplicate.NEVER, name=entry.name, remark=remark
                 )
                 count("composites", len(made))
+
+
+def entries_of_backend(name: str) -> list[TableEntry]:
+    """The table of a backend. Raises: StepwellError `unknown-backend`, `missing-backend`."""
+    claimant = cast(Claimant, find_backend(name))
+    return [
+        TableEntry(row, pattern if isinstance(pattern, Pattern) else pattern(), check)
+        for row, pattern, check in claimant.table
+    ]

@@ -1,0 +1,11 @@
+"""
+Backends: outside engines that take part of a model (bring your own code generator).
+
+`Backend` is what one is; how it is registered, `stepwell.runtime.backends` says. Loading a compiled partition
+imports neither xDSL nor onnx: so this file, and the modules of backends at their top, do not either.
+"""
+
+from stepwell.lowering.backends.base import Arrays as Arrays
+from stepwell.lowering.backends.base import Backend as Backend
+from stepwell.lowering.backends.base import Constants as Constants
+from stepwell.lowering.backends.base import fill as fill

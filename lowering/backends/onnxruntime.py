@@ -1,0 +1,88 @@
+"""ONNX Runtime as a backend: its partitions are ONNX models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from stepwell.lowering.backends.base import Arrays, Backend, Constants, fill
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
+
+if TYPE_CHECKING:
+    from xdsl.dialects.func import FuncOp
+    from xdsl.ir import Operation
+
+    from stepwell.runtime.target import TargetDescription
+
+
+class OnnxruntimeBackend(Backend):
+    """
+    Takes every op that `convert-graph-to-onnx` has a row for and ONNX Runtime a kernel, but for those that it
+    computes in another way than the op says.
+    """
+
+    name = "onnxruntime"
+
+    def __init__(self) -> None:
+        self._taken: dict[Hashable, bool] = {}
+
+    def supports(self, op: Operation) -> bool:
+        """Whether the engine makes a session of a model of this op alone; asked once for equal ops."""
+        from stepwell.lowering.backends.single_op import computing_ops, departs, key_of, model_of
+
+        if (inner := computing_ops(op)) != [op]:
+            return all(self.supports(part) for part in inner)
+        if departs(op):
+            return False
+        key = key_of(op)
+        if key not in self._taken:
+            model = model_of(op)
+            self._taken[key] = model is not None and _is_runnable(model)
+        return self._taken[key]
+
+    def compile(self, func: FuncOp, constants: Constants, target: TargetDescription) -> bytes:
+        """The partition as an ONNX model of opset 21."""
+        from stepwell.lowering.backends.single_op import onnx_model
+
+        return onnx_model(func, constants.weights)
+
+    def load(self, code: bytes) -> Callable[[Arrays, list[Array]], None]:
+        """A session of the engine on the model."""
+        session = _session(code)
+        inputs = [value.name for value in session.get_inputs()]
+
+        def call(arrays: Arrays, outputs: list[Array]) -> None:
+            fill(outputs, session.run(None, dict(zip(inputs, arrays, strict=True))))
+
+        return call
+
+
+def _engine() -> Any:
+    try:
+        return import_module("onnxruntime")
+    except ImportError:
+        raise StepwellError(
+            "missing-backend",
+            None,
+            "the backend 'onnxruntime' needs the package onnxruntime, which is not installed",
+            help="pip install 'stepwell[onnxruntime]'",
+        ) from None
+
+
+def _session(model: bytes) -> Any:
+    engine = _engine()
+    options = engine.SessionOptions()
+    options.log_severity_level = 4  # what it has to say, it says in exceptions
+    return engine.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _is_runnable(model: bytes) -> bool:
+    try:
+        _session(model)
+    except StepwellError:
+        raise
+    except Exception:  # the engine's own types of exceptions
+        return False
+    return True

@@ -1,0 +1,98 @@
+"""The reference backend: partitions as lists of ops, run by their numpy meanings. Slow, and always there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from stepwell.lowering.backends.base import Arrays, Backend, Constants, fill
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.interface import Array, dtype_from_name
+from stepwell.runtime.meaning import evaluate
+
+if TYPE_CHECKING:
+    from xdsl.dialects.func import FuncOp
+    from xdsl.ir import Operation
+
+    from stepwell.runtime.target import TargetDescription
+
+
+class ReferenceBackend(Backend):
+    """Takes every op that has a numpy meaning and no effect."""
+
+    name = "reference"
+
+    def supports(self, op: Operation) -> bool:
+        """Whether an op has a meaning, or holds only such."""
+        from stepwell.lowering.backends.program import is_computable
+
+        return is_computable(op)
+
+    def compile(self, func: FuncOp, constants: Constants, target: TargetDescription) -> bytes:
+        """The ops as JSON, then the bytes of their constants."""
+        from stepwell.lowering.backends.program import program_of
+
+        return program_of(func, constants)
+
+    def load(self, code: bytes) -> Callable[[Arrays, list[Array]], None]:
+        """Run the ops one by one."""
+        program, arrays = decoded(code)
+        steps = cast("Sequence[Mapping[str, object]]", program["steps"])
+        sources = cast("Mapping[str, tuple[int, int, bool]]", program["symbols"])
+        results = cast("Sequence[int]", program["results"])
+
+        def call(inputs: Arrays, outputs: list[Array]) -> None:
+            symbols = {
+                name: int(cast("int", inputs[value].item(place))) if element else inputs[value].shape[place]
+                for name, (value, place, element) in sources.items()
+            }
+            values: list[Array] = [*inputs, *arrays]
+            for step in steps:
+                operands = [
+                    None if at is None else values[at] for at in cast("list[int | None]", step["operands"])
+                ]
+                properties = cast("Mapping[str, object]", step["properties"])
+                plain = {name: _plain(value, symbols) for name, value in properties.items()}
+                values += evaluate(str(step["op"]), operands, plain)
+            fill(outputs, [values[at] for at in results])
+
+        return call
+
+
+def _plain(value: object, symbols: Mapping[str, int]) -> object:
+    """A property as meanings take it: tuples for lists, dtypes by name, dimensions as numbers."""
+    if isinstance(value, list):
+        return tuple(_plain(item, symbols) for item in cast("list[object]", value))
+    if not isinstance(value, dict):
+        return value
+    tagged = cast("Mapping[str, object]", value)
+    if "dtype" in tagged:
+        return dtype_from_name(str(tagged["dtype"]))
+    return tuple(Dim.of(text).evaluate(symbols) for text in cast("list[str]", tagged["dims"]))
+
+
+_LENGTH_BYTES = 8
+
+
+def encoded(program: Mapping[str, object], arrays: Sequence[Array]) -> bytes:
+    """A program as bytes: the length of its JSON, the JSON, then the arrays one after the other."""
+    facts = [{"dtype": array.dtype.name, "shape": list(array.shape)} for array in arrays]
+    text = json.dumps({**program, "arrays": facts}, separators=(",", ":")).encode()
+    return len(text).to_bytes(_LENGTH_BYTES, "little") + text + b"".join(a.tobytes() for a in arrays)
+
+
+def decoded(code: bytes) -> tuple[Mapping[str, object], list[Array]]:
+    """The program and arrays that `encoded` wrote. Raises: ValueError, KeyError when it did not."""
+    start = _LENGTH_BYTES + int.from_bytes(code[:_LENGTH_BYTES], "little")
+    program = cast("Mapping[str, object]", json.loads(code[_LENGTH_BYTES:start]))
+    arrays: list[Array] = []
+    for facts in cast("Sequence[Mapping[str, object]]", program["arrays"]):
+        dtype, shape = dtype_from_name(str(facts["dtype"])), cast("list[int]", facts["shape"])
+        count = prod(shape)
+        arrays.append(np.frombuffer(code, dtype, count, start).reshape(shape))
+        start += count * dtype.itemsize
+    return program, arrays

@@ -1,0 +1,95 @@
+"""
+Backends by name: engines outside of this compiler that take part of a model.
+
+A lazy table: nothing of a backend is imported before a model needs it, and then only what runs it. Ours stand
+here; other packages register theirs by an entry point of group `stepwell.backends`, the backend's name =
+`module:Class`; a plugin adds its own to the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Protocol, TypeAlias, cast
+
+from stepwell.runtime.errors import StepwellError
+
+ENTRY_POINTS = "stepwell.backends"
+
+HostFunction: TypeAlias = Callable[[Sequence[object], list[object]], None]
+
+
+class Loader(Protocol):
+    """What running a partition takes of a backend; how it compiles one, `stepwell.lowering.backends` says."""
+
+    def load(self, code: bytes) -> HostFunction:
+        """The function of a compiled partition: from inputs to outputs, which it fills."""
+        ...
+
+
+OURS: Mapping[str, str] = {
+    "onnxruntime": "stepwell.lowering.backends.onnxruntime:OnnxruntimeBackend",
+    "reference": "stepwell.lowering.backends.reference:ReferenceBackend",
+}
+
+_PLUGGED_IN: dict[str, object] = {}
+
+
+def register_backend(name: str, backend: object) -> None:
+    """
+    Add a backend, an object or its class, for this process.
+
+    Raises: StepwellError `name-taken` for a name that another backend has.
+    """
+    if name in OURS or _PLUGGED_IN.get(name, backend) is not backend:
+        raise StepwellError("name-taken", None, f"there is a backend named {name!r} already")
+    _PLUGGED_IN[name] = backend
+
+
+def backend_names() -> list[str]:
+    """The names of all backends that are registered here, installed or not what they need."""
+    return sorted({*OURS, *_PLUGGED_IN, *_outside_places()})
+
+
+def find_backend(name: str) -> Loader:
+    """
+    The backend of a name.
+
+    Raises: StepwellError `unknown-backend`, with the nearest names, for one that nobody registered;
+    `missing-backend` when what registers it cannot be imported.
+    """
+    if name in _PLUGGED_IN:
+        return _instance(_PLUGGED_IN[name])
+    place = OURS.get(name) or _outside_places().get(name)
+    if place is None:
+        near = get_close_matches(name, backend_names())
+        hint = f"did you mean {', '.join(near)}? " if near else ""
+        raise StepwellError(
+            "unknown-backend",
+            None,
+            f"no backend is named {name!r}",
+            help=f"{hint}backends: {', '.join(backend_names())}; a package adds one by an entry point of"
+            f" group {ENTRY_POINTS}, a plugin by --load",
+        )
+    module, _, attribute = place.partition(":")
+    try:
+        return _instance(getattr(import_module(module), attribute))
+    except ImportError as error:
+        raise StepwellError(
+            "missing-backend",
+            None,
+            f"the backend {name!r} needs a package that is not installed: {error}",
+            help=f"install {error.name or name}",
+        ) from None
+
+
+def _instance(found: object) -> Loader:
+    return cast(Loader, found() if isinstance(found, type) else found)
+
+
+@cache
+def _outside_places() -> dict[str, str]:
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
