@@ -12,6 +12,7 @@ from xdsl.ir import Block, SSAValue
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, operand_slots, plain_properties
 from stepwell.dialects.graph.structure import constant_array
+from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.types import DimLike, dims_of, dtype_of, element_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.meaning import Array, evaluate
@@ -55,12 +56,29 @@ def _run_block(
         if isinstance(op, ReturnOp | graph.YieldOp):
             return [values[value] for value in op.operands]
         assert isinstance(op, GraphOp)
+        if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
+            symbols |= _defined(op, values, symbols)
+            continue
         for result, array in zip(op.results, _run_op(op, values, symbols, weights), strict=True):
             symbols |= {name: size for name, size in _bound(result, array).items() if name not in symbols}
             expected = [d.evaluate(symbols) if not d.is_unknown else n for d, n in _dims(result, array)]
             assert (list(array.shape), array.dtype) == (expected, dtype_of(tensor_of(result).element_type))
             values[result] = array
     raise AssertionError("a block ends in a terminator")
+
+
+def _defined(
+    op: graph.BindSizesOp | graph.DefineSizesOp, values: Mapping[SSAValue, Array], symbols: dict[str, int]
+) -> dict[str, int]:
+    """The symbols that an op defines."""
+    if isinstance(op, graph.DefineSizesOp):
+        sizes = [dim.evaluate(symbols) for dim in op.dims.get()]
+    else:
+        sizes = [int(size) for size in values[op.input].astype(np.int64).reshape(-1)]
+        if op.signed is not None:
+            sizes = [part for size in sizes for part in (max(size, 0), max(-size, 0))]
+    assert min(sizes, default=0) >= 0
+    return {name: size for (name, _), size in zip(defined_symbols(op), sizes, strict=True)}
 
 
 def _run_op(

@@ -67,7 +67,7 @@ class OneHotLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OneHotOp, rewriter: PatternRewriter) -> None:
-        depth = self.dims(op, "depth", op.depth)
+        depth = self.sizes(op, "depth", op.depth, rewriter)
         assert depth is not None, "the input is not optional"
         indices = op.indices
         if is_float(element_of(indices)):

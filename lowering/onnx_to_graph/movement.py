@@ -51,7 +51,7 @@ class SplitLowering(ShapeLowering):
     def match_and_rewrite(self, op: onnx.SplitOp, rewriter: PatternRewriter) -> None:
         dims = shape_of(op.input, op)
         axis = normalized_axis(op.integer("axis"), len(dims), op)
-        sizes = self.dims(op, "split", op.split)
+        sizes = self.sizes(op, "split", op.split, rewriter)
         if sizes is None:
             sizes = self._equal_parts(op, dims[axis])
         whole = sum(sizes, start=Dim.of(0))
@@ -173,7 +173,7 @@ class CenterCropPadLowering(ShapeLowering):
         dims = shape_of(op.input_data, op)
         given = op.integers("axes") if op.has("axes") else tuple(range(len(dims)))
         axes = [normalized_axis(axis, len(dims), op) for axis in given]
-        wanted = dict(zip(axes, self.dims(op, "shape", op.shape) or (), strict=True))
+        wanted = dict(zip(axes, self.sizes(op, "shape", op.shape, rewriter) or (), strict=True))
         starts, limits = [Dim.of(0)] * len(dims), list(dims)
         pads = [Dim.of(0)] * (2 * len(dims))
         for axis, size in wanted.items():
@@ -192,7 +192,7 @@ class TileLowering(ShapeLowering):
     def match_and_rewrite(self, op: onnx.TileOp, rewriter: PatternRewriter) -> None:
         rank = rank_of(op.input, op)
         if op.tiles is None:
-            repeats = self.dims(op, "repeats", op.repeats) or ()
+            repeats = self.sizes(op, "repeats", op.repeats, rewriter) or ()
         else:
             tiles = self.dims(op, "tiles", op.tiles) or (Dim.of(1),)
             axis = normalized_axis((self.numbers(op, "axis", op.axis) or (0,))[0], rank, op)

@@ -15,7 +15,7 @@ class TopKLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TopKOp, rewriter: PatternRewriter) -> None:
-        k = self.dims(op, "k", op.K) if op.K is not None else None
+        k = self.sizes(op, "k", op.K, rewriter) if op.K is not None else None
         count = op.integer("k") if k is None else k[0]
         axis = normalized_axis(op.integer("axis"), rank_of(op.X, op), op)
         largest = not op.has("largest") or op.integer("largest") == 1

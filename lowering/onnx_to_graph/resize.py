@@ -35,7 +35,7 @@ class ResizeLowering(ShapeLowering):
             scales = _spread(given, axes, [1.0] * len(dims))
             shape = [scaled(dim, scale, op) for dim, scale in zip(dims, scales, strict=True)]
         else:
-            sizes, scale = self._with_policy(op, [dims[axis] for axis in axes])
+            sizes, scale = self._with_policy(op, [dims[axis] for axis in axes], rewriter)
             scales = None if scale is None else _spread([scale] * len(axes), axes, [1.0] * len(dims))
             shape = _spread(sizes, axes, list(dims))
         coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
@@ -66,9 +66,11 @@ class ResizeLowering(ShapeLowering):
             raise StepwellError("unsupported", op, f"{op.op_type}: `{name}` must be constant")
         return [float(number) for number in array.reshape(-1)] or None
 
-    def _with_policy(self, op: onnx.ResizeOp, dims: Sequence[Dim]) -> tuple[Sequence[Dim], float | None]:
+    def _with_policy(
+        self, op: onnx.ResizeOp, dims: Sequence[Dim], rewriter: PatternRewriter
+    ) -> tuple[Sequence[Dim], float | None]:
         """The sizes that the node asks for; the one scale of all axes where the aspect ratio stays."""
-        sizes = self.dims(op, "sizes", op.sizes) or ()
+        sizes = self.sizes(op, "sizes", op.sizes, rewriter) or ()
         policy = _text(op, "keep_aspect_ratio_policy", "stretch")
         if policy == "stretch":
             return sizes, None

@@ -16,7 +16,7 @@ from stepwell.dialects.constants import Constant, array_of
 from stepwell.dialects.graph.relations import broadcast, shape_text
 from stepwell.dialects.onnx.types import SparseAttr
 from stepwell.dialects.types import WeightAttr
-from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_equal, extents
+from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_equal, defined_sizes, extents
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
@@ -71,12 +71,16 @@ class ReshapeLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ReshapeOp, rewriter: PatternRewriter) -> None:
-        wanted = self.dims(op, "shape", op.shape)
+        wanted = self.sizes(op, "shape", op.shape, rewriter, signed=True)
         if wanted is None:
             raise StepwellError("invalid-model", op, "Reshape needs a shape")
         keeps_zero = op.has("allowzero") and op.integer("allowzero") == 1
-        shape = resolved_shape(op, shape_of(op.data, op), wanted, keeps_zero)
-        before, after = prod(shape_of(op.data, op), start=Dim.of(1)), prod(shape, start=Dim.of(1))
+        dims = shape_of(op.data, op)
+        if all(dim.is_nonnegative or dim == -1 for dim in wanted):
+            shape = resolved_shape(op, dims, wanted, keeps_zero)
+        else:
+            shape = shape_at_run_time(op, dims, wanted, keeps_zero, rewriter)
+        before, after = prod(dims, start=Dim.of(1)), prod(shape, start=Dim.of(1))
         assume_equal(op, before, after, "both shapes must have as many elements", rewriter)
         rewriter.replace(op, graph.ReshapeOp(op.data, shape))
 
@@ -108,6 +112,42 @@ def resolved_shape(
         raise StepwellError("invalid-model", op, f"{op.op_type}: -1 beside a dimension of size 0")
     shape[at] = total // rest
     return shape
+
+
+def shape_at_run_time(
+    op: onnx.OnnxOp,
+    dims: Sequence[Dim],
+    wanted: Sequence[Dim],
+    keeps_zero: bool,
+    rewriter: PatternRewriter,
+) -> list[Dim]:
+    """
+    As `resolved_shape`, where it depends on data which dimensions are 0 or -1: they are told by arithmetic.
+
+    Each of `wanted` is a number or the difference of two symbols, of which one is 0.
+    """
+    known: list[Dim] = []
+    for i, dim in enumerate(wanted):
+        if dim.is_nonnegative and not dim.is_static:
+            known.append(dim)
+            continue
+        above = dim.maximum(0)
+        is_zero = 1 - dim.maximum(-dim).minimum(1)
+        known.append(above if keeps_zero or i >= len(dims) else above + is_zero * dims[i])
+        if not dim.is_static:
+            assume_equal(op, dim.maximum(-1), dim, f"dimension {i} must be at least -1", rewriter)
+    parts = defined_sizes(known, rewriter)
+    total = prod(dims, start=Dim.of(1))
+    may_be_open = {Dim.of(-1)} if Dim.of(-1) in wanted else {d for d in wanted if not d.is_nonnegative}
+    shape: list[Dim] = []
+    for i, dim in enumerate(wanted):
+        if dim not in may_be_open:
+            shape.append(parts[i])
+            continue
+        rest = prod((part for j, part in enumerate(parts) if j != i), start=Dim.of(1))
+        is_open = (-dim).maximum(0).minimum(1)
+        shape.append(parts[i] + is_open * (total // rest.maximum(1)))
+    return defined_sizes(shape, rewriter)
 
 
 class FlattenLowering(OnnxLowering):
@@ -208,7 +248,7 @@ class ConstantOfShapeLowering(ShapeLowering):
     def match_and_rewrite(self, op: onnx.ConstantOfShapeOp, rewriter: PatternRewriter) -> None:
         value = np.zeros(1, np.float32) if op.value is None else array_of(op.value, self.weights)
         fill = self.constant(value.reshape(()), rewriter)
-        rewriter.replace(op, graph.FullOp(fill, self.dims(op, "shape", op.input) or ()))
+        rewriter.replace(op, graph.FullOp(fill, self.sizes(op, "shape", op.input, rewriter) or ()))
 
 
 class RangeLowering(OnnxLowering):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.graph.relations import is_float
+from stepwell.dialects.graph.symbols import fresh_symbols
+from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
-from stepwell.passes.graph.symbolic_values import symbolic_dims
+from stepwell.passes.graph.symbolic_values import partly_symbolic_dims, symbolic_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 
@@ -36,6 +41,38 @@ class ShapeLowering(OnnxLowering):
             )
         return dims
 
+    def sizes(
+        self,
+        op: onnx.OnnxOp,
+        name: str,
+        value: SSAValue | None,
+        rewriter: PatternRewriter,
+        *,
+        signed: bool = False,
+    ) -> tuple[Dim, ...] | None:
+        """
+        As `dims`; elements that depend on data become symbols, which are bound to them here at run time.
+
+        A symbol is not negative; with `signed`, an element is one symbol minus another one.
+        Raises: StepwellError `unsupported-dynamic-rank` for a tensor of unknown length.
+        """
+        if value is None:
+            return tuple(Dim.of(n) for n in op.integers(name)) if op.has(name) else None
+        if is_float(tensor_of(value).element_type):  # files have counts as numbers of any kind
+            value = rewriter.insert(graph.CastOp(value, i64)).result
+        dims = partly_symbolic_dims(value, self.weights)
+        if dims is None:
+            raise StepwellError(
+                "unsupported-dynamic-rank",
+                op,
+                f"{op.op_type}: nobody knows how many elements `{name}` has, so nor the rank of the result",
+                help="simplify the model's shape arithmetic, or give its inputs fixed shapes",
+            )
+        if not any(dim.is_unknown for dim in dims):
+            return dims
+        bound = bound_elements(value, rewriter, signed=signed)
+        return tuple(at if dim.is_unknown else dim for dim, at in zip(dims, bound, strict=True))
+
     def numbers(self, op: onnx.OnnxOp, name: str, value: SSAValue | None) -> tuple[int, ...] | None:
         """A parameter that must be constant, such as axes; None when it is not given."""
         dims = self.dims(op, name, value)
@@ -46,6 +83,46 @@ class ShapeLowering(OnnxLowering):
                 f"{op.op_type}: `{name}` must be constant, found {', '.join(map(str, dims))}",
             )
         return None if dims is None else tuple(dim.value for dim in dims)
+
+
+def bound_elements(value: SSAValue, rewriter: PatternRewriter, *, signed: bool = False) -> tuple[Dim, ...]:
+    """The elements of an integer tensor as symbols; what is bound already in this block is used again."""
+    block = rewriter.insertion_point.block
+    binds = [use.operation for use in value.uses if isinstance(use.operation, graph.BindSizesOp)]
+    for bind in binds:
+        if bind.parent is block and (bind.signed is not None) == signed:
+            return bind.elements
+    is_plain = tensor_of(value).element_type == i64
+    plain = value if is_plain else rewriter.insert(graph.CastOp(value, i64)).result
+    elems = prod(dim.value for dim in dims_of(value.type))
+    names = fresh_symbols(block_owner(rewriter), 2 * elems if signed else elems)
+    return rewriter.insert(graph.BindSizesOp(plain, names, signed=signed)).elements
+
+
+def defined_sizes(dims: Sequence[Dim], rewriter: PatternRewriter) -> list[Dim]:
+    """
+    Expressions over symbols as symbols of their own, checked not to be negative at run time.
+
+    Numbers and single symbols stay what they are.
+    """
+    open_dims = list(dict.fromkeys(d for d in dims if not (_is_symbol(d) or (d.is_static and d.value >= 0))))
+    if not open_dims:
+        return list(dims)
+    names = fresh_symbols(block_owner(rewriter), len(open_dims))
+    rewriter.insert(graph.DefineSizesOp(open_dims, names))
+    named = dict(zip(open_dims, map(Dim.symbol, names), strict=True))
+    return [named.get(dim, dim) for dim in dims]
+
+
+def _is_symbol(dim: Dim) -> bool:
+    return str(dim) in dim.symbols()
+
+
+def block_owner(rewriter: PatternRewriter) -> Operation:
+    """The op whose region is being rewritten."""
+    parent = rewriter.insertion_point.block.parent_op()
+    assert parent is not None
+    return parent
 
 
 def assume_equal(op: onnx.OnnxOp, lhs: Dim, rhs: Dim, what: str, rewriter: PatternRewriter) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import reduce
+from itertools import count
 from math import prod
 from typing import Any, cast
 
@@ -19,10 +20,10 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, operand_slots, plain_properties
-from stepwell.dialects.graph.relations import is_float
+from stepwell.dialects.graph.relations import is_float, is_integer
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.types import dims_of, tensor_of
-from stepwell.runtime.dims import Dim
+from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.meaning import Array, evaluate, has_meaning
 from stepwell.runtime.weights import WeightStore
 
@@ -38,11 +39,21 @@ def symbolic_dims(value: SSAValue, weights: WeightStore) -> tuple[Dim, ...] | No
     return SymbolicValues(weights).dims(value)
 
 
-class SymbolicValues:
-    """An evaluation, each value once. Arrays are numbers where all elements are known, else symbolic."""
+def partly_symbolic_dims(value: SSAValue, weights: WeightStore) -> tuple[Dim, ...] | None:
+    """As `symbolic_dims`, but single elements that are data are unknown dimensions."""
+    return SymbolicValues(weights, allow_data=True).dims(value)
 
-    def __init__(self, weights: WeightStore):
+
+class SymbolicValues:
+    """
+    An evaluation, each value once. Arrays are numbers where all elements are known, else symbolic.
+
+    With `allow_data`, elements of small integer tensors that are data are unknown dimensions, each another.
+    """
+
+    def __init__(self, weights: WeightStore, *, allow_data: bool = False):
         self._weights = weights
+        self._unknown = count() if allow_data else None
         self._known: dict[SSAValue, Array | None] = {}
 
     def dims(self, value: SSAValue) -> tuple[Dim, ...] | None:
@@ -64,9 +75,19 @@ class SymbolicValues:
             if missing := [source for source in sources or () if source not in self._known]:
                 stack += missing
                 continue
-            self._known[current] = None if sources is None else self._evaluate(current)
+            found = None if sources is None else self._evaluate(current)
+            self._known[current] = self._data(current) if found is None else found
             stack.pop()
         return self._known[value]
+
+    def _data(self, value: SSAValue) -> Array | None:
+        """What stands for a value that is not known: nothing, or unknown elements, all different."""
+        if self._unknown is None or not _is_small(value) or not is_integer(tensor_of(value).element_type):
+            return None
+        array = np.empty([dim.value for dim in dims_of(value.type)], np.object_)
+        for place in np.ndindex(array.shape):
+            array[place] = Dim.symbol(f"{UNKNOWN}{next(self._unknown)}")
+        return array
 
     def _sources(self, value: SSAValue) -> list[SSAValue] | None:
         """The operands that a value is computed from; None when it is not evaluated."""

@@ -113,6 +113,8 @@ class Buffer:
     first: int = 0
     last: int = 0
     name: str = ""
+    is_allocated: bool = False
+    """Of an output: whether the caller cannot know its shape, so that it lies in the slot of its number."""
 
 
 @dataclass
@@ -136,6 +138,10 @@ class MainBuffers:
     def intervals(self) -> list[Interval]:
         """The arena's buffers with their lifetimes."""
         return [Interval(b.name, b.size, b.first, b.last) for b in self.arena]
+
+    def has_late_shape(self, value: SSAValue) -> bool:
+        """Whether the shape of a value is known in the middle of a call only."""
+        return any(self.depends_on_data(dim) for dim in self.dims[value])
 
     def depends_on_data(self, size: Dim) -> bool:
         """Whether a size is known in the middle of a call only."""
@@ -243,6 +249,7 @@ class _Analysis:
                 written.add(id(buffer))
                 (self.found.arena if buffer.kind == "arena" else self.found.regions).remove(buffer)
                 buffer.kind, buffer.index = "output", index
+                buffer.is_allocated = self.found.has_late_shape(value)
             else:
                 # The caller's own input, a weight, what a host call made, or a second name for an output.
                 self.found.copies.append((value, index))

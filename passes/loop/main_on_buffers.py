@@ -92,10 +92,11 @@ class MainOnBuffers:
             )
             self._convert(op)
         for value, index in self.buffers.copies:
-            source, size = self._memref(value), self.buffers.of[value].size
-            if self.buffers.depends_on_data(size):
+            source = self._memref(value)
+            if self.buffers.has_late_shape(value):
                 type = memref_of(cast(Tensor, value.type))
-                view = self._view(self._allocated(index, size), type, self.buffers.dims[value])
+                memory = self._allocated(index, self.buffers.of[value].size)
+                view = self._view(memory, type, self.buffers.dims[value])
             else:
                 view = self._shaped(self.outputs[index], source.type, self.buffers.dims[value])
             self._insert(memref.CopyOp(source, view))
@@ -124,7 +125,7 @@ class MainOnBuffers:
 
     def _argument_type(self, value: SSAValue) -> MemRefType[Attribute]:
         """The buffer that the caller passes for a value; a placeholder where it cannot know the size."""
-        if is_opaque(value.type) or self.buffers.depends_on_data(self.buffers.of[value].size):
+        if is_opaque(value.type) or self.buffers.has_late_shape(value):
             return BYTES
         return memref_of(cast(Tensor, value.type))
 
@@ -246,7 +247,7 @@ class MainOnBuffers:
             match buffer.kind:
                 case "input":
                     seen = self._shaped(self.inputs[buffer.index], type, dims)
-                case "output" if not self.buffers.depends_on_data(buffer.size):
+                case "output" if not buffer.is_allocated:
                     seen = self._shaped(self.outputs[buffer.index], type, dims)
                 case "weight":
                     seen = self._shaped(self.weight_of[value].results[0], type, dims)

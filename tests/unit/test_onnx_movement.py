@@ -118,10 +118,14 @@ def test_one_hot_wraps_once() -> None:
     check_node("OneHot", inputs, axis=0, expected=[expected])
 
 
-def test_data_dependent_shape_is_refused() -> None:
-    names = {0: (2, 3, 4), 1: (2,)}
-    with pytest.raises(StepwellError, match="Reshape: `shape` depends on data"):
-        check_node("Reshape", [X, ints(6, 4)], names=names)
+@pytest.mark.parametrize("shape", [(6, 4), (-1, 6), (0, -1), (8, 3)])
+def test_shape_that_is_data(shape: tuple[int, int]) -> None:
+    check_node("Reshape", [X, ints(*shape)], names={0: X.shape, 1: (2,)})
+
+
+def test_shape_of_unknown_length_is_refused() -> None:
+    with pytest.raises(StepwellError, match="nobody knows how many elements `shape` has"):
+        check_node("Reshape", [X, ints(6, 4)], names={0: (2, 3, 4), 1: ("N",)})
 
 
 def test_squeeze_of_unknown_rank_is_refused() -> None:
