@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, NoneAttr, UnknownLoc
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, NameLoc, NoneAttr, UnknownLoc
 from xdsl.ir import Attribute, Operation
 
 
@@ -26,3 +26,13 @@ def fused_location(ops: Sequence[Operation]) -> Attribute:
     if not parts:
         return UnknownLoc()
     return next(iter(parts)) if len(parts) == 1 else FusedLoc(ArrayAttr(list(parts)), NoneAttr())
+
+
+def node_names(location: Attribute) -> list[str]:
+    """The names of the model's nodes that a location tells, in order."""
+    if isinstance(location, NameLoc):
+        return [location.desc.data]
+    if isinstance(location, FusedLoc):
+        parts = cast("Sequence[Attribute]", location.locations)
+        return [name for part in parts for name in node_names(part)]
+    return []

@@ -23,7 +23,7 @@ from rich.panel import Panel
 import stepwell
 from stepwell.tools.check import relative_difference
 from stepwell.tools.driver import CompileOptions
-from stepwell.tools.emit import LEVELS, write_levels
+from stepwell.tools.dump import compile_and_dump
 from stepwell.tools.report import summary_text
 
 HERE = Path(__file__).parent
@@ -65,8 +65,10 @@ def main() -> int:
 
     console.rule("read the program")
     folder = HERE / "digits-levels"
-    for path in write_levels(MODEL, CompileOptions(), folder, LEVELS):
+    compile_and_dump(MODEL, CompileOptions(), folder)
+    for path in sorted(folder.glob("*.mlir")):
         console.print(f"{path.relative_to(HERE.parent)}: {len(path.read_text().splitlines())} lines")
+    console.print(f"open {(folder / 'index.html').relative_to(HERE.parent)} to see what each pass did")
     return 0 if difference < 1e-4 else 1
 
 

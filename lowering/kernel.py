@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 from time import perf_counter
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
 from xdsl.dialects.func import FuncOp
@@ -17,6 +18,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.machine import compile_to_object
 from stepwell.passes import run_pipeline
+from stepwell.passes.context import PassContext, Remark
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.target import TargetDescription
 
@@ -32,7 +34,15 @@ class KernelObject:
 
     code: bytes
     meta: Mapping[str, object]
-    """`scratch`: bytes as a dimension expression over the kernel's own symbols; `seconds`: time per level."""
+    """
+    `scratch`: bytes as a dimension expression over the kernel's own symbols; `seconds`: time per level;
+    `remarks` of the passes, if any.
+    """
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What the passes said when it was compiled, maybe long ago."""
+        return [Remark(*row) for row in cast("list[tuple[str, str, str]]", self.meta.get("remarks", []))]
 
     @property
     def scratch(self) -> str:
@@ -78,10 +88,12 @@ def compile_kernel(module: ModuleOp, ctx: StepwellContext, target: TargetDescrip
     """
     seconds: dict[str, float] = {}
     ctx.target = target
+    context = PassContext.current().with_own_remarks()
 
     def step(level: str, pipeline: str) -> None:
         start = perf_counter()
-        run_pipeline(module, pipeline, ctx)
+        with context.active():
+            run_pipeline(module, pipeline, ctx)
         seconds[level] = perf_counter() - start
 
     step("tensor", SCHEDULE_PIPELINE)
@@ -91,6 +103,8 @@ def compile_kernel(module: ModuleOp, ctx: StepwellContext, target: TargetDescrip
     start = perf_counter()
     code = compile_to_object(emit_llvm(module), target, optimize=not has_vectors(module))
     seconds["machine"] = perf_counter() - start
-    return KernelObject(
-        code, {"scratch": scratch.data if isinstance(scratch, StringAttr) else "0", "seconds": seconds}
-    )
+    meta: dict[str, object] = {"seconds": seconds}
+    meta["scratch"] = scratch.data if isinstance(scratch, StringAttr) else "0"
+    if context.remarks:
+        meta["remarks"] = [[r.pass_name, r.where, r.message] for r in context.remarks]
+    return KernelObject(code, meta)

@@ -13,6 +13,7 @@ from xdsl.dialects.func import FuncOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.lowering.kernel import KernelObject, compile_kernel
 from stepwell.lowering.worker import Worker
+from stepwell.passes.context import PassContext
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import TargetDescription
@@ -47,6 +48,7 @@ def compile_kernels(
     # Large kernels first, so that no core waits for a last long one.
     waiting = deque(sorted((k for k in kernels if k not in done), key=lambda k: -len(kernels[k][1])))
     _Pool(kernels, target, cache, done, waiting, progress).run(processes or os.cpu_count() or 1)
+    PassContext.current().remarks += [remark for kernel in done.values() for remark in kernel.remarks]
     return done, hits
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
+from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast, get_type_hints
@@ -171,6 +172,18 @@ class PassContext:
             yield
         finally:
             _CURRENT.reset(token)
+
+    def at_level(self, opt_level: int) -> PassContext:
+        """This context with another `opt_level`: watched by the same instruments, into the same remarks."""
+        derived = copy(self)
+        derived.opt_level = opt_level
+        return derived
+
+    def with_own_remarks(self) -> PassContext:
+        """This context with a list of remarks of its own, empty as yet."""
+        derived = copy(self)
+        derived.remarks = []
+        return derived
 
     def enabled(self, step: ModulePass) -> bool:
         """Whether a pipeline runs a pass: disabled wins, then required, then the level decides."""

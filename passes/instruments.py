@@ -150,20 +150,46 @@ class VerifyEach(Instrument):
             ) from error
 
 
-class Snapshots(Instrument):
-    """Writes the module after each pass to a folder: `01-simplify-expr.mlir`, `02-fuse-ops.mlir`, …"""
+@dataclass(frozen=True)
+class Snapshot:
+    """A pass that ran, and the file of the module after it; no file when only changes are kept."""
 
-    def __init__(self, folder: Path):
+    pass_name: str
+    path: Path | None
+
+
+class Snapshots(Instrument):
+    """
+    Writes the module after each pass to a folder: `01-simplify-expr.mlir`, `02-fuse-ops.mlir`, …
+
+    Args: `only_changes` leaves out what is the same as before the pass; the first module of all is
+    `00-input.mlir` then, so that each file differs from the one before it. `taken` says what ran.
+    """
+
+    def __init__(self, folder: Path, *, only_changes: bool = False):
         self._folder = folder
-        self._written = 0
+        self._only_changes = only_changes
+        self._last_text: str | None = None
+        self.taken: list[Snapshot] = []
 
     def enter_pass_ctx(self) -> None:
         make_folder(self._folder)
 
+    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        if self._only_changes and self._last_text is None:
+            self._last_text = module_text(module)
+            write_text(self._folder / "00-input.mlir", self._last_text)
+
     def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
-        self._written += 1
-        path = self._folder / f"{self._written:02}-{step.name}.mlir"
-        write_text(path, module_text(module))
+        text = module_text(module)
+        if self._only_changes and text == self._last_text:
+            self.taken.append(Snapshot(step.name, None))
+            return
+        written = sum(snapshot.path is not None for snapshot in self.taken)
+        path = self._folder / f"{written + 1:02}-{step.name}.mlir"
+        write_text(path, text)
+        self._last_text = text
+        self.taken.append(Snapshot(step.name, path))
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec
+from stepwell.runtime.target import TargetDescription
 
 Progress = Callable[[str, int, int], None]
 """Told the step's name, how much of it is done and how much there is."""
@@ -198,9 +199,8 @@ def compile_image(
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
-    options = str(sorted(target.to_json().items()))
     with compilation.timed("kernels"):
-        texts = _deduplicate(compilation.module, options)
+        texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
         report = partial(progress, "kernels") if progress is not None else None
         objects, hits = compile_kernels(kernels, target, cache, processes=processes, progress=report)
@@ -215,7 +215,7 @@ def compile_image(
         "published": tuple(published_symbols(main_of(compilation.module))),
     }
     with compilation.timed("main"):
-        main = _compile_main(compilation, options, cache)
+        main = _compile_main(compilation, cache)
     interface = replace(interface, arena_bytes=Dim.of(str(main.meta["arena"])), **names)
     return ModelImage(
         interface,
@@ -233,8 +233,14 @@ def compile_image(
     )
 
 
-def _deduplicate(module: ModuleOp, options: str) -> dict[str, str]:
+def _options_text(target: TargetDescription) -> str:
+    """What a kernel depends on besides its own text."""
+    return str(sorted(target.to_json().items()))
+
+
+def deduplicate(module: ModuleOp, target: TargetDescription) -> dict[str, str]:
     """Name every kernel by its content, keep one of equal ones; returns the canonical texts by name."""
+    options = _options_text(target)
     texts: dict[str, str] = {}
     renamed: dict[str, SymbolRefAttr] = {}
     for kernel in kernels_of(module):
@@ -310,14 +316,15 @@ def _host_value(type: Attribute, own: set[str]) -> HostValue:
     return HostValue(dtype_of(cast(Tensor, type).element_type).name, len(dims), made)
 
 
-def _compile_main(compilation: Compilation, options: str, cache: KernelCache | None) -> KernelObject:
+def _compile_main(compilation: Compilation, cache: KernelCache | None) -> KernelObject:
     """`@main` as an object; told beside it: the arena's size as a dimension expression, how many slots."""
     module = compilation.module
     signatures = "".join(
         f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
         for f in kernels_of(module)
     )
-    key = kernel_key(canonical_text(main_of(module)) + signatures, f"main {options}")
+    options = f"main {_options_text(compilation.ctx.target)}"
+    key = kernel_key(canonical_text(main_of(module)) + signatures, options)
     if cache is not None and (entry := cache.load(key)) is not None:
         code, meta = entry
         return KernelObject(code, meta)

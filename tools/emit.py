@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -14,12 +13,11 @@ from stepwell.lowering.machine import compile_to_object, emit_assembly
 from stepwell.passes.loop.arena import plan_arena
 from stepwell.passes.loop.main_buffers import KernelSignature, analyse_main
 from stepwell.passes.loop.plan_memory import plan_text
-from stepwell.runtime.files import make_folder, write_bytes, write_text
+from stepwell.runtime.files import write_bytes
 from stepwell.tools.compilation import Compilation, kernels_of, main_of
 from stepwell.tools.driver import CompileOptions
 from stepwell.tools.levels import start, to_level_1, to_level_2
-
-LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
+from stepwell.tools.pipelines import LEVELS
 
 
 def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:
@@ -53,17 +51,6 @@ def emit(model: Path, options: CompileOptions, level: str) -> str:
     stream = StringIO()
     Printer(stream).print_op(lower_to(model, options, level).module)
     return stream.getvalue()
-
-
-def write_levels(model: Path, options: CompileOptions, folder: Path, levels: Sequence[str]) -> list[Path]:
-    """Write the program at each of `levels` into a folder, made if need be; returns the files, in order."""
-    make_folder(folder)
-    paths: list[Path] = []
-    for level in levels:
-        suffix = {"ll": ".ll", "asm": ".s"}.get(level, ".mlir")
-        paths.append(folder / f"{LEVELS.index(level)}-{level}{suffix}")
-        write_text(paths[-1], emit(model, options, level))
-    return paths
 
 
 def emit_object_file(model: Path, options: CompileOptions, output: Path) -> None:

@@ -90,7 +90,7 @@ def read_module(model: Model | Source, ctx: StepwellContext) -> ModuleOp:
 
 def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     """From the model as it is to the graph dialect, optimized, kernels decided."""
-    with PassContext(opt_level=options.opt_level):
+    with PassContext.current().at_level(options.opt_level).active():
         compilation.run("onnx to graph", FROM_ONNX)
         compilation.run("graph", graph_pipeline(options.opt_level, compilation.ctx.target))
 

@@ -43,6 +43,8 @@ def _arguments() -> ArgumentParser:
     printing.add_argument("--print-debuginfo", action="store_true", help="print locations")
     printing.add_argument("--print-ir-before-all", action="store_true", help="on standard error, as the next")
     printing.add_argument("--print-ir-after-all", action="store_true")
+    printing.add_argument("--print-ir-before", action="append", default=[], metavar="PASS", help="by name")
+    printing.add_argument("--print-ir-after", action="append", default=[], metavar="PASS")
     printing.add_argument("--print-ir-after-change", action="store_true", help="after passes that change it")
     printing.add_argument("--print-ir-diff", action="store_true", help="what each pass changes, as a diff")
     printing.add_argument("--snapshots", type=Path, metavar="FOLDER", help="write the IR after each pass")

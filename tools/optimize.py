@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -14,7 +15,7 @@ from stepwell.dialects.verify import verify_module, violation_error, violations
 from stepwell.passes import Instrument, PassContext, list_configs, parse_passes, run_pipeline
 from stepwell.passes.context import DEFAULT_OPT_LEVEL, config_value
 from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots, VerifyEach
-from stepwell.passes.registry import our_passes
+from stepwell.passes.registry import load_pass, our_passes
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.diagnostics import Expectations
@@ -79,11 +80,7 @@ def _pass_context(args: Namespace) -> PassContext:
     instruments: list[Instrument] = [PassTiming()] if args.time_passes else []
     if args.verify_each:
         instruments.append(VerifyEach())
-    if args.print_ir_before_all:
-        instruments.append(PrintIR(before=True))
-    if args.print_ir_after_all or args.print_ir_after_change or args.print_ir_diff:
-        only_changes = args.print_ir_after_change or args.print_ir_diff
-        instruments.append(PrintIR(after=True, only_changes=only_changes, as_diff=args.print_ir_diff))
+    instruments += _printing(args)
     if args.snapshots is not None:
         instruments.append(Snapshots(args.snapshots))
     if args.print_op_counts:
@@ -96,6 +93,16 @@ def _pass_context(args: Namespace) -> PassContext:
         config={key: config_value(value) for key, _, value in pairs},
         instruments=instruments,
     )
+
+
+def _printing(args: Namespace) -> Iterator[PrintIR]:
+    """What prints the IR around passes: those that the options name, or all."""
+    only_changes = args.print_ir_after_change or args.print_ir_diff
+    after_all = args.print_ir_after_all or only_changes
+    before = args.print_ir_before_all or [load_pass(name).name for name in args.print_ir_before]
+    after = (after_all and not args.print_ir_after) or [load_pass(name).name for name in args.print_ir_after]
+    if before or after:
+        yield PrintIR(before=before, after=after, only_changes=only_changes, as_diff=args.print_ir_diff)
 
 
 def _report(context: PassContext, args: Namespace) -> None:

@@ -2,10 +2,13 @@
 
 from stepwell.runtime.target import TargetDescription
 
+LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
+"""What a program can be written as, from the model down."""
 FROM_ONNX = "convert-onnx-to-graph"
 
 _EXACT = ("fold-constant", "dynamic-to-static", "dead-code-elimination")
 _ROUNDING = (
+    "fold-qdq",
     "fold-constant",
     "dynamic-to-static",
     "simplify-expr",
@@ -16,6 +19,7 @@ _ROUNDING = (
     "fold-scale-axis{direction=forward}",
     "simplify-expr",
     "fold-constant",
+    "fold-qdq",
     "eliminate-common-subexpr",
     "decompose-conv-transpose",
 )
@@ -29,5 +33,6 @@ def graph_pipeline(opt_level: int, target: TargetDescription) -> str:
     passes = [*_ROUNDING]
     if opt_level >= 2:
         lanes = target.lanes(_FLOAT_BYTES)
+        passes += [f"pack-integers{{lanes={lanes}}}"]
         passes += [f"convert-layout{{block={lanes}}}", f"pack-weights{{lanes={lanes}}}", "fold-constant"]
     return ",".join((*passes, "dead-code-elimination", "fuse-ops"))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from pathlib import Path
 
-from stepwell.runtime.artifact import save
+from stepwell.runtime.artifact import ModelImage, save
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files import check_place, write_text
 from stepwell.tools.commands.options import add_compile_options, add_model, compile_options
-from stepwell.tools.driver import build_image, check_suffix
-from stepwell.tools.emit import LEVELS, emit, emit_object_file, write_levels
+from stepwell.tools.driver import CompileOptions, build_image, check_suffix
+from stepwell.tools.pipelines import LEVELS
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
 
@@ -21,7 +22,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write")
     parser.add_argument("--emit", choices=(*LEVELS, "obj"), help="write a level's IR instead of an artifact")
-    parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR of every level into a folder")
+    parser.add_argument(
+        "--dump", type=Path, metavar="DIR", help="write the IR after each pass, and a page about it"
+    )
+    parser.add_argument("--remarks", action="store_true", help="print what passes have to say, declined too")
     parser.add_argument("--print-memory-plan", action="store_true", help="show where each buffer lies")
     parser.add_argument("--print-pipeline", action="store_true", help="print the passes of level 1 and stop")
     add_compile_options(parser)
@@ -39,27 +43,49 @@ def run(args: Namespace) -> int:
 
         print(f"{FROM_ONNX},{graph_pipeline(options.opt_level, target_from(options.mcpu, options.target))}")
         return 0
-    if args.emit == "obj":
-        if args.output is None:
-            raise StepwellError("missing-output", None, "an object file needs -o FILE")
-        emit_object_file(args.model, options, args.output)
-        return 0
     if args.emit is not None:
-        text = emit(args.model, options, args.emit)
-        if args.output is None:
-            print(text)
-        else:
-            write_text(args.output, text)
+        _emit(args, options)
         return 0
-    if args.dump is not None:
-        write_levels(args.model, options, args.dump, LEVELS)
     if args.print_memory_plan:
         from stepwell.tools.emit import memory_plan
 
         sys.stderr.write(memory_plan(args.model, options))
-    with shown_progress() as progress:
-        image = build_image(args.model, options, progress=progress)
+    image = _image_with_remarks(args, options) if args.remarks else _image(args, options)
     output = args.output or args.model.with_suffix(".stepwell").name
     save(image, output)
     print(summary_text(image, str(output)), file=sys.stderr)
     return 0
+
+
+def _emit(args: Namespace, options: CompileOptions) -> None:
+    from stepwell.tools.emit import emit, emit_object_file
+
+    if args.emit == "obj":
+        if args.output is None:
+            raise StepwellError("missing-output", None, "an object file needs -o FILE")
+        emit_object_file(args.model, options, args.output)
+        return
+    text = emit(args.model, options, args.emit)
+    if args.output is None:
+        print(text)
+    else:
+        write_text(args.output, text)
+
+
+def _image(args: Namespace, options: CompileOptions) -> ModelImage:
+    with shown_progress() as progress:
+        if args.dump is None:
+            return build_image(args.model, options, progress=progress)
+        from stepwell.tools.dump import compile_and_dump
+
+        return compile_and_dump(args.model, options, args.dump, progress)
+
+
+def _image_with_remarks(args: Namespace, options: CompileOptions) -> ModelImage:
+    from stepwell.passes.context import PassContext
+
+    with PassContext() as context:
+        image = _image(args, options)
+    for remark, times in Counter(map(str, context.remarks)).items():
+        print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)
+    return image

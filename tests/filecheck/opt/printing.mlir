@@ -1,6 +1,8 @@
 // RUN: stepwell-opt %s -p canonicalize,cse --print-ir-after-all 2>&1 | filecheck %s --check-prefix=ALL
 // RUN: stepwell-opt %s -p canonicalize,cse --print-ir-before-all 2>&1 | filecheck %s --check-prefix=BEFORE
 // RUN: stepwell-opt %s -p canonicalize,cse --print-ir-after-change 2>&1 | filecheck %s --check-prefix=CHANGE
+// RUN: stepwell-opt %s -p canonicalize,cse --print-ir-after cse 2>&1 | filecheck %s --check-prefix=NAMED
+// RUN: stepwell-opt %s -p canonicalize,cse --print-ir-before cse 2>&1 | filecheck %s --check-prefix=EARLIER
 // RUN: stepwell-opt %s -p canonicalize --print-ir-diff 2>&1 | filecheck %s --check-prefix=DIFF
 // RUN: stepwell-opt %s -p canonicalize --print-op-counts 2>&1 | filecheck %s --check-prefix=COUNT
 // RUN: stepwell-opt %s -p canonicalize,cse --time-passes 2>&1 | filecheck %s --check-prefix=TIME
@@ -14,6 +16,10 @@
 // BEFORE-LABEL: IR before canonicalize
 // BEFORE: arith.addi
 // BEFORE-LABEL: IR before cse
+// NAMED-NOT: IR after canonicalize
+// NAMED: IR after cse
+// EARLIER-NOT: canonicalize
+// EARLIER: IR before cse
 // CHANGE: IR after canonicalize
 // CHANGE: IR after cse: no change
 // DIFF: -{{.*}}arith.addi
@@ -23,7 +29,7 @@
 // TIME: cse
 func.func @add_zero(%x: i32) -> i32 {
   %zero = arith.constant 0 : i32
-  // LOC: arith.addi %x, %zero : i32 loc("{{.*}}printing.mlir":27:3)
+  // LOC: arith.addi %x, %zero : i32 loc("{{.*}}printing.mlir":33:3)
   %y = arith.addi %x, %zero : i32
   // AFTER: func.return %x
   // LOC: func.return %y : i32 loc("end")
