@@ -44,6 +44,16 @@ PASSES: dict[str, Entry] = {
         aliases=("AnnotateTarget",),
     ),
     "bufferize": Entry("stepwell.lowering.bufferize:BufferizePass", "put tensors of kernels in buffers"),
+    "canonicalize-cast": Entry(
+        "stepwell.passes.graph.canonicalize_cast:CanonicalizeCastPass",
+        "a widening cast for each reader",
+        aliases=("CanonicalizeCast",),
+    ),
+    "canonicalize-ops": Entry(
+        "stepwell.passes.graph.canonicalize_ops:CanonicalizeOpsPass",
+        "sugar written out",
+        aliases=("CanonicalizeOps",),
+    ),
     "choose-schedules": Entry(
         "stepwell.lowering.schedules:ChooseSchedulesPass", "tiles, order and lanes for each kernel, by rules"
     ),
@@ -125,6 +135,11 @@ PASSES: dict[str, Entry] = {
     ),
     "fold-qdq": Entry(
         "stepwell.passes.graph.fold_qdq:FoldQdqPass", "compute on integers between dequantize and quantize"
+    ),
+    "fold-explicit-padding": Entry(
+        "stepwell.passes.graph.fold_explicit_padding:FoldExplicitPaddingPass",
+        "borders as pads of convolutions and pools",
+        aliases=("FoldExplicitPadding",),
     ),
     "fold-scale-axis": Entry(
         "stepwell.passes.graph.fold_scale_axis:FoldScaleAxisPass",

@@ -12,6 +12,7 @@ _ROUNDING = (
     "fold-constant",
     "dynamic-to-static",
     "simplify-expr",
+    "fold-explicit-padding",
     "raise-to-row-ops",
     "simplify-inference{only=batch_norm}",
     "fold-constant",
@@ -35,4 +36,4 @@ def graph_pipeline(opt_level: int, target: TargetDescription) -> str:
         lanes = target.lanes(_FLOAT_BYTES)
         passes += [f"pack-integers{{lanes={lanes}}}"]
         passes += [f"convert-layout{{block={lanes}}}", f"pack-weights{{lanes={lanes}}}", "fold-constant"]
-    return ",".join((*passes, "dead-code-elimination", "fuse-ops"))
+    return ",".join((*passes, "dead-code-elimination", "canonicalize-cast", "fuse-ops"))
