@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 
 
@@ -53,6 +53,16 @@ class FunctionPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in functions_of(op):
             self.apply_to_function(ctx, func)
+            agree_with_return(func)
+
+
+def agree_with_return(func: FuncOp) -> None:
+    """Give a function the result types that it returns: rewriting makes them more precise."""
+    last = func.body.blocks[-1].last_op
+    if isinstance(last, ReturnOp) and tuple(last.operand_types) != tuple(func.function_type.outputs):
+        func.properties["function_type"] = FunctionType.from_lists(
+            func.function_type.inputs.data, last.operand_types
+        )
 
 
 def functions_of(module: ModuleOp) -> list[FuncOp]:

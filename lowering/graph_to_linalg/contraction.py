@@ -199,7 +199,10 @@ class EinsumLowering(RewritePattern):
         reads: list[Read] = []
         for term, value in zip(op.terms, op.inputs, strict=True):
             indices = [
-                AffineExpr.constant(0) if dim == 1 else AffineExpr.dimension(order.index(letter))
+                # What broadcasts is read at 0; a loop that is 1 for all takes its extent from somewhere.
+                AffineExpr.constant(0)
+                if dim == 1 and extents[letter] != 1
+                else AffineExpr.dimension(order.index(letter))
                 for letter, dim in zip(term, dims_of(value.type), strict=True)
             ]
             reads.append((value, AffineMap(len(order), 0, tuple(indices))))

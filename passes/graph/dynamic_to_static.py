@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i32
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects._xdsl import weights_of
@@ -43,11 +43,13 @@ class DynamicToStaticPass(FunctionPass):
             if isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE:
                 _fix_known_parameters(op, values)
                 _refine_result_types(op)
-        last = func.body.block.last_op
-        if isinstance(last, ReturnOp):
-            func.properties["function_type"] = FunctionType.from_lists(
-                func.function_type.inputs.data, last.operand_types
-            )
+
+
+def refine_types(func: FuncOp) -> None:
+    """Infer all types again, where what was replaced knows more of its dimensions than before."""
+    for op in func.body.walk():
+        if isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE:
+            _refine_result_types(op)
 
 
 def _fix_known_parameters(op: GraphOp, values: SymbolicValues) -> None:

@@ -13,6 +13,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.graph.dynamic_to_static import refine_types
 from stepwell.passes.graph.norm_parts import (
     ExpandChannelNorm,
     ExpandLayerNorm,
@@ -55,7 +56,8 @@ class SimplifyInferencePass(FunctionPass):
                 help=f"it has rules for {', '.join(rules)}",
             )
         chosen = {id(rule): rule for name, rule in rules.items() if name in self.only or not self.only}
-        apply_rules(func.body, list(chosen.values()))
+        if apply_rules(func.body, list(chosen.values())):
+            refine_types(func)  # parts join the sizes of statistics and input
 
 
 def _rules(weights: WeightStore) -> Mapping[str, RewritePattern]:

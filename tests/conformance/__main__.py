@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     every = case_names()
     shard, shards = map(int, args.shard.split("/"))
     names = [n for n in every if not args.names or any(text in n for text in args.names)][shard - 1 :: shards]
-    known = _resumed(args.results) if args.resume else {}
+    known = resumed(args.results) if args.resume else {}
     outcomes = {name: known[name] for name in names if name in known}
     print(f"{len(names)} cases, {len(names) - len(outcomes)} to run", flush=True)
     for outcome in run_cases([n for n in names if n not in outcomes], args.processes, args.results):
@@ -55,7 +55,9 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     return parser.parse_args(argv)
 
 
-def run_cases(names: Sequence[str], processes: int, results: Path) -> Iterable[Outcome]:
+def run_cases(
+    names: Sequence[str], processes: int, results: Path, start: Callable[[], CaseProcess] = CaseProcess
+) -> Iterable[Outcome]:
     """Run cases in several processes; each outcome is appended to a file before it is yielded."""
     waiting: SimpleQueue[str] = SimpleQueue()
     done: SimpleQueue[Outcome] = SimpleQueue()
@@ -65,7 +67,7 @@ def run_cases(names: Sequence[str], processes: int, results: Path) -> Iterable[O
     lock = Lock()
 
     def work() -> None:
-        process = CaseProcess()
+        process = start()
         while True:
             try:
                 outcome = process.run(waiting.get_nowait())
@@ -82,7 +84,8 @@ def run_cases(names: Sequence[str], processes: int, results: Path) -> Iterable[O
         yield done.get()
 
 
-def _resumed(results: Path) -> dict[str, Outcome]:
+def resumed(results: Path) -> dict[str, Outcome]:
+    """The outcomes that a file has."""
     lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
     return {outcome.name: outcome for outcome in map(Outcome.from_line, lines)}
 

@@ -21,10 +21,11 @@ LIMIT_S = 120
 
 
 class CaseProcess:
-    """The parent's end: starts the process when it is needed, and again after it died."""
+    """The parent's end: starts the process, `server`, when it is needed, and again after it died."""
 
-    def __init__(self, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, limit_s: float = LIMIT_S, server: str = "tests.conformance.process") -> None:
         self.limit_s = limit_s
+        self._server = server
         self._process: subprocess.Popen[str] | None = None
         self._lines: Queue[str] = Queue()
 
@@ -60,7 +61,7 @@ class CaseProcess:
         if self._process is None:
             self._lines = Queue()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.conformance.process"],
+                [sys.executable, "-m", self._server],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -24,3 +24,14 @@ func.func @main(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
   %y = graph.batch_norm %x mean %m variance %v scale %v bias %m eps 0.0 axis 1 : (tensor<2x3x4xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
   func.return %y : tensor<2x3x4xf32>
 }
+
+// What reads the parts, and the function, learn the size of the channels from the statistics.
+// CHECK-LABEL: @open_channels
+// CHECK-SAME: -> tensor<1x3x4xf32>
+// CHECK: graph.relu {{.*}} -> tensor<1x3x4xf32>
+func.func @open_channels(%x: tensor<1x?x4xf32, #graph.dims<[1, "C", 4]>>, %m: tensor<3xf32>) -> tensor<1x?x4xf32, #graph.dims<[1, "C", 4]>> {
+  %v = graph.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %y = graph.batch_norm %x mean %m variance %v eps 1.0e-5 axis 1 : (tensor<1x?x4xf32, #graph.dims<[1, "C", 4]>>, tensor<3xf32>) -> tensor<1x?x4xf32, #graph.dims<[1, "C", 4]>>
+  %z = graph.relu %y : tensor<1x?x4xf32, #graph.dims<[1, "C", 4]>> -> tensor<1x?x4xf32, #graph.dims<[1, "C", 4]>>
+  func.return %z : tensor<1x?x4xf32, #graph.dims<[1, "C", 4]>>
+}

@@ -1,0 +1,52 @@
+"""Random ONNX models by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import ModelProto
+
+from tests.fuzz.builder import Array, GraphBuilder, Refused, Value
+from tests.fuzz.layers import LAYERS
+from tests.fuzz.movement import MOVEMENT
+from tests.fuzz.operators import ELEMENTWISE, FLOATS
+
+OPSETS = (18, 20, 21, 22)
+_ADDERS = {**ELEMENTWISE, **MOVEMENT, **LAYERS}
+_SHARES = np.array(list(_ADDERS.values())) / sum(_ADDERS.values())
+_SHAPES = ((3, 4), (4,), (2, 3, 4), (1, 4, 6, 6), (2, 8, 5), (), (5, 1), (1, 1, 7), (1, 16, 4, 4), (2, 20))
+
+
+@dataclass(frozen=True)
+class Program:
+    """A model, inputs for it, and what the reference gives for them."""
+
+    model: ModelProto
+    inputs: dict[str, Array]
+    outputs: list[Value]
+    values: Mapping[str, Value]
+    """Inputs and results of all nodes, by name."""
+
+
+def random_program(seed: int, nodes: tuple[int, int] = (5, 40)) -> Program:
+    """A model of that many nodes; for every second seed some of its dimensions are dynamic."""
+    rng = np.random.default_rng(seed)
+    g = GraphBuilder(seed, int(rng.choice(OPSETS)))
+    dynamic = seed % 2 == 1
+    for _ in range(g.integer(1, 4)):
+        dtype = g.choice(["float32"] * 5 + [*FLOATS, "int64", "int32", "uint8", "bool"])
+        g.add_input(dtype, g.choice(_SHAPES), dynamic)
+    wanted = g.integer(*nodes)
+    adders = list(_ADDERS)
+    for _ in range(60 * wanted):
+        if len(g.nodes) >= wanted:
+            break
+        try:
+            adders[int(g.rng.choice(len(adders), p=_SHARES))](g)
+        except Refused:
+            continue
+    while not g.nodes:  # nothing fitted the inputs
+        g.node("Identity", [g.values[0]], exact=True)
+    return Program(*g.model(), {value.name: value for value in g.values})

@@ -1,0 +1,112 @@
+"""Case: a pass of level 1 on a random graph or a model of the zoo, held to the class of its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.verify import verify_module
+from stepwell.frontend import import_onnx
+from stepwell.lowering.interpret import interpret
+from stepwell.passes import run_pipeline
+from stepwell.passes.base import Numerics, Pass
+from stepwell.passes.registry import PASSES, load_pass
+from stepwell.runtime.errors import StepwellError
+from tests.fuzz.builder import Array, Value
+from tests.fuzz.generate import Program
+from tests.fuzz.models import departs
+
+# Passes that need a file or print something, and ways to run those that have options.
+_LEFT_OUT = frozenset(
+    "match-patterns rewrite-patterns merge-composite print-call-graph count-macs count-params detect-features"
+    " extract-fused-functions".split()
+)
+_WAYS = {
+    "combine-parallel": [
+        f"combine-parallel{{op={op} min-branches=2}}" for op in ("conv", "matmul", "batch_matmul")
+    ],
+    "convert-layout": ["convert-layout{block=8}"],
+    "defuse-ops": ["fuse-ops,defuse-ops"],
+    "fold-constant": ["fold-constant", "fold-constant,dynamic-to-static,fold-constant"],
+    "fold-scale-axis": [f"fold-constant,fold-scale-axis{{direction={d}}}" for d in ("forward", "backward")],
+    "fuse-ops": ["fuse-ops", "fuse-ops{max-ops=3}"],
+    "pack-weights": ["fold-constant,pack-weights{lanes=8}"],
+    "simplify-inference": ["simplify-inference", "simplify-inference{only=batch_norm}"],
+}
+
+# Constants that were copied into kernels stay copies.
+_CHANGE_AGAIN = frozenset(["fuse-ops,defuse-ops"])
+
+
+@cache
+def pipelines() -> dict[str, bool]:
+    """Each pass of level 1 in each way, and whether its rules are all exact; approximate ones left out."""
+    found: dict[str, bool] = {}
+    for name, entry in PASSES.items():
+        if not entry.place.startswith("stepwell.passes.graph.") or name in _LEFT_OUT:
+            continue
+        pass_class = load_pass(name)
+        numerics = pass_class.numerics if issubclass(pass_class, Pass) else Numerics.EXACT
+        if numerics is not Numerics.APPROXIMATE:
+            found |= {way: numerics is Numerics.EXACT for way in _WAYS.get(name, [name])}
+    return found
+
+
+def check_pass(pipeline: str, program: Program) -> tuple[str, str]:
+    """Run a pass on a model at level 1: results as before, and a second time changes nothing."""
+    return check_pipeline(
+        pipeline, program.model, list(program.inputs.values()), len(program.model.graph.node), program.outputs
+    )
+
+
+def check_pipeline(
+    pipeline: str,
+    model: ModelProto | Path,
+    inputs: Sequence[Array],
+    nodes: int,
+    precise: Sequence[Value] = (),
+) -> tuple[str, str]:
+    """Status and reason; `precise` says how precise the results of the model are (f32 without it)."""
+    ctx, module = _graph(model)
+    try:
+        before = interpret(module, ctx, "main", list(inputs))
+    except StepwellError as error:
+        return "error", f"{error.code}: {error.message}"[:200]
+    try:
+        run_pipeline(module, pipeline, ctx)
+        verify_module(module)
+        after = interpret(module, ctx, "main", list(inputs))
+        once = str(module)
+        run_pipeline(module, pipeline, ctx)
+    except StepwellError as error:
+        return "wrong", f"{error.code}: {error.message}"[:200]
+    if str(module) != once and pipeline not in _CHANGE_AGAIN:
+        return "wrong", "a second time changes the graph again"
+    if pipelines()[pipeline]:
+        same = all(_bit_equal(a, b) for a, b in zip(before, after, strict=True))
+        return ("native", "") if same else ("wrong", "not the same digits")
+    widths = [value.precision for value in precise] or ["float32"] * len(before)
+    expected = [Value("", np.asarray(a), False, p) for a, p in zip(before, widths, strict=True)]
+    text = departs(expected, after, nodes)
+    return ("native", "") if text is None else ("wrong", text)
+
+
+def _graph(model: ModelProto | Path) -> tuple[StepwellContext, ModuleOp]:
+    ctx = StepwellContext()
+    module = import_onnx(model, ctx)
+    run_pipeline(module, "convert-onnx-to-graph", ctx)
+    return ctx, module
+
+
+def _bit_equal(a: Any, b: Any) -> bool:
+    """The same numbers; the sign of zero is free, a NaN is a NaN."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))

@@ -1,0 +1,81 @@
+"""The process that runs fuzz cases: `python -m tests.fuzz.process` reads names and writes outcomes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from time import perf_counter
+
+from tests.conformance.outcome import Outcome
+
+SERVER = "tests.fuzz.process"
+
+
+def run_case(name: str) -> Outcome:
+    """
+    The outcome of a case by its name: `model:SEED`, `pass:PASS:SEED`, `zoo:PASS:MODEL`, `file:SEED`.
+
+    Raises: KeyError for a kind there is none of.
+    """
+    start = perf_counter()
+    kind, _, rest = name.partition(":")
+    try:
+        status, reason = _CASES[kind](rest)
+    except Exception as error:  # whatever it is, it is to be reported
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        status, reason = "internal", f"{type(error).__name__} at {at.name}:{at.lineno}: {error}"[:300]
+    return Outcome(name, status, reason, round(perf_counter() - start, 2))
+
+
+def _model(seed: str) -> tuple[str, str]:
+    from tests.fuzz.generate import random_program
+    from tests.fuzz.models import check_model, opt_level_of
+
+    return check_model(random_program(int(seed)), opt_level_of(int(seed)))
+
+
+def _pass(rest: str) -> tuple[str, str]:
+    from tests.fuzz.generate import random_program
+    from tests.fuzz.passes import check_pass
+
+    pipeline, _, seed = rest.rpartition(":")
+    return check_pass(pipeline, random_program(int(seed), (5, 20)))
+
+
+def _zoo(rest: str) -> tuple[str, str]:
+    from benchmarks.zoo import F32_MODELS, model_path
+    from tests.fuzz.passes import check_pipeline
+
+    pipeline, _, name = rest.rpartition(":")
+    if (path := model_path(name)) is None:
+        return "error", f"{name} is not here"
+    return check_pipeline(pipeline, path, list(F32_MODELS[name].feeds(seed=1).values()), nodes=40)
+
+
+def _file(seed: str) -> tuple[str, str]:
+    from tests.fuzz.mutate import check_file
+
+    return check_file(int(seed))
+
+
+_CASES: Mapping[str, Callable[[str], tuple[str, str]]] = {
+    "model": _model,
+    "pass": _pass,
+    "zoo": _zoo,
+    "file": _file,
+}
+
+
+def _serve() -> None:
+    # Results go where the parent reads; whatever else prints goes to the terminal.
+    results = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        results.write(run_case(line.strip()).to_line() + "\n")
+        results.flush()
+
+
+if __name__ == "__main__":
+    _serve()

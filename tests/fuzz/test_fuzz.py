@@ -1,0 +1,40 @@
+"""
+A seeded sample of the random programs; with `-m fuzz`, all of them: the same as `python -m tests.fuzz KIND`.
+
+What a run of all finds stands in `build/fuzz.jsonl`; `--resume` of the command goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conformance.process import CaseProcess
+from tests.fuzz.__main__ import FINE, KINDS, LIMIT_S, SIZES, main, names_of
+from tests.fuzz.process import SERVER
+
+SAMPLE = {"model": range(8), "pass": range(2), "file": range(40)}
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[CaseProcess]:
+    """The process that runs the cases."""
+    running = CaseProcess(LIMIT_S, SERVER)
+    yield running
+    running.close()
+
+
+@pytest.mark.parametrize("kind", SAMPLE)
+def test_sample(kind: str, process: CaseProcess) -> None:
+    """Results as the reference has them, or a named error; never a crash, a hang or a broken promise."""
+    outcomes = [process.run(name) for name in names_of(kind, SAMPLE[kind])]
+    assert [o for o in outcomes if o.status not in FINE] == []
+
+
+@pytest.mark.fuzz
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_all(kind: str) -> None:
+    """All seeds of a kind."""
+    assert main([kind, f"0:{SIZES[kind]}"]) == 0
