@@ -252,6 +252,9 @@ PASSES: dict[str, Entry] = {
         "stepwell.passes.tensor.unroll_vectors:UnrollVectorsPass", "cut vectors to the size of registers"
     ),
     "vectorize": Entry("stepwell.passes.tensor.vectorize:VectorizePass", "compute tiles on vectors"),
+    "winograd-conv": Entry(
+        "stepwell.passes.graph.winograd_conv:WinogradConvPass", "3x3 convolutions with fewer products"
+    ),
 }
 
 _PLUGGED_IN: dict[str, type[ModulePass]] = {}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _SOURCES = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools")
 # Options that are their own value; with any other set, a compilation has no key.
-_KEYED_OPTIONS = ("input_shapes", "mcpu", "opt_level", "target")
+_KEYED_OPTIONS = ("input_shapes", "mcpu", "opt_level", "target", "winograd")
 _FREE_OPTIONS = ("processes", "use_cache")  # which do not change the result
 
 

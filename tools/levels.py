@@ -92,7 +92,7 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     """From the model as it is to the graph dialect, optimized, kernels decided."""
     with PassContext.current().at_level(options.opt_level).active():
         compilation.run("onnx to graph", FROM_ONNX)
-        compilation.run("graph", graph_pipeline(options.opt_level, compilation.ctx.target))
+        compilation.run("graph", graph_pipeline(options.opt_level, compilation.ctx.target, options.winograd))
 
 
 def to_level_2(compilation: Compilation) -> None:

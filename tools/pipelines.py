@@ -27,13 +27,19 @@ _ROUNDING = (
 _FLOAT_BYTES = 4  # layouts block channels by the f32 lanes of a vector
 
 
-def graph_pipeline(opt_level: int, target: TargetDescription) -> str:
-    """The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ."""
+def graph_pipeline(opt_level: int, target: TargetDescription, winograd: str = "auto") -> str:
+    """
+    The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ.
+
+    Args: `winograd` is `off`, or a mode of `winograd-conv`.
+    """
     if opt_level == 0:
         return ",".join((*_EXACT, "fuse-ops"))
     passes = [*_ROUNDING]
     if opt_level >= 2:
         lanes = target.lanes(_FLOAT_BYTES)
-        passes += [f"pack-integers{{lanes={lanes}}}"]
-        passes += [f"convert-layout{{block={lanes}}}", f"pack-weights{{lanes={lanes}}}", "fold-constant"]
+        passes += [f"pack-integers{{lanes={lanes}}}", f"convert-layout{{block={lanes}}}"]
+        if winograd != "off":
+            passes.append(f"winograd-conv{{mode={winograd} lanes={lanes}}}")
+        passes += [f"pack-weights{{lanes={lanes}}}", "fold-constant"]
     return ",".join((*passes, "dead-code-elimination", "canonicalize-cast", "fuse-ops"))

@@ -31,6 +31,7 @@ from stepwell.dialects.graph import (
     structure,
     transcendental,
     window,
+    winograd,
 )
 from stepwell.dialects.graph.activation import ClipOp as ClipOp
 from stepwell.dialects.graph.activation import EluOp as EluOp
@@ -162,6 +163,7 @@ from stepwell.dialects.graph.transcendental import SqrtOp as SqrtOp
 from stepwell.dialects.graph.transcendental import TanhOp as TanhOp
 from stepwell.dialects.graph.transcendental import TanOp as TanOp
 from stepwell.dialects.graph.window import PoolOp as PoolOp
+from stepwell.dialects.graph.winograd import WinogradConvOp as WinogradConvOp
 from stepwell.dialects.types import DimsAttr, WeightAttr
 
 FAMILIES = (
@@ -193,6 +195,7 @@ FAMILIES = (
     structure,
     transcendental,
     window,
+    winograd,
 )
 
 OPS: list[type[Operation]] = [op for family in FAMILIES for op in family.OPS]

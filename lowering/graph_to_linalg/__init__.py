@@ -27,6 +27,7 @@ from stepwell.lowering.graph_to_linalg import (
     resize,
     scan,
     window,
+    winograd,
 )
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
@@ -51,6 +52,7 @@ GRAPH_TO_LINALG: list[RewritePattern] = [
     *resize.PATTERNS,
     *scan.PATTERNS,
     *window.PATTERNS,
+    *winograd.PATTERNS,
 ]
 
 

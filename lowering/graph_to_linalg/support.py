@@ -46,7 +46,7 @@ def extent(dim: Dim, rewriter: PatternRewriter) -> SSAValue:
 
     Raises: StepwellError `unsupported` for an unknown dimension.
     """
-    kernel = _enclosing_kernel(rewriter)
+    kernel = enclosing_kernel(rewriter)
     if dim.is_unknown:
         raise StepwellError(
             "unsupported",
@@ -76,7 +76,8 @@ def extent(dim: Dim, rewriter: PatternRewriter) -> SSAValue:
     return dim.build(symbols.__getitem__, algebra)
 
 
-def _enclosing_kernel(rewriter: PatternRewriter) -> FuncOp:
+def enclosing_kernel(rewriter: PatternRewriter) -> FuncOp:
+    """The function that the rewriter stands in."""
     parent = rewriter.insertion_point.block.parent_op()
     while parent is not None and not isinstance(parent, FuncOp):
         parent = parent.parent_op()

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils import split_dynamic_index_list
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.sched import PARALLEL
 from stepwell.passes.tensor.structured import tensor_element
@@ -121,6 +122,11 @@ class Emitter:
         inner = Emitter(block, self.constants, self.location)
         inner._sums = dict(self._sums)
         return inner
+
+    @property
+    def place(self) -> InsertPoint:
+        """Where the next op goes."""
+        return InsertPoint.at_end(self.block) if self._before is None else InsertPoint.before(self._before)
 
     def move_before(self, op: Operation) -> None:
         """Go on before an op further down in the same block."""

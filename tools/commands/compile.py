@@ -41,7 +41,8 @@ def run(args: Namespace) -> int:
         from stepwell.runtime.target import target_from
         from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
 
-        print(f"{FROM_ONNX},{graph_pipeline(options.opt_level, target_from(options.mcpu, options.target))}")
+        target = target_from(options.mcpu, options.target)
+        print(f"{FROM_ONNX},{graph_pipeline(options.opt_level, target, options.winograd)}")
         return 0
     if args.emit is not None:
         _emit(args, options)

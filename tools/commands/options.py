@@ -22,6 +22,12 @@ def add_compile_options(parser: ArgumentParser) -> None:
     parser.add_argument("--mcpu", default="host", help="host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64")
     parser.add_argument("--target", metavar="TRIPLE", help="an LLVM triple (default: this machine's)")
     parser.add_argument("--opt-level", type=int, choices=range(4), default=2, metavar="0-3")
+    parser.add_argument(
+        "--winograd",
+        choices=("auto", "fast", "off"),
+        default="auto",
+        help="3x3 convolutions with fewer products and larger weights (default: auto)",
+    )
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the kernel cache")
     parser.add_argument(
         "--input-shape",
@@ -60,6 +66,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         target=args.target,
         opt_level=args.opt_level,
         input_shapes=dict(args.input_shape),
+        winograd=args.winograd,
         use_cache=not args.no_cache,
     )
 

@@ -1,0 +1,97 @@
+"""Convolution by Winograd's minimal filtering: fewer products, for filters that were transformed before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, f32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.convolution import check_fits
+from stepwell.dialects.graph.relations import element_of_value, shape_text
+from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.winograd import FILTER, TILES
+
+_BLOCKED_RANK = 5
+
+
+@irdl_op_definition
+class WinogradConvOp(GraphOp):
+    """
+    A 3x3 convolution of stride 1 in (tile + 2)² products for each tile² results, instead of 9 tile².
+
+    ```mlir
+    %y = graph.winograd_conv %x, %u tile 4 pads [1, 1, 1, 1]
+      : (tensor<1x2x14x14x16xf32>, tensor<36x2x32x32xf32>) -> tensor<1x4x14x14x16xf32>
+    ```
+    `x` is in blocks of channels (`NCHW16c`); `u` holds the filters after `G w Gᵀ`, point by point in panels
+    of output channels: [(tile + 2)², O / panel, C, panel]. `pads` has all begins, then all ends.
+    Constraints:
+      (C1) elements are f32, `tile` is 2 or 4.
+      (C2) `x` is [N, C / b, H, W, b], and `u` [(tile + 2)², panels, C, panel] with whole blocks of results.
+      (C3) four pads that are not negative, and at least one window on each axis.
+      (C4) `result = [N, O / b, H + pads - 2, W + pads - 2, b]`.
+    Source: Lavin & Gray 2015, "Fast Algorithms for Convolutional Neural Networks".
+    """
+
+    name = "graph.winograd_conv"
+    KIND: ClassVar[Kind] = Kind.CONTRACTION
+
+    x = operand_def(TensorType)
+    u = operand_def(TensorType)
+    result = result_def(TensorType)
+    tile = prop_def(IntegerAttr.constr(i64))
+    pads = prop_def(DenseArrayBase.constr(i64))
+
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$x `,` $u `tile` $tile `pads` $pads attr-dict `:` `(` type($x) `,` type($u) `)` `->` type($result)"
+    )
+
+    def __init__(self, x: SSAValue, u: SSAValue, *, tile: int, pads: Sequence[int]):
+        super().__init__(
+            operands=[x, u],
+            result_types=[x.type],
+            properties={"tile": IntegerAttr(tile, i64), "pads": DenseArrayBase.from_list(i64, pads)},
+        )
+        self.set_result_types()
+
+    def check(self) -> None:
+        tile, pads = self.tile.value.data, self.pads.get_values()
+        if any(element_of_value(value) != f32 for value in (self.x, self.u)):  # (C1)
+            raise VerifyException("elements must be f32")
+        if tile not in TILES:
+            raise VerifyException(f"tile must be one of {list(TILES)}, found {tile}")
+        x, u = dims_of(self.x.type), dims_of(self.u.type)
+        if len(x) != _BLOCKED_RANK or not x[-1].is_static:  # (C2)
+            raise VerifyException(f"x must be [N, C / b, H, W, b], found {shape_text(x)}")
+        points = (tile + FILTER - 1) ** 2
+        if (
+            len(u) != len("PQCL")
+            or u[0] != points
+            or u[2] != x[1] * x[-1]
+            or (u[1] * u[3]).value % x[-1].value
+        ):
+            raise VerifyException(
+                f"u must be [{points}, panels, {x[1] * x[-1]}, panel] with a multiple of {x[-1]} results, "
+                f"found {shape_text(u)}"
+            )
+        if len(pads) != len(x) - 1 or any(p < 0 for p in pads):  # (C3)
+            raise VerifyException(f"pads must be 4 numbers that are not negative, found {list(pads)}")
+        check_fits(x[2:4], [Dim.of(FILTER)] * 2, [1, 1], pads)
+
+    def infer(self) -> Sequence[Attribute]:  # (C4)
+        n, _, height, width, lanes = dims_of(self.x.type)
+        _, panels, _, panel = dims_of(self.u.type)
+        top, left, bottom, right = self.pads.get_values()
+        rows, columns = height + (top + bottom - FILTER + 1), width + (left + right - FILTER + 1)
+        return [tensor_type(f32, [n, panels * panel // lanes, rows, columns, lanes])]
+
+
+OPS: list[type[Operation]] = [WinogradConvOp]

@@ -1,0 +1,9 @@
+// RUN: stepwell-opt %s | stepwell-opt | filecheck %s
+// RUN: stepwell-opt %s --print-op-generic | stepwell-opt | filecheck %s
+
+// CHECK-LABEL: @winograd
+func.func @winograd(%x: tensor<?x2x14x15x16xf32, #graph.dims<["N", 2, 14, 15, 16]>>, %u: tensor<36x2x32x32xf32>) {
+  // CHECK: graph.winograd_conv %x, %u tile 4 pads [1, 0, 1, 0] : ({{.*}}) -> tensor<?x4x14x13x16xf32, #graph.dims<["N", 4, 14, 13, 16]>>
+  %0 = graph.winograd_conv %x, %u tile 4 pads [1, 0, 1, 0] : (tensor<?x2x14x15x16xf32, #graph.dims<["N", 2, 14, 15, 16]>>, tensor<36x2x32x32xf32>) -> tensor<?x4x14x13x16xf32, #graph.dims<["N", 4, 14, 13, 16]>>
+  func.return
+}
