@@ -1,5 +1,6 @@
 """
-The `arith` dialect: xDSL's, whose comparisons, selection and casts take vectors here, as MLIR's do.
+The `arith` dialect: xDSL's, whose comparisons, selection and casts take vectors here, as MLIR's do; and
+`arith.dot_bytes`, which MLIR has for single machines only.
 
 Each op is a subclass of xDSL's with wider constraints, so `isinstance` and patterns for xDSL's class hold.
 """
@@ -10,11 +11,26 @@ from dataclasses import replace
 from typing import ClassVar
 
 from xdsl.dialects import arith as upstream
-from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, i1
-from xdsl.ir import Attribute, Dialect, Operation
-from xdsl.irdl import AnyAttr, AttrConstraint, IRDLOperation, OpDef, OperandDef, ResultDef, base
+from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, i1, i32
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    AttrConstraint,
+    IRDLOperation,
+    OpDef,
+    OperandDef,
+    ResultDef,
+    VarConstraint,
+    base,
+    eq,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 _INT = base(IntegerType) | VectorType.constr(base(IntegerType))
@@ -141,6 +157,33 @@ class IndexCastOp(_Elementwise, upstream.IndexCastOp, operand=_INT_OR_INDEX, res
     """Between indices and integers: `arith.index_cast %a : vector<4xindex> to vector<4xi64>`."""
 
 
+@irdl_op_definition
+class DotBytesOp(IRDLOperation):
+    """
+    Add to a sum four products of bytes: unsigned ones of `lhs`, signed ones of `rhs`, first byte lowest.
+
+    ```mlir
+    %r = arith.dot_bytes %a, %b, %acc : vector<16xi32>
+    ```
+    Exact, modulo 2^32: products are not saturated on the way. One instruction with VNNI.
+    """
+
+    name = "arith.dot_bytes"
+
+    T: ClassVar = VarConstraint("T", eq(i32) | VectorType.constr(eq(i32)))
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    acc = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs `,` $acc attr-dict `:` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, acc: SSAValue):
+        super().__init__(operands=[lhs, rhs, acc], result_types=[acc.type])
+
+
 _WIDE: dict[type[Operation], type[Operation]] = {
     op.__mro__[2]: op
     for op in (
@@ -156,5 +199,7 @@ def vector_form(op_type: type[Operation]) -> type[Operation]:
 
 
 Arith = Dialect(
-    "arith", [vector_form(op) for op in upstream.Arith.operations], list(upstream.Arith.attributes)
+    "arith",
+    [*(vector_form(op) for op in upstream.Arith.operations), DotBytesOp],
+    list(upstream.Arith.attributes),
 )

@@ -156,11 +156,14 @@ class MatmulIntegerOp(GraphOp):
     ```mlir
     %y = graph.matmul_integer %a, %b a_zero_point %p : tensor<ui8> b_zero_point %q : tensor<32xi8>
       : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
+    %z = graph.matmul_integer %c, %d : (tensor<8x16xi32>, tensor<2x16x16xi32>) -> tensor<8x32xi32>
     ```
+    Operands of i32 are words of four bytes along the sum, as kernels read them: unsigned bytes in `a`, signed
+    ones in `b`, which is stored as panels of columns, [N/nr, K/4, nr].
     A zero point is one number, or one per row of `a` or column of `b`, or the rank of its operand with 1
     for the dimension that is summed.
     Constraints:
-      (C1) `a` and `b` have rank 2 or more, 8-bit integers, signed or not.
+      (C1) `a` and `b` have rank 2 or more, 8-bit integers, signed or not; or both words, `b` of rank 3.
       (C2) the contracted dimensions are equal and the batch dimensions broadcast.
       (C3) a zero point has the type of its operand, and one of the shapes above.
       (C4) `result` is i32; sums wrap.
@@ -194,7 +197,15 @@ class MatmulIntegerOp(GraphOp):
         super().__init__(operands=[a, b, a_zero_point, b_zero_point], result_types=[a.type])
         self.set_result_types()
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether the operands are words of four bytes, and `b` panels of columns."""
+        return element_of_value(self.a) == element_of_value(self.b) == i32
+
     def check(self) -> None:
+        if self.is_packed:
+            self._check_packed()
+            return
         for name, value in (("a", self.a), ("b", self.b)):  # (C1)
             element = element_of_value(value)
             if element not in BYTES:
@@ -207,8 +218,17 @@ class MatmulIntegerOp(GraphOp):
         _expect_zero_point(self.a_zero_point, self.a, len(a) - 2, "a_zero_point")  # (C3)
         _expect_zero_point(self.b_zero_point, self.b, len(b) - 1, "b_zero_point")
 
+    def _check_packed(self) -> None:
+        a, b = dims_of(self.a.type), dims_of(self.b.type)
+        if len(b) != 3 or len(a) < 2 or self.a_zero_point is not None or self.b_zero_point is not None:
+            raise VerifyException("words take panels [N/nr, K/4, nr] as b, and no zero points")
+        if differ(a[-1], b[1]):  # (C2)
+            raise VerifyException(f"contracted dimensions must be equal, found {a[-1]} in a and {b[1]} in b")
+
     def infer(self) -> Sequence[Attribute]:  # (C4)
         a, b = dims_of(self.a.type), dims_of(self.b.type)
+        if self.is_packed:
+            return [tensor_type(i32, (*a[:-1], b[0] * b[2]))]
         return [tensor_type(i32, (*broadcast([a[:-2], b[:-2]]), a[-2], b[-1]))]
 
 

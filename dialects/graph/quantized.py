@@ -98,7 +98,7 @@ class QuantizeOp(ScaledOp):
     Divide by a scale, round half to even, add a zero point, saturate.
 
     ```mlir
-    %y = graph.quantize %x, %s zero_point %z : tensor<ui8> axis 0 to ui8
+    %y = graph.quantize %x, %s zero_point %z : tensor<ui8> to ui8
       : (tensor<2x64xf32>, tensor<f32>) -> tensor<2x64xui8>
     %v = graph.quantize %x, %t axis 1 block 32 to i4 : (tensor<2x64xf32>, tensor<2x2xf32>) -> tensor<2x64xi4>
     ```
@@ -120,7 +120,8 @@ class QuantizeOp(ScaledOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$input `,` $scale (`zero_point` $zero_point^ `:` type($zero_point))? "
-        "`axis` $axis (`block` $block^)? `to` $to (`compute_type` $compute_type^)? (`saturate` $saturate^)? "
+        "(`axis` $axis^)? (`block` $block^)? `to` $to "
+        "(`compute_type` $compute_type^)? (`saturate` $saturate^)? "
         "attr-dict `:` `(` type($input) `,` type($scale) `)` `->` type($result)"
     )
 
@@ -169,7 +170,7 @@ class DequantizeOp(ScaledOp):
     The numbers that quantized ones stand for: less the zero point, times the scale.
 
     ```mlir
-    %y = graph.dequantize %x, %s zero_point %z : tensor<3xi8> axis 0 to f32
+    %y = graph.dequantize %x, %s zero_point %z : tensor<3xi8> to f32
       : (tensor<3x8xi8>, tensor<3xf32>) -> tensor<3x8xf32>
     ```
     Constraints:
@@ -186,7 +187,7 @@ class DequantizeOp(ScaledOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$input `,` $scale (`zero_point` $zero_point^ `:` type($zero_point))? "
-        "`axis` $axis (`block` $block^)? `to` $to "
+        "(`axis` $axis^)? (`block` $block^)? `to` $to "
         "attr-dict `:` `(` type($input) `,` type($scale) `)` `->` type($result)"
     )
 
@@ -246,7 +247,7 @@ class RequantizeOp(ScaledOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "$input `,` $scale (`zero_point` $zero_point^ `:` type($zero_point))? `axis` $axis `to` $to "
+        "$input `,` $scale (`zero_point` $zero_point^ `:` type($zero_point))? (`axis` $axis^)? `to` $to "
         "attr-dict `:` `(` type($input) `,` type($scale) `)` `->` type($result)"
     )
 

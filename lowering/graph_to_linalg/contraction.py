@@ -15,6 +15,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.arith import DotBytesOp
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
@@ -128,10 +129,16 @@ class MatmulLowering(RewritePattern):
 
 
 class MatmulIntegerLowering(RewritePattern):
-    """`graph.matmul_integer` → a `linalg.generic` that widens, subtracts zero points, multiplies and adds."""
+    """
+    `graph.matmul_integer` → a `linalg.generic` that widens, subtracts zero points, multiplies and adds; of
+    words, loops [batch, m, panel, lane, k] around `arith.dot_bytes`.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> None:
+        if op.is_packed:
+            rewriter.replace(op, [], [_product_of_words(op, rewriter)])
+            return
         dims = dims_of(op.result.type)
         loops, batch = len(dims) + 1, len(dims) - 2
         m, n, k = (AffineExpr.dimension(batch + i) for i in range(3))
@@ -148,6 +155,25 @@ class MatmulIntegerLowering(RewritePattern):
         elements = [None if p is None else element_of_value(p) for p in points]
         body = integer_body(element_of_value(op.a), element_of_value(op.b), *elements)
         rewriter.replace(op, [], [accumulated(reads, i32, dims, 1, body, rewriter)])
+
+
+def _product_of_words(op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> SSAValue:
+    rows, (panels, _, width) = dims_of(op.a.type)[:-1], dims_of(op.b.type)
+    groups = [*([dim] for dim in rows), [panels, width]]
+    dims = [dim for group in groups for dim in group]
+    panel, lane, k = (AffineExpr.dimension(len(rows) + i) for i in range(3))
+    reads = [
+        (op.a, projection(len(dims) + 1, [*range(len(rows)), len(dims)])),
+        (op.b, AffineMap(len(dims) + 1, 0, (panel, k, lane))),
+    ]
+    sums = accumulated(reads, i32, dims, 1, word_body, rewriter)
+    return join_dims(sums, groups, rewriter)
+
+
+def word_body(scalars: Sequence[SSAValue]) -> SSAValue:
+    """A body that adds the products of the bytes of two words."""
+    a, b, total = scalars
+    return DotBytesOp(a, b, total).result
 
 
 def _zero_point_map(value: SSAValue, map: AffineMap, kept: AffineExpr, summed: int) -> AffineMap:

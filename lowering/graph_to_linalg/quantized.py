@@ -14,7 +14,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.quantized import ScaledOp
 from stepwell.dialects.graph.relations import element_of_value, is_float
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.contraction import accumulated, integer_body
+from stepwell.lowering.graph_to_linalg.contraction import accumulated, integer_body, word_body
 from stepwell.lowering.graph_to_linalg.convolution import ConvForm, Loops, convolve, padded
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.small_floats import SMALL_FLOATS, SmallFloat
@@ -28,6 +28,9 @@ from stepwell.lowering.graph_to_linalg.support import (
     identity,
 )
 from stepwell.runtime.dims import Dim
+
+_ONE_BINADE = 1.5 * 2**23
+_ONE_BINADE_BITS = 0x4B400000
 
 
 def _parameter_map(op: ScaledOp, value: SSAValue) -> AffineMap:
@@ -60,16 +63,25 @@ def saturated(x: SSAValue, zero_point: SSAValue | None, wide: Scalars, to: Attri
     """
     A number in floats, rounded to the nearest integer, plus a zero point, in the range of a type.
 
-    NaN becomes the least number: then every value fits, and the conversion needs no checks.
+    It is bounded first, by integers, so that rounding gives the same; NaN becomes the least number.
     """
-    target = Scalars(to)
-    rounded = math.RoundEvenOp(x).result
-    if zero_point is not None:
-        rounded = wide.add(rounded, target.convert(zero_point, wide))
+    target, integers = Scalars(to), Scalars(i32)
     lowest, highest = integer_range(to)
-    rounded = arith.MaxnumfOp(rounded, wide.constant(lowest)).result
-    rounded = arith.MinnumfOp(rounded, wide.constant(highest)).result
-    return Scalars(i32).convert(arith.FPToSIOp(rounded, i32).result, target)
+    low, high = wide.constant(lowest), wide.constant(highest)
+    if zero_point is not None:
+        point = target.convert(zero_point, integers)
+        origin = integers.convert(point, wide)
+        low, high = wide.subtract(low, origin), wide.subtract(high, origin)
+    bounded = arith.MinnumfOp(arith.MaxnumfOp(x, low).result, high).result
+    if wide.type == f32:
+        # In this binade the last bit of a float is 1: the addition rounds, and the low bits are the number.
+        bits = arith.BitcastOp(wide.add(bounded, wide.constant(_ONE_BINADE)), i32).result
+        number = integers.subtract(bits, integers.constant(_ONE_BINADE_BITS))
+    else:
+        number = arith.FPToSIOp(math.RoundEvenOp(bounded).result, i32).result
+    if zero_point is not None:
+        number = integers.add(number, point)
+    return integers.convert(number, target)
 
 
 def integer_range(element: Attribute) -> tuple[int, int]:
@@ -91,7 +103,9 @@ class QuantizeLowering(RewritePattern):
 
         def body(scalars: Sequence[SSAValue]) -> SSAValue:
             x, divisor = source.convert(scalars[0], wide), scale.convert(scalars[1], wide)
-            quotient = _rounded_to(wide.divide(x, divisor), computed, wide)
+            quotient = (
+                x if constant_number(op.scale) == 1 else _rounded_to(wide.divide(x, divisor), computed, wide)
+            )
             if is_float(op.to):
                 number = wide.convert(quotient, Scalars(f32))
                 assert isinstance(small, SmallFloat)
@@ -166,7 +180,12 @@ class ConvIntegerLowering(RewritePattern):
         elements = [
             None if value is None else element_of_value(value) for value in (x_point, op.w_zero_point)
         ]
-        body = integer_body(element_of_value(x), element_of_value(op.w), *elements)
+        is_packed = element_of_value(op.w) == i32
+        body = (
+            word_body if is_packed else integer_body(element_of_value(x), element_of_value(op.w), *elements)
+        )
+        if is_packed:
+            fill *= 0x01010101  # in each byte of a word
 
         def emit(reads: tuple[Read, Read], loops: Loops, dims: Sequence[Dim]) -> SSAValue:
             zero_points: list[Read] = [

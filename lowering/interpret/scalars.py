@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from stepwell.dialects.arith import DotBytesOp
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.interpret.engine import Binary, Unary, Value, implement_all, implements
 
@@ -224,6 +225,19 @@ def select(condition: Value, a: Value, b: Value) -> Value:
 
 
 implement_all({"arith.select": select})
+
+
+@implements("arith.dot_bytes")
+def prepare_dot_bytes(op: DotBytesOp) -> Callable[[Value, Value, Value], Value]:
+    """A sum plus four products of bytes, unsigned times signed."""
+
+    def dot(a: Value, b: Value, acc: Value) -> Value:
+        unsigned_bytes = np.ascontiguousarray(np.asarray(a, np.int32)[..., None]).view(np.uint8)
+        signed_bytes = np.ascontiguousarray(np.asarray(b, np.int32)[..., None]).view(np.int8)
+        products = unsigned_bytes.astype(np.int64) * signed_bytes.astype(np.int64)
+        return (products.sum(-1) + np.asarray(acc, np.int64)).astype(np.int32)[()]
+
+    return dot
 
 
 def converted(value: Value, dtype: np.dtype[np.generic]) -> Value:

@@ -68,7 +68,7 @@ class QuantizeLinearLowering(QuantizedLowering):
     ```mlir
     %y = "onnx.QuantizeLinear"(%x, %s, %z) : (tensor<2x8xf32>, tensor<f32>, tensor<ui8>) -> tensor<2x8xui8>
     // ->
-    %y = graph.quantize %x, %s zero_point %z : tensor<ui8> axis 0 to ui8 saturate true
+    %y = graph.quantize %x, %s zero_point %z : tensor<ui8> to ui8 saturate true
       : (tensor<2x8xf32>, tensor<f32>) -> tensor<2x8xui8>
     ```
     """

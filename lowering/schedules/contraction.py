@@ -9,9 +9,10 @@ from math import ceil, prod
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.vector import CombiningKindFlag
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.arith import DotBytesOp
 from stepwell.dialects.sched import Schedule
 from stepwell.lowering.schedules.register_tile import (
     RegisterFile,
@@ -43,13 +44,8 @@ class Product:
     @staticmethod
     def of(view: Structured) -> Product | None:
         """The view of an op as a sum of products; None when it is none."""
-        combiner = combiner_of(view.body) if len(view.inits) == 1 else None
-        if combiner is None or combiner.kind is not CombiningKindFlag.ADD:
-            return None
-        value = combiner.value
-        if not isinstance(value, OpResult) or not isinstance(value.op, arith.MulfOp | arith.MuliOp):
-            return None
-        arguments = [_source(v) for v in value.op.operands]
+        factors = _factors(view.body) if len(view.inits) == 1 else ()
+        arguments = [_source(v) for v in factors]
         args: list[SSAValue] = list(view.body.args[: len(view.inputs)])
         positions = [args.index(a) for a in arguments if a in args]
         if len(positions) != 2 or positions[0] == positions[1]:
@@ -57,6 +53,19 @@ class Product:
         if not all(isinstance(view.inputs[i].type, TensorType) for i in positions):
             return None
         return Product(view, (positions[0], positions[1]))
+
+
+def _factors(body: Block) -> tuple[SSAValue, ...]:
+    """The two factors that a body adds the product of, or the products of whose bytes; empty for others."""
+    last = body.last_op
+    added = last.operands[0].owner if last is not None and len(last.operands) == 1 else None
+    if isinstance(added, DotBytesOp):
+        return (added.lhs, added.rhs) if added.acc is body.args[-1] else ()
+    combiner = combiner_of(body)
+    if combiner is None or combiner.kind is not CombiningKindFlag.ADD:
+        return ()
+    product = combiner.value.owner
+    return (product.lhs, product.rhs) if isinstance(product, arith.MulfOp | arith.MuliOp) else ()
 
 
 def _source(value: SSAValue) -> SSAValue:

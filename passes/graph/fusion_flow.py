@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STOP_FUSION = "graph.stop_fusion"
 """An attribute on an op: no kernel holds it and one of its consumers."""
 
-_VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp)
+_VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, graph.WordsOp)
 
 
 def computes(op: Operation) -> bool:

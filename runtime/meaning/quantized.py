@@ -98,6 +98,11 @@ def requantize(
     return _saturated(np.rint(product), point, to)
 
 
+@meaning("graph.words")
+def words(x: Array) -> Array:
+    return np.ascontiguousarray(x).view("<i4")
+
+
 @meaning("graph.conv_integer")
 def conv_integer(
     x: Array,
@@ -112,6 +117,9 @@ def conv_integer(
     **windows: Any,
 ) -> Array:
     """In i32 after the subtraction, borders written out: a padded cell holds the zero point, or `border`."""
+    if x.dtype == np.int32:
+        x, w = np.ascontiguousarray(x).view(np.uint8), _bytes_of(w)
+        kernel_layout += "4i"
     data, kernel = parse_layout(data_layout), parse_layout(kernel_layout)
     rank = len(data.spatial)
     cells, filters = x.astype(np.int32), w.astype(np.int32)
@@ -130,6 +138,11 @@ def conv_integer(
     padded: Array = np.pad(cells, widths, constant_values=fill)
     layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout}
     return evaluate("graph.conv", [padded, filters], {**windows, **layouts, "pads": [0] * 2 * rank})[0]
+
+
+def _bytes_of(w: Array) -> Array:
+    """Words of filters as signed bytes, in a new last dimension."""
+    return np.ascontiguousarray(w[..., None]).view(np.int8)
 
 
 def _width(filters: Array, kernel_layout: str) -> tuple[int]:

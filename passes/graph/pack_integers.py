@@ -1,0 +1,216 @@
+"""`pack-integers`: sums of products of bytes get the operands that machines multiply: words of four bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerType, Signedness, i32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.types import dims_of
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.context import count, remark
+from stepwell.passes.graph.channels_last import ChannelsLast, channels_last_rule
+from stepwell.passes.graph.pack_weights import panel_width
+from stepwell.runtime.layout import parse_layout, to_layout
+
+_U8 = IntegerType(8, Signedness.UNSIGNED)
+
+
+@dataclass(frozen=True)
+class PackIntegersPass(FunctionPass):
+    """
+    Give products of bytes with constant bytes operands in words of four along the sum: unsigned bytes times
+    signed ones, as the machine has it, without zero points.
+
+    Signed activations are flipped into unsigned ones, unsigned weights into signed ones; what the zero points
+    change is a constant for each column (times the zero point, when that is known at run time only), which is
+    subtracted from the sums: exact. Weights become panels of columns. Convolutions read and write channels
+    last, and what stands between them keeps that order.
+
+    ```mlir
+    %y = graph.matmul_integer %a, %b : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
+    // ->
+    %0 = graph.words %a : tensor<8x64xui8> -> tensor<8x16xi32>
+    %y = graph.matmul_integer %0, %p : (tensor<8x16xi32>, tensor<1x16x32xi32>) -> tensor<8x32xi32>
+    ```
+    Class: exact. Runs before `fuse-ops`.
+    Source: Jacob et al. 2018, "Quantization and Training of Neural Networks for Efficient
+    Integer-Arithmetic-Only Inference", section 2.3.
+    """
+
+    name = "pack-integers"
+    opt_level = 2
+    numerics = Numerics.EXACT
+
+    lanes: int = 16
+    """Sums that a vector register holds."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        for block in func.body.blocks:
+            values = ChannelsLast(weights_of(ctx))
+            replaced: list[Operation] = []
+            for op in list(block.ops):
+                if isinstance(op, GraphOp) and self._rewritten(op, values):
+                    replaced.append(op)
+                else:
+                    values.use_plain(op)
+            for op in reversed(replaced):
+                op.detach()
+                op.erase()
+
+    def _rewritten(self, op: GraphOp, values: ChannelsLast) -> bool:
+        """Whether an op has been replaced by one on words, or on channels that come last."""
+        if isinstance(op, graph.MatmulIntegerOp):
+            return pack_matmul(op, values, self.lanes)
+        if isinstance(op, graph.ConvIntegerOp):
+            return pack_conv(op, values, self.lanes)
+        return channels_last_rule(op, values)
+
+
+def _width(columns: int, lanes: int) -> int:
+    """Columns of a panel: some vectors, or a part of one; 0 when neither divides them."""
+    parts = (lanes // 2, lanes // 4)
+    return panel_width(columns, lanes) or next((n for n in parts if n >= 4 and columns % n == 0), 0)
+
+
+def pack_matmul(op: graph.MatmulIntegerOp, values: ChannelsLast, lanes: int) -> bool:
+    """A product with a constant matrix, whose zero points vanish."""
+    b, dims = constant_of(op.b, values.weights), dims_of(op.b.type)
+    if op.is_packed or b is None or len(dims) != 2:
+        return False
+    point = op.a_zero_point
+    if point is not None and dims_of(point.type):
+        return False  # one for each row
+    weights = _signed(b, _column_points(op.b_zero_point, values))
+    depth, columns = b.shape
+    if weights is None or not (width := _width(columns, lanes)) or depth == 0:
+        remark(op, "not packed: its columns fill no panel, or its zero points no signed byte")
+        return False
+    padded = np.pad(weights, [(0, -depth % 4), (0, 0)])
+    panels = np.ascontiguousarray(padded.reshape(-1, 4, columns // width, width).transpose(2, 0, 3, 1))
+    a, point = _unsigned(values.plain(op.a, op), point, op, values)
+    if depth % 4:
+        rank = len(dims_of(op.a.type))
+        a = values.insert(graph.PadOp(a, [0] * (2 * rank - 1) + [-depth % 4]), op)
+    words = values.insert(graph.WordsOp(a), op)
+    packed = values.constant(panels.view("<i4")[..., 0], op)
+    sums = values.insert(graph.MatmulIntegerOp(words, packed), op)
+    corrected = _less_zero_point(sums, point, weights.sum(0, dtype=np.int32), op, values)
+    values.define_plain(op.result, corrected)
+    count("products packed", 1)
+    return True
+
+
+def pack_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> bool:
+    """A dense convolution with constant filters and a known zero point, on channels that come last."""
+    w = constant_of(op.w, values.weights)
+    plain = op.out_layout is None and op.data_layout.data[:2] == "NC" and op.kernel_layout.data[:2] == "OI"
+    if w is None or w.dtype == np.int32 or not plain or op.groups.value.data != 1:
+        return False
+    point = None if op.x_zero_point is None else constant_of(op.x_zero_point, values.weights)
+    weights = _signed(w.reshape(w.shape[0], -1).T, _column_points(op.w_zero_point, values))
+    width = _width(w.shape[0], lanes)
+    if weights is None or not width or (op.x_zero_point is not None and point is None):
+        remark(op, "not packed: its filters fill no panel, or a zero point is not known")
+        return False
+    x, x_point = _unsigned(values.last(op.x, op), op.x_zero_point, op, values)
+    channels = w.shape[1]
+    if channels % 4:
+        rank = len(dims_of(op.x.type))
+        x = values.insert(graph.PadOp(x, [0] * (2 * rank - 1) + [-channels % 4]), op)
+    spatial = op.data_layout.data[2:]
+    packed, kernel_layout = _packed_filters(weights.T.reshape(w.shape), spatial, width)
+    number = constant_of(x_point, values.weights) if x_point is not None else None
+    made = graph.ConvIntegerOp(
+        values.insert(graph.WordsOp(x), op),
+        values.constant(packed, op),
+        strides=op.strides.get_values(),
+        dilations=op.dilations.get_values(),
+        pads=op.pads.get_values(),
+        border=0 if number is None else int(number),
+        data_layout=f"N{spatial}C",
+        kernel_layout=kernel_layout,
+    )
+    sums = values.insert(made, op)
+    values.define(op.result, _less_zero_point(sums, x_point, weights.sum(0, dtype=np.int32), op, values))
+    count("convolutions packed", 1)
+    return True
+
+
+def _packed_filters(w: npt.NDArray[np.int8], spatial: str, width: int) -> tuple[npt.NDArray[np.generic], str]:
+    """Filters [O, I, spatial…] as words of four input channels, in panels of output channels."""
+    padded = np.pad(w, [(0, 0), (0, -w.shape[1] % 4), *[(0, 0)] * (w.ndim - 2)])
+    plain = f"O{spatial}I"
+    rows = np.ascontiguousarray(to_layout(padded, parse_layout(f"OI{spatial}"), parse_layout(plain)))
+    target = f"{plain}{width}o"
+    words = to_layout(rows.view("<i4"), parse_layout(plain), parse_layout(target))
+    return np.ascontiguousarray(words), target
+
+
+def _column_points(
+    zero_point: SSAValue | None, values: ChannelsLast
+) -> npt.NDArray[np.int32] | np.int32 | None:
+    """The zero points of the columns; None when they are not known."""
+    if zero_point is None:
+        return np.int32(0)
+    array = constant_of(zero_point, values.weights)
+    return None if array is None else array.astype(np.int32).reshape(-1)
+
+
+def _signed(
+    weights: npt.NDArray[np.generic], points: npt.NDArray[np.int32] | np.int32 | None
+) -> npt.NDArray[np.int8] | None:
+    """Weights [K, N] less their zero points as signed bytes; None when these do not hold them."""
+    if points is None:
+        return None
+    centred = weights.astype(np.int32) - points
+    fits = centred.size == 0 or (centred.min() >= -128 and centred.max() <= 127)
+    return centred.astype(np.int8) if fits else None
+
+
+def _unsigned(
+    x: SSAValue, zero_point: SSAValue | None, op: GraphOp, values: ChannelsLast
+) -> tuple[SSAValue, SSAValue | None]:
+    """Bytes and their zero point, both 128 greater when they are signed."""
+    if element_of_value(x) == _U8:
+        return x, zero_point
+    sign = values.constant(np.array(-128, np.int8), op)
+    point = sign if zero_point is None else zero_point
+
+    def flipped(value: SSAValue) -> SSAValue:
+        return values.insert(graph.BitcastOp(values.insert(graph.XorOp(value, sign), op), _U8), op)
+
+    if (number := constant_of(point, values.weights)) is None:
+        return flipped(x), flipped(point)
+    shifted = 0 if zero_point is None else int(number)
+    return flipped(x), values.constant(np.array(shifted + 128, np.uint8), op)
+
+
+def _less_zero_point(
+    sums: SSAValue,
+    zero_point: SSAValue | None,
+    weight_sums: npt.NDArray[np.int32],
+    op: GraphOp,
+    values: ChannelsLast,
+) -> SSAValue:
+    """Sums with unsigned bytes, less what their zero point adds: itself times the sum of a column."""
+    number = None if zero_point is None else constant_of(zero_point, values.weights)
+    axis = len(dims_of(sums.type)) - 1
+    if zero_point is None or (number is not None and not np.any(number)):
+        return sums
+    if number is not None:
+        correction = (-number.astype(np.int64) * weight_sums).astype(np.int32)
+        return values.insert(graph.BiasAddOp(sums, values.constant(correction, op), axis), op)
+    wide = values.insert(graph.CastOp(zero_point, i32), op)
+    correction = values.insert(graph.MultiplyOp(wide, values.constant(-weight_sums, op)), op)
+    return values.insert(graph.BiasAddOp(sums, correction, axis), op)

@@ -1,0 +1,62 @@
+// RUN: stepwell-opt %s -p 'pack-integers{lanes=4}' | filecheck %s
+// RUN: stepwell-opt %s -p 'pack-integers{lanes=4},pack-integers{lanes=4}' | filecheck %s
+
+// Words of four bytes along the sum, in panels of four columns; the zero point times their sums is taken off.
+// CHECK-LABEL: @product
+func.func @product(%a: tensor<2x4xui8>) -> tensor<2x4xi32> {
+  %p = graph.constant dense<3> : tensor<ui8>
+  %b = graph.constant dense<[[1, -2, 0, 1], [3, 4, 0, 0], [5, 6, 0, 0], [7, 8, 0, -1]]> : tensor<4x4xi8>
+  // CHECK: %[[A:.*]] = graph.words %a : tensor<2x4xui8> -> tensor<2x1xi32>
+  // CHECK: %[[B:.*]] = graph.constant dense<{{\[\[\[}}117768961, 134612222, 0, -16777215]]]> : tensor<1x1x4xi32>
+  // CHECK: %[[S:.*]] = graph.matmul_integer %[[A]], %[[B]]
+  // CHECK: %[[C:.*]] = graph.constant dense<[-48, -48, 0, 0]> : tensor<4xi32>
+  // CHECK: graph.bias_add %[[S]], %[[C]] axis 1
+  %0 = graph.matmul_integer %a, %b a_zero_point %p : tensor<ui8> : (tensor<2x4xui8>, tensor<4x4xi8>) -> tensor<2x4xi32>
+  func.return %0 : tensor<2x4xi32>
+}
+
+// Signed bytes are flipped, and their zero point with them, which is known at run time only.
+// CHECK-LABEL: @signed
+func.func @signed(%a: tensor<2x4xi8>, %p: tensor<i8>) -> tensor<2x4xi32> {
+  %b = graph.constant dense<[[1, -2, 0, 1], [3, 4, 0, 0], [5, 6, 0, 0], [7, 8, 0, -1]]> : tensor<4x4xi8>
+  // CHECK: %[[F:.*]] = graph.xor %a
+  // CHECK: %[[U:.*]] = graph.bitcast %[[F]] to ui8
+  // CHECK-DAG: graph.words %[[U]]
+  // CHECK-DAG: %[[G:.*]] = graph.xor %p
+  // CHECK: graph.multiply
+  %0 = graph.matmul_integer %a, %b a_zero_point %p : tensor<i8> : (tensor<2x4xi8>, tensor<4x4xi8>) -> tensor<2x4xi32>
+  func.return %0 : tensor<2x4xi32>
+}
+
+// Channels come last, three of them filled up to a word; what follows keeps the order, the result gets it back.
+// CHECK-LABEL: @conv
+func.func @conv(%x: tensor<1x1x4x4xui8>, %s: tensor<f32>) -> tensor<1x4x5x5xf32> {
+  %p = graph.constant dense<7> : tensor<ui8>
+  %w = graph.constant dense<[[[[1]]], [[[2]]], [[[-3]]], [[[4]]]]> : tensor<4x1x1x1xi8>
+  // CHECK: %[[L:.*]] = graph.transpose %x perm [0, 2, 3, 1]
+  // CHECK: %[[P:.*]] = graph.pad %[[L]]
+  // CHECK: %[[W:.*]] = graph.words %[[P]] : tensor<1x4x4x4xui8> -> tensor<1x4x4x1xi32>
+  // CHECK: %[[C:.*]] = graph.conv_integer %[[W]], %{{.*}} strides [1, 1] dilations [1, 1] pads [1, 1, 0, 0] border 7 data_layout "NHWC" kernel_layout "OHWI4o"
+  // CHECK: %[[B:.*]] = graph.bias_add %[[C]], %{{.*}} axis 3
+  // CHECK: %[[D:.*]] = graph.dequantize %[[B]], %s to f32
+  // CHECK: %[[R:.*]] = graph.relu %[[D]]
+  // CHECK: graph.transpose
+  // CHECK-NOT: graph.transpose
+  %0 = graph.conv_integer %x, %w x_zero_point %p : tensor<ui8> strides [1, 1] dilations [1, 1] pads [1, 1, 0, 0] : (tensor<1x1x4x4xui8>, tensor<4x1x1x1xi8>) -> tensor<1x4x5x5xi32>
+  %1 = graph.dequantize %0, %s to f32 : (tensor<1x4x5x5xi32>, tensor<f32>) -> tensor<1x4x5x5xf32>
+  %2 = graph.relu %1 : tensor<1x4x5x5xf32> -> tensor<1x4x5x5xf32>
+  func.return %2 : tensor<1x4x5x5xf32>
+}
+
+// Not packed: five columns fill no panel, weights less their zero points do not fit a byte, b is no constant.
+// CHECK-LABEL: @kept
+func.func @kept(%a: tensor<2x2xui8>, %c: tensor<2x4xi8>) -> (tensor<2x5xi32>, tensor<2x4xi32>, tensor<2x4xi32>) {
+  // CHECK-NOT: graph.words
+  %b = graph.constant dense<[[1, -2, 0, 1, 3], [7, 8, 0, -1, 9]]> : tensor<2x5xi8>
+  %d = graph.constant dense<[[0, 255, 0, 1], [7, 8, 0, 9]]> : tensor<2x4xui8>
+  %z = graph.constant dense<9> : tensor<ui8>
+  %0 = graph.matmul_integer %a, %b : (tensor<2x2xui8>, tensor<2x5xi8>) -> tensor<2x5xi32>
+  %1 = graph.matmul_integer %a, %d b_zero_point %z : tensor<ui8> : (tensor<2x2xui8>, tensor<2x4xui8>) -> tensor<2x4xi32>
+  %2 = graph.matmul_integer %a, %c : (tensor<2x2xui8>, tensor<2x4xi8>) -> tensor<2x4xi32>
+  func.return %0, %1, %2 : tensor<2x5xi32>, tensor<2x4xi32>, tensor<2x4xi32>
+}

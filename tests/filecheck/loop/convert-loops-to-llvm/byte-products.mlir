@@ -1,0 +1,31 @@
+// RUN: stepwell-opt %s -p 'convert-loops-to-llvm{mcpu="x86-64-v4"}' | filecheck %s
+// RUN: stepwell-opt %s -p 'convert-loops-to-llvm{mcpu="x86-64-v3"}' | filecheck %s --check-prefix V3
+
+// Without VNNI even and odd bytes become 16 bits: products of bytes would saturate.
+// CHECK-LABEL: @vector
+// CHECK: %[[LOW:.*]] = llvm.and %a, %{{.*}} : vector<16xi32>
+// CHECK: llvm.lshr %a
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"
+// V3-LABEL: @vector
+// V3-NOT: llvm.call_intrinsic
+func.func @vector(%a: vector<16xi32>, %b: vector<16xi32>, %c: vector<16xi32>) -> vector<16xi32> {
+  %r = arith.dot_bytes %a, %b, %c : vector<16xi32>
+  func.return %r : vector<16xi32>
+}
+
+// CHECK-LABEL: @half
+// V3-LABEL: @half
+// V3: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"(%{{.*}}, %{{.*}}) : (vector<16xi16>, vector<16xi16>) -> vector<8xi32>
+func.func @half(%a: vector<8xi32>, %b: vector<8xi32>, %c: vector<8xi32>) -> vector<8xi32> {
+  %r = arith.dot_bytes %a, %b, %c : vector<8xi32>
+  func.return %r : vector<8xi32>
+}
+
+// One word: byte by byte.
+// CHECK-LABEL: @scalar
+// CHECK-COUNT-4: llvm.mul
+func.func @scalar(%a: i32, %b: i32, %c: i32) -> i32 {
+  %r = arith.dot_bytes %a, %b, %c : i32
+  func.return %r : i32
+}
