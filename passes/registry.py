@@ -43,6 +43,11 @@ PASSES: dict[str, Entry] = {
         "say which backend takes which op",
         aliases=("AnnotateTarget",),
     ),
+    "approximate-math": Entry(
+        "stepwell.passes.graph.approximate_math:ApproximateMathPass",
+        "shorter polynomials for exp, tanh, sigmoid and erf",
+        aliases=("FastMath",),
+    ),
     "bufferize": Entry("stepwell.lowering.bufferize:BufferizePass", "put tensors of kernels in buffers"),
     "canonicalize-cast": Entry(
         "stepwell.passes.graph.canonicalize_cast:CanonicalizeCastPass",
@@ -127,6 +132,11 @@ PASSES: dict[str, Entry] = {
     ),
     "fill-borders": Entry(
         "stepwell.passes.tensor.fill_borders:FillBordersPass", "fill the border around what is inserted"
+    ),
+    "flatten-atrous-conv": Entry(
+        "stepwell.passes.graph.flatten_atrous_conv:FlattenAtrousConvPass",
+        "convolutions of interleaved images as dilated ones",
+        aliases=("FlattenAtrousConv",),
     ),
     "fold-constant": Entry(
         "stepwell.passes.graph.fold_constant:FoldConstantPass",

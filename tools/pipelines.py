@@ -11,6 +11,7 @@ _ROUNDING = (
     "fold-qdq",
     "fold-constant",
     "dynamic-to-static",
+    "flatten-atrous-conv",
     "simplify-expr",
     "fold-explicit-padding",
     "raise-to-row-ops",
