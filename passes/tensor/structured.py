@@ -166,7 +166,7 @@ class Structured:
         return tensor_shape(value)[position] != DYNAMIC_INDEX
 
     def can_slice(self, dims: set[int]) -> bool:
-        """Whether the operands of any block of these loops are slices (a stride for each dimension)."""
+        """Whether the operands of blocks of these loops, of known size, are slices (a stride a dimension)."""
         for map in self.maps:
             for expr in map.results:
                 if not dims & expr.used_dims():
@@ -174,7 +174,7 @@ class Structured:
                 index = linear(expr)
                 if index is None or any(c < 0 for _, c in index.terms):
                     return False
-                if len(index.terms) > 1 and any(self.extents[d] is None for d in index.dims):
+                if len(index.terms) > 1 and any(self.extents[d] is None and d not in dims for d in index.dims):
                     return False
         return True
 
