@@ -74,7 +74,7 @@ def _defined(
     if isinstance(op, graph.DefineSizesOp):
         sizes = [dim.evaluate(symbols) for dim in op.dims.get()]
     else:
-        sizes = [int(size) for size in values[op.input].astype(np.int64).reshape(-1)]
+        sizes = [int(size) for size in values[op.input].reshape(-1).tolist()]
         if op.signed is not None:
             sizes = [part for size in sizes for part in (max(size, 0), max(-size, 0))]
     assert min(sizes, default=0) >= 0

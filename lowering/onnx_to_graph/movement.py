@@ -8,6 +8,8 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers, pad_at_run_time, slice_at_run_time
+from stepwell.lowering.onnx_to_graph.run_time_shapes import RunTimeLowering
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_equal
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
@@ -66,12 +68,16 @@ class SplitLowering(ShapeLowering):
         return [(whole - chunk * i).minimum(chunk).maximum(0) for i in range(count)]
 
 
-class SliceLowering(ShapeLowering):
+class SliceLowering(RunTimeLowering):
     """`Slice` → `graph.slice`: all axes spelled out, bounds clamped as Python does."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SliceOp, rewriter: PatternRewriter) -> None:
         dims = shape_of(op.data, op)
+        given_values = (op.starts, op.ends, op.axes, op.steps)
+        if any(self.is_data(op, value) for value in given_values if value is not None):
+            self._slice_at_run_time(op, rewriter)
+            return
         starts, ends = self.dims(op, "starts", op.starts), self.dims(op, "ends", op.ends)
         if starts is None or ends is None:
             raise StepwellError("invalid-model", op, "Slice needs starts and ends")
@@ -83,6 +89,16 @@ class SliceLowering(ShapeLowering):
             clamp = _Clamp(op, dims[axis], step, rewriter)
             all_starts[axis], all_limits[axis], all_steps[axis] = clamp(start), clamp(end), step
         rewriter.replace(op, graph.SliceOp(op.data, all_starts, all_limits, all_steps))
+
+    def _slice_at_run_time(self, op: onnx.SliceOp, rewriter: PatternRewriter) -> None:
+        assert op.starts is not None and op.ends is not None, "at opset 10 and later"
+        numbers = Numbers(self, rewriter)
+        starts, ends = numbers.of(op.starts), numbers.of(op.ends)
+        count, rank = shape_of(starts, op)[0], rank_of(op.data, op)
+        axes, touched = self.axes(op, op.axes, count.value, rank, numbers)
+        steps = numbers.of([1] * count.value) if op.steps is None else numbers.of(op.steps)
+        sliced = slice_at_run_time(op.data, starts, ends, axes, steps, touched, numbers)
+        rewriter.replace(op, [], [sliced])
 
 
 TO_THE_END = 10**8
@@ -132,12 +148,15 @@ class _Clamp:
         assume_equal(self._op, lhs, rhs, what, self._rewriter)
 
 
-class PadLowering(ShapeLowering):
+class PadLowering(RunTimeLowering):
     """`Pad` → `graph.pad`, all axes spelled out."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.PadOp, rewriter: PatternRewriter) -> None:
         rank = rank_of(op.data, op)
+        if any(self.is_data(op, value) for value in (op.pads, op.axes) if value is not None):
+            self._pad_at_run_time(op, rewriter)
+            return
         given = self.dims(op, "paddings" if op.has("paddings") else "pads", op.pads)
         if given is None:
             raise StepwellError("invalid-model", op, "Pad needs pads")
@@ -149,6 +168,16 @@ class PadLowering(ShapeLowering):
         mode = op.string("mode")
         value = self._value(op, rewriter) if mode == "constant" else None
         rewriter.replace(op, graph.PadOp(op.data, pads, mode, value))
+
+    def _pad_at_run_time(self, op: onnx.PadOp, rewriter: PatternRewriter) -> None:
+        assert op.pads is not None
+        numbers = Numbers(self, rewriter)
+        pads, mode = numbers.of(op.pads), op.string("mode")
+        half = shape_of(pads, op)[0].value // 2
+        axes, touched = self.axes(op, op.axes, half, rank_of(op.data, op), numbers)
+        value = self._value(op, rewriter) if mode == "constant" else None
+        padded = pad_at_run_time(op.data, pads, axes, touched, mode, value, self, rewriter)
+        rewriter.replace(op, [], [padded])
 
     def _value(self, op: onnx.PadOp, rewriter: PatternRewriter) -> SSAValue | None:
         if op.constant_value is not None:

@@ -7,16 +7,23 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f64, i64
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.constants import Constant, array_of
-from stepwell.dialects.graph.relations import broadcast, shape_text
+from stepwell.dialects.graph.relations import broadcast, is_float
 from stepwell.dialects.onnx.types import SparseAttr
 from stepwell.dialects.types import WeightAttr
-from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_equal, defined_sizes, extents
+from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers, broadcast_at_run_time
+from stepwell.lowering.onnx_to_graph.shape_values import (
+    ShapeLowering,
+    assume_equal,
+    bound_elements,
+    defined_sizes,
+    extents,
+)
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
@@ -201,16 +208,28 @@ class ExpandLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ExpandOp, rewriter: PatternRewriter) -> None:
-        wanted = self.dims(op, "shape", op.shape) or ()
-        shape = broadcast([shape_of(op.input, op), wanted])
-        if any(dim.is_unknown for dim in shape):
-            raise StepwellError(
-                "unsupported",
-                op,
-                f"Expand: cannot tell which of {shape_text(wanted)} and the input's dimensions are 1",
-                help="give the model's inputs fixed shapes, for example with --input-shape",
-            )
-        rewriter.replace(op, graph.BroadcastToOp(op.input, shape))
+        wanted = self.sizes(op, "shape", op.shape, rewriter) or ()
+        dims = shape_of(op.input, op)
+        shape = broadcast([dims, wanted])
+        rank = len(shape)
+        padded = [(Dim.of(1),) * (rank - len(d)) + tuple(d) for d in (dims, wanted)]
+        for axis, (dim, size) in enumerate(zip(*padded, strict=True)):
+            if dim == 1 or size == 1 or dim.proves_equal(size):
+                continue
+            if shape[axis].is_unknown:
+                shape = (*shape[:axis], _joined(dim, size, rewriter), *shape[axis + 1 :])
+            for side in (dim, size):
+                if not side.proves_equal(shape[axis]):
+                    fits = (side - 1) * (side - shape[axis])
+                    assume_equal(op, fits, Dim.of(0), f"dimension {axis} must be 1 or equal", rewriter)
+        stretched = broadcast_at_run_time(op.input, shape, Numbers(self, rewriter))
+        rewriter.replace(op, graph.BroadcastToOp(stretched, shape))
+
+
+def _joined(a: Dim, b: Dim, rewriter: PatternRewriter) -> Dim:
+    """What two dimensions broadcast to: the second one where the first is 1, else the first."""
+    is_one = (1 - (a - 1).maximum(1 - a)).maximum(0)
+    return defined_sizes([is_one * b + (1 - is_one) * a], rewriter)[0]
 
 
 class ShapeOfLowering(OnnxLowering):
@@ -268,7 +287,7 @@ class RangeLowering(OnnxLowering):
             return
         dims = [symbolic_dims(value, self.weights) for value in bounds]
         if any(known is None or known[0].is_unknown for known in dims):
-            rewriter.replace(op, graph.RangeOp(*bounds))
+            self._count_at_run_time(op, bounds, rewriter)
             return
         start, limit, delta = (known[0] for known in dims if known is not None)
         count = (limit - start).ceildiv(delta).maximum(0)
@@ -278,6 +297,31 @@ class RangeLowering(OnnxLowering):
         if start != 0:
             result = rewriter.insert(graph.AddOp(result, bounds[0])).result
         rewriter.replace(op, [], [result])
+
+    def _count_at_run_time(
+        self, op: onnx.RangeOp, bounds: Sequence[SSAValue], rewriter: PatternRewriter
+    ) -> None:
+        """How many is computed in f64 for floats, as numpy does, and in i64 for integers."""
+        element = element_of(op.start)
+        wide = f64 if is_float(element) else i64
+        start, limit, delta = (rewriter.insert(graph.CastOp(v, wide)).result for v in bounds)
+        distance = rewriter.insert(graph.SubtractOp(limit, start)).result
+        if is_float(element):
+            quotient = rewriter.insert(graph.DivideOp(distance, delta)).result
+            count = rewriter.insert(graph.CastOp(rewriter.insert(graph.CeilOp(quotient)).result, i64)).result
+        else:
+            count = rewriter.insert(graph.NegOp(self._floored(distance, delta, rewriter))).result
+        some = rewriter.insert(graph.MaximumOp(count, self.scalar(0, i64, rewriter))).result
+        numbers = rewriter.insert(graph.IotaOp(bound_elements(some, rewriter), 0, element)).result
+        scaled = rewriter.insert(graph.MultiplyOp(numbers, bounds[2])).result
+        rewriter.replace(op, graph.AddOp(scaled, bounds[0]))
+
+    def _floored(self, distance: SSAValue, delta: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+        """⌊-distance / delta⌋: what is left over is taken off first."""
+        negated = rewriter.insert(graph.NegOp(distance)).result
+        rest = rewriter.insert(graph.RemainderOp(negated, delta)).result
+        whole = rewriter.insert(graph.SubtractOp(negated, rest)).result
+        return rewriter.insert(graph.DivideOp(whole, delta)).result
 
     def _scalar(self, value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
         """Files have bounds of rank 0 and of one element alike."""
@@ -315,9 +359,12 @@ class TriluLowering(OnnxLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TriluOp, rewriter: PatternRewriter) -> None:
         shift = (0,) if op.k is None else self.integers(op.k)
+        known = 0 if shift is None else shift[0]
+        rows, columns = indices_of_matrix(shape_of(op.input, op)[-2:], known, self, rewriter)
         if shift is None:
-            raise StepwellError("unsupported", op, "Trilu: `k` must be constant")
-        rows, columns = indices_of_matrix(shape_of(op.input, op)[-2:], shift[0], self, rewriter)
+            distance = self.as_scalar(op.k, op, rewriter)
+            assert distance is not None
+            rows = rewriter.insert(graph.AddOp(rows, distance)).result
         upper = not op.has("upper") or op.integer("upper") == 1
         kept = graph.LessEqualOp(rows, columns) if upper else graph.LessEqualOp(columns, rows)
         zero = self.scalar(0, element_of(op.input), rewriter)
