@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import matched_op_types
 from stepwell.dialects.locations import adopt_location
+from stepwell.passes.graph.scopes import values_read
 from stepwell.runtime.errors import StepwellError, describe_location
 
 
@@ -118,7 +119,7 @@ class _Walk:
                 self._visit(inner)
 
     def _visit(self, op: Operation) -> None:
-        if self._left and any(operand.owner in self._left for operand in op.operands):
+        if self._left and any(value.owner in self._left for value in values_read(op)):
             # Its operands have no types of the new level: its own patterns would only fail on that.
             if op in self._illegal:
                 self._left[op] = not self._table.of(type(op))

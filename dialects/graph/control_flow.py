@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
-from typing import ClassVar, Self, cast
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, TensorType, TupleType, i1
 from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
@@ -24,8 +24,10 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.structure import YieldOp
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
-from stepwell.runtime.dims import UNKNOWN
+from stepwell.runtime.dims import UNKNOWN, Dim
 
+Fresh: TypeAlias = Callable[[int], Sequence[str]]
+"""Makes so many names for symbols."""
 CONDITION_TYPE = tensor_type(i1, [])
 
 
@@ -77,6 +79,36 @@ class ControlFlowOp(GraphOp, ABC):
     def sizes(self) -> list[Attribute]:
         """The types of the results that hold the values of symbols."""
         return [IndexType()] * len(self.names)
+
+
+def with_names(
+    types: Sequence[Attribute], nameable: Sequence[Sequence[bool]], fresh: Fresh | None
+) -> tuple[list[Attribute], list[str]]:
+    """Types whose unknown dimensions, where `nameable` says so, are new symbols; and those symbols."""
+    if fresh is None:
+        return list(types), []
+    names: list[str] = []
+    named: list[Attribute] = []
+    for type, allowed in zip(types, nameable, strict=True):
+        if not isinstance(type, TensorType):
+            named.append(type)
+            continue
+        tensor = cast(Tensor, type)
+        dims = list(dims_of(tensor))
+        for axis, may_be in enumerate(allowed):
+            if may_be and dims[axis].is_unknown:
+                names += fresh(1)
+                dims[axis] = Dim.symbol(names[-1])
+        named.append(tensor_type(tensor.element_type, dims))
+    return named, names
+
+
+def _differ(a: Attribute, b: Attribute) -> list[bool]:
+    """Which dimensions of two types are both known, and different."""
+    if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
+        return []
+    pairs = zip(dims_of(cast(Tensor, a)), dims_of(cast(Tensor, b)), strict=False)
+    return [not x.is_unknown and not y.is_unknown for x, y in pairs]
 
 
 def names_of(symbols: ArrayAttr[StringAttr] | None) -> tuple[str, ...]:
@@ -152,15 +184,24 @@ class IfOp(ControlFlowOp):
     then_region = region_def("single_block")
     else_region = region_def("single_block")
 
-    def __init__(self, condition: SSAValue, then_region: Region, else_region: Region):
-        """Result types are inferred from what the regions yield. Raises: VerifyException."""
-        count = len(yield_of(then_region).operands)
+    def __init__(
+        self, condition: SSAValue, then_region: Region, else_region: Region, fresh: Fresh | None = None
+    ):
+        """
+        Result types are inferred from what the regions yield; `fresh` names their sizes that differ.
+
+        Raises: VerifyException.
+        """
+        pairs = list(zip(*(yield_of(r).operand_types for r in (then_region, else_region)), strict=False))
+        joined = [joined_type(a, b) or a for a, b in pairs]  # one that does not fit is refused below
+        types, names = with_names(joined, [_differ(a, b) for a, b in pairs], fresh)
         super().__init__(
             operands=[condition],
-            result_types=[[CONDITION_TYPE] * count],  # until they are inferred
+            properties={"symbols": names_attr(names)},
+            result_types=[[*types, *[IndexType()] * len(names)]],
             regions=[then_region, else_region],
         )
-        self.set_result_types()
+        self.verify_()
 
     def infer(self) -> Sequence[Attribute]:
         pairs = zip(*(yield_of(region).operand_types for region in self.regions), strict=True)

@@ -16,11 +16,14 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.graph.control_flow import (
     CONDITION_TYPE,
     ControlFlowOp,
+    Fresh,
     expect_yield,
     joined_type,
+    names_attr,
     names_of,
     parse_outcome,
     print_outcome,
+    with_names,
     yield_of,
 )
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
@@ -70,6 +73,14 @@ class LoopOp(ControlFlowOp, ABC):
         pairs = zip(self.inits, self.carried, strict=True)
         return [*(invariant_type(init.type, arg.type) for init, arg in pairs), *self.sizes()]
 
+    @staticmethod
+    def outcome(
+        inits: Sequence[SSAValue], carried: Sequence[SSAValue], fresh: Fresh | None
+    ) -> tuple[list[Attribute], list[str]]:
+        """The types of the results, `fresh` names in them for sizes that iterations change; those names."""
+        types = [invariant_type(i.type, c.type) for i, c in zip(inits, carried, strict=True)]
+        return with_names(types, [_known(c.type) for c in carried], fresh)
+
     def check_carried(self) -> None:
         """Require what goes round to fit. Raises: VerifyException."""
         if len(self.carried) != len(self.inits):
@@ -78,11 +89,17 @@ class LoopOp(ControlFlowOp, ABC):
         triples = zip(self.inits, self.carried, self.next_values, strict=True)
         for place, (init, arg, value) in enumerate(triples):
             for given, what in ((init, "starts as"), (value, "goes on as")):
-                if not _holds(arg.type, given.type, init.type):
+                if not may_carry(arg.type, given.type, init.type):
                     raise VerifyException(f"carried value {place} of type {arg.type} {what} {given.type}")
 
 
-def _holds(carried: Attribute, given: Attribute, initial: Attribute) -> bool:
+def _known(type: Attribute) -> list[bool]:
+    if type.name != TensorType.name:
+        return []
+    return [not dim.is_unknown for dim in dims_of(type)]
+
+
+def may_carry(carried: Attribute, given: Attribute, initial: Attribute) -> bool:
     """Whether a value of type `given` may be carried; a dimension with a name of its own takes any size."""
     if carried.name != TensorType.name:
         return carried == given
@@ -175,10 +192,27 @@ class WhileOp(LoopOp):
 
     test = region_def("single_block")
 
-    def __init__(self, inits: Sequence[SSAValue], test: Region, body: Region):
-        """Result types are inferred from the carried ones. Raises: VerifyException."""
-        super().__init__(operands=[inits], result_types=[[v.type for v in inits]], regions=[test, body])
-        self.set_result_types()
+    def __init__(
+        self,
+        inits: Sequence[SSAValue],
+        test: Region,
+        body: Region,
+        carries: Sequence[str] = (),
+        fresh: Fresh | None = None,
+    ):
+        """
+        Result types are inferred from the carried ones; `fresh` names sizes that iterations change.
+
+        Raises: VerifyException.
+        """
+        types, names = self.outcome(inits, body.block.args[: len(inits)], fresh)
+        super().__init__(
+            operands=[inits],
+            properties={"carries": names_attr(carries), "symbols": names_attr(names)},
+            result_types=[[*types, *[IndexType()] * len(names)]],
+            regions=[test, body],
+        )
+        self.verify_()
 
     @property
     def carried(self) -> Sequence[SSAValue]:
@@ -241,10 +275,27 @@ class ForOp(LoopOp):
 
     count = operand_def()
 
-    def __init__(self, count: SSAValue, inits: Sequence[SSAValue], body: Region):
-        """Result types are inferred from the carried ones. Raises: VerifyException."""
-        super().__init__(operands=[count, inits], result_types=[[v.type for v in inits]], regions=[body])
-        self.set_result_types()
+    def __init__(
+        self,
+        count: SSAValue,
+        inits: Sequence[SSAValue],
+        body: Region,
+        carries: Sequence[str] = (),
+        fresh: Fresh | None = None,
+    ):
+        """
+        Result types are inferred from the carried ones; `fresh` names sizes that iterations change.
+
+        Raises: VerifyException.
+        """
+        types, names = self.outcome(inits, body.block.args[1 : 1 + len(inits)], fresh)
+        super().__init__(
+            operands=[count, inits],
+            properties={"carries": names_attr(carries), "symbols": names_attr(names)},
+            result_types=[[*types, *[IndexType()] * len(names)]],
+            regions=[body],
+        )
+        self.verify_()
 
     @property
     def carried(self) -> Sequence[SSAValue]:

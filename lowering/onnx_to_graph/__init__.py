@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import matched_op_types, weights_of
@@ -22,16 +23,20 @@ from stepwell.lowering.onnx_to_graph import (
     einsum,
     elementwise,
     indexing,
+    loops,
     movement,
     norm,
     ordering,
     quantized,
     recurrent,
     reduction,
+    regions,
     resize,
+    scans,
     shape,
     window,
 )
+from stepwell.lowering.onnx_to_graph.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.passes.registry import load_pass
 
@@ -44,13 +49,16 @@ ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *einsum.PATTERNS,
     *elementwise.PATTERNS,
     *indexing.PATTERNS,
+    *loops.PATTERNS,
     *movement.PATTERNS,
     *norm.PATTERNS,
     *ordering.PATTERNS,
     *quantized.PATTERNS,
     *recurrent.PATTERNS,
     *reduction.PATTERNS,
+    *regions.PATTERNS,
     *resize.PATTERNS,
+    *scans.PATTERNS,
     *shape.PATTERNS,
     *window.PATTERNS,
 ]
@@ -67,7 +75,10 @@ class ConvertOnnxToGraphPass(ModulePass):
     name = "convert-onnx-to-graph"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns = [pattern(weights_of(ctx)) for pattern in ONNX_TO_GRAPH]
+        patterns: list[RewritePattern] = [pattern(weights_of(ctx)) for pattern in ONNX_TO_GRAPH]
+        for pattern in patterns:
+            if isinstance(pattern, RegionLowering):
+                pattern.patterns = patterns
         if any(isinstance(inner, onnx.FunctionOp) for inner in op.ops):
             _expand_functions(ctx, op, (), ready=False)
         convert(op, patterns, illegal=["onnx"], partial=True)
