@@ -172,6 +172,11 @@ PASSES: dict[str, Entry] = {
     "inline": Entry(
         "stepwell.passes.graph.inline:InlinePass", "bodies in the place of calls", aliases=("Inline",)
     ),
+    "legalize": Entry(
+        "stepwell.passes.graph.legalize:LegalizePass",
+        "ops as a named set of rules wants them",
+        aliases=("Legalize",),
+    ),
     "linalg-to-loops": Entry(
         "stepwell.lowering.linalg_to_loops:LinalgToLoopsPass", "loops for linalg ops on buffers"
     ),

@@ -20,6 +20,18 @@ def apply_rules(region: Region, rules: Sequence[RewritePattern]) -> bool:
     return PatternRewriteWalker(_ByClass(rules)).rewrite_region(region)
 
 
+def apply_rules_once(region: Region, rules: Sequence[RewritePattern]) -> None:
+    """
+    Offer each op that is in a region now to the rules, inner ops first; not what rules make.
+
+    Each rule is written with `@op_type_rewrite_pattern`.
+    """
+    by_class = _ByClass(rules)
+    for op in list(region.walk(region_first=True)):
+        if op.parent is not None:
+            by_class.match_and_rewrite(op, PatternRewriter(op))
+
+
 class _ByClass(RewritePattern):
     """The first rule that changes something, of those for the class of an op."""
 

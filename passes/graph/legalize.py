@@ -1,0 +1,36 @@
+"""`legalize`: ops that a target or backend does not take become ops that it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+
+from stepwell.dialects._xdsl import target_of, weights_of
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.graph.legalizations import legalizations
+from stepwell.passes.graph.rules import apply_rules_once
+
+
+@dataclass(frozen=True)
+class LegalizePass(FunctionPass):
+    """
+    Replace each op that has a rule in a set by what the rule makes of it.
+
+    In post order, each op once: what rules make is not looked at again. A rule may look at types, at
+    constants and at the target, and leave the op as it is.
+
+    Class: that of the rules of the set; those of `wide-floats` round.
+    Source: TVM's Legalize.
+    """
+
+    name = "legalize"
+    opt_level = 1
+    numerics = Numerics.ROUNDING
+
+    set: str
+    """The name of the set: `wide-floats`, or one of another package."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        apply_rules_once(func.body, legalizations(self.set, weights_of(ctx), target_of(ctx)))
