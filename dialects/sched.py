@@ -20,6 +20,8 @@ KERNEL = "sched.kernel"
 """Key of the unit attribute of a function that is one kernel."""
 PARALLEL = "sched.parallel"
 """Key of the unit attribute of an `scf.for` whose iterations are independent."""
+EXACT_DIVISION = "sched.exact_division"
+"""Key of the unit attribute of a division that no reciprocal may replace: its quotient is rounded on."""
 
 _NO_LANES = -1
 

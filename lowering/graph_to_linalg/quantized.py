@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.dialects.builtin import UnitAttr, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -13,6 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.quantized import ScaledOp
 from stepwell.dialects.graph.relations import element_of_value, is_float
+from stepwell.dialects.sched import EXACT_DIVISION
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.contraction import accumulated, integer_body, word_body
 from stepwell.lowering.graph_to_linalg.convolution import ConvForm, Loops, convolve, padded
@@ -103,9 +104,11 @@ class QuantizeLowering(RewritePattern):
 
         def body(scalars: Sequence[SSAValue]) -> SSAValue:
             x, divisor = source.convert(scalars[0], wide), scale.convert(scalars[1], wide)
-            quotient = (
-                x if constant_number(op.scale) == 1 else _rounded_to(wide.divide(x, divisor), computed, wide)
-            )
+            quotient = x
+            if constant_number(op.scale) != 1:
+                division = arith.DivfOp(x, divisor)
+                division.attributes[EXACT_DIVISION] = UnitAttr()
+                quotient = _rounded_to(division.result, computed, wide)
             if is_float(op.to):
                 number = wide.convert(quotient, Scalars(f32))
                 assert isinstance(small, SmallFloat)

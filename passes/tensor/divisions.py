@@ -8,6 +8,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
+from stepwell.dialects.sched import EXACT_DIVISION
 from stepwell.passes.tensor.emit import Emitter, scalar_attr
 from stepwell.passes.tensor.pieces import Pieces, broadcast
 from stepwell.passes.tensor.transfers import vector_of
@@ -25,7 +26,7 @@ class Reciprocals:
     def __init__(self, op: Operation, pieces: dict[SSAValue, Pieces], emit: Emitter):
         self._shared: set[SSAValue] = set()
         self._made: dict[tuple[SSAValue, int], SSAValue] = {}
-        if isinstance(op, arith.DivfOp) and op.rhs in pieces:
+        if isinstance(op, arith.DivfOp) and op.rhs in pieces and EXACT_DIVISION not in op.attributes:
             scalars = Counter(_scalar(piece) for piece in pieces[op.rhs].all(emit))
             self._shared = {value for value, uses in scalars.items() if value is not None and uses > 1}
 
