@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import gcd
 from typing import TypeAlias, cast
 
-from xdsl.dialects import memref
+from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.lowering.loops_to_llvm.code import Code
@@ -160,8 +160,25 @@ class ReinterpretCastLowering(ViewPattern):
         size = element_bytes(source.element)
         align = gcd(source.align_bytes, self.state.multiple(offset) * size)
         dense = dense_layout(op, code, source.element, sizes, align)
-        layout = Layout(source.element, tuple(sizes), tuple(strides), align, dense.strides == tuple(strides))
+        is_dense = all(_same_number(a, b) for a, b in zip(dense.strides, strides, strict=True))
+        layout = Layout(source.element, tuple(sizes), tuple(strides), align, is_dense)
         self.replace(op, code, pointer, layout, rewriter)
+
+
+def _same_number(a: Extent, b: Extent) -> bool:
+    """Whether two extents are the same number, or the same product computed twice."""
+    if a == b:
+        return True
+    if not isinstance(a, OpResult) or not isinstance(b, OpResult):
+        return False
+    match a.op, b.op:
+        case (llvm.ConstantOp() as first, llvm.ConstantOp() as second):
+            return first.value == second.value
+        case (llvm.MulOp() as first, llvm.MulOp() as second):
+            pairs = zip(first.operands, second.operands, strict=True)
+            return all(_same_number(x, y) for x, y in pairs)
+        case _:
+            return False
 
 
 class CollapseShapeLowering(ViewPattern):

@@ -98,7 +98,7 @@ def declared_dims(type: Attribute, attributes: Mapping[str, Attribute]) -> tuple
     return dims_of(type)
 
 
-@dataclass
+@dataclass(eq=False)
 class Buffer:
     """Memory that one or more values share: a value and its views."""
 

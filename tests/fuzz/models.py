@@ -61,26 +61,28 @@ def departs(expected: Sequence[Value], found: Sequence[Any], nodes: int) -> str 
 
 def minimised(program: Program, opt_level: int = 2) -> Program:
     """
-    The part of a failing model that fails the same way: first up to one value, then without its first nodes.
+    The part of a failing model that fails the same way: up to one value or a few, without its first nodes.
 
     Values of nodes that are cut away become inputs.
     """
     wanted = check_model(program, opt_level)[0]
-    values = program.values
     smallest = program
-    for node in program.model.graph.node:
-        part = extracted(program.model, list(program.inputs), list(node.output), values)
-        if check_model(part, opt_level)[0] == wanted:
-            smallest = part
-            break
-    while len(nodes := smallest.model.graph.node) > 1:
-        first = [name for name in nodes[0].output if name]
-        part = extracted(
-            smallest.model, [*smallest.inputs, *first], [o.name for o in smallest.model.graph.output], values
-        )
-        if len(part.model.graph.node) == len(nodes) or check_model(part, opt_level)[0] != wanted:
-            break
+
+    def fails(inputs: Sequence[str], outputs: Sequence[str]) -> bool:
+        nonlocal smallest
+        part = extracted(smallest.model, inputs, outputs, program.values)
+        if not part.model.graph.node or check_model(part, opt_level)[0] != wanted:
+            return False
         smallest = part
+        return True
+
+    if not any(fails(list(program.inputs), node.output) for node in program.model.graph.node):
+        for name in [o.name for o in program.model.graph.output]:  # several values together
+            fails(list(program.inputs), [o.name for o in smallest.model.graph.output if o.name != name])
+    for node in list(smallest.model.graph.node):
+        outputs = [o.name for o in smallest.model.graph.output]
+        if not set(node.output) & set(outputs):
+            fails([*smallest.inputs, *filter(None, node.output)], outputs)
     return smallest
 
 

@@ -68,7 +68,9 @@ def pair(g: GraphBuilder, value: Value) -> list[Value]:
 def smooth(g: GraphBuilder) -> None:
     """A function of each element."""
     op = g.choice(_SMOOTH)
-    g.node(op, [g.pick(is_float)], exact=op in ("Relu", "Neg", "Abs", "Identity"))
+    # The reference computes erf in f32.
+    precision = "float32" if op in ("Erf", "Gelu") else "float64"
+    g.node(op, [g.pick(is_float)], exact=op in ("Relu", "Neg", "Abs", "Identity"), precision=precision)
 
 
 def jumping(g: GraphBuilder) -> None:
