@@ -1,0 +1,229 @@
+"""Chains of `graph` ops written as the formulas they are: values with operators, numbers as constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.binary import BinaryOp
+from stepwell.dialects.graph.elementwise import UnaryOp
+from stepwell.dialects.graph.mixed import DimLike
+from stepwell.dialects.graph.relations import broadcast
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.runtime.dims import Dim
+
+Operand: TypeAlias = "Value | float"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Where the ops of a formula are inserted, and its constants kept."""
+
+    lowering: OnnxLowering
+    rewriter: PatternRewriter
+
+    def value(self, value: SSAValue) -> Value:
+        """A value as part of a formula."""
+        return Value(self, value)
+
+    def number(self, number: float, element: Attribute) -> Value:
+        """A number as a constant of rank 0."""
+        return self.value(self.lowering.scalar(number, element, self.rewriter))
+
+    def array(self, numbers: Sequence[float], element: Attribute) -> Value:
+        """Numbers as a constant of rank 1."""
+        array = np.array(numbers).astype(dtype_of(element))
+        return self.value(self.lowering.constant(array, self.rewriter))
+
+    def iota(self, size: DimLike, element: Attribute) -> Value:
+        """The numbers from 0 up."""
+        return self.op(graph.IotaOp([size], 0, element))
+
+    def full(self, number: float, dims: Sequence[Dim], element: Attribute) -> Value:
+        """One number everywhere."""
+        return self.op(graph.FullOp(self.number(number, element).ssa, dims))
+
+    def concat(self, parts: Sequence[Value], axis: int) -> Value:
+        """Values one behind the other."""
+        return self.op(graph.ConcatOp([part.ssa for part in parts], axis))
+
+    def where(self, condition: Value, on_true: Operand, on_false: Operand) -> Value:
+        """One value or the other; at least one of them is no number."""
+        like = on_true if isinstance(on_true, Value) else cast(Value, on_false)
+        pair = (like.same(on_true), like.same(on_false))
+        return self.op(graph.WhereOp(condition.ssa, pair[0].ssa, pair[1].ssa))
+
+    def extent(self, dim: Dim, element: Attribute) -> Value:
+        """The size of a dimension as a number of rank 0."""
+        if dim.is_static:
+            return self.number(dim.value, element)
+        size = self.op(graph.SqueezeOp(self.op(graph.ExtentsOp([dim])).ssa, [0]))
+        return size if element == i64 else size.cast(element)
+
+    def op(self, op: Operation) -> Value:
+        """Insert an op; its first result."""
+        return self.value(self.rewriter.insert(op).results[0])
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value with operators: each makes the op of that name, and a number takes the value's element type."""
+
+    formula: Formula
+    ssa: SSAValue
+
+    @property
+    def element(self) -> Attribute:
+        """The element type."""
+        return tensor_of(self.ssa).element_type
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The dimensions."""
+        return dims_of(self.ssa.type)
+
+    @property
+    def rank(self) -> int:
+        """How many dimensions there are."""
+        return len(self.dims)
+
+    def same(self, other: Operand) -> Value:
+        """A number as a constant of this element type; another value as it is."""
+        return other if isinstance(other, Value) else self.formula.number(other, self.element)
+
+    def __add__(self, other: Operand) -> Value:
+        return self._op(graph.AddOp, self, other)
+
+    def __radd__(self, other: float) -> Value:
+        return self._op(graph.AddOp, other, self)
+
+    def __sub__(self, other: Operand) -> Value:
+        return self._op(graph.SubtractOp, self, other)
+
+    def __rsub__(self, other: float) -> Value:
+        return self._op(graph.SubtractOp, other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return self._op(graph.MultiplyOp, self, other)
+
+    def __rmul__(self, other: float) -> Value:
+        return self._op(graph.MultiplyOp, other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self._op(graph.DivideOp, self, other)
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self._op(graph.DivideOp, other, self)
+
+    def __mod__(self, other: Operand) -> Value:
+        return self._op(graph.RemainderOp, self, other)
+
+    def __lt__(self, other: Operand) -> Value:
+        return self._op(graph.LessOp, self, other)
+
+    def __le__(self, other: Operand) -> Value:
+        return self._op(graph.LessEqualOp, self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return self._op(graph.LessOp, other, self)
+
+    def __ge__(self, other: Operand) -> Value:
+        return self._op(graph.LessEqualOp, other, self)
+
+    def __and__(self, other: Value) -> Value:
+        return self._op(graph.AndOp, self, other)
+
+    def __or__(self, other: Value) -> Value:
+        return self._op(graph.OrOp, self, other)
+
+    def __neg__(self) -> Value:
+        return self.formula.op(graph.NegOp(self.ssa))
+
+    def __abs__(self) -> Value:
+        return self.formula.op(graph.AbsOp(self.ssa))
+
+    def equals(self, other: Operand) -> Value:
+        """Where two values are the same."""
+        return self._op(graph.EqualOp, self, other)
+
+    def negated(self) -> Value:
+        """The complement of truth values."""
+        return self.formula.op(graph.NotOp(self.ssa))
+
+    def maximum(self, other: Operand) -> Value:
+        """The greater of two."""
+        return self._op(graph.MaximumOp, self, other)
+
+    def minimum(self, other: Operand) -> Value:
+        """The lesser of two."""
+        return self._op(graph.MinimumOp, self, other)
+
+    def clip(self, low: Operand, high: Operand) -> Value:
+        """The value, kept between two bounds that may be tensors."""
+        return self.maximum(low).minimum(high)
+
+    def apply(self, op_type: type[UnaryOp]) -> Value:
+        """A function of one argument."""
+        return self.formula.op(op_type(self.ssa))
+
+    def cast(self, element: Attribute) -> Value:
+        """Another element type; nothing when it is that one."""
+        if element == self.element:
+            return self
+        return self.formula.op(graph.CastOp(self.ssa, cast(TypeAttribute, element)))
+
+    def reshape(self, dims: Sequence[DimLike]) -> Value:
+        """Another shape; nothing when it is that one."""
+        wanted = [Dim.of(dim) for dim in dims]
+        return self if list(self.dims) == wanted else self.formula.op(graph.ReshapeOp(self.ssa, wanted))
+
+    def unsqueeze(self, *axes: int) -> Value:
+        """Dimensions of size 1 at some places of the result."""
+        return self.formula.op(graph.ExpandDimsOp(self.ssa, sorted(axes))) if axes else self
+
+    def transpose(self, perm: Sequence[int]) -> Value:
+        """The dimensions in another order."""
+        return self if list(perm) == sorted(perm) else self.formula.op(graph.TransposeOp(self.ssa, perm))
+
+    def broadcast_to(self, dims: Sequence[Dim]) -> Value:
+        """The value in a larger shape."""
+        wanted = broadcast([self.dims, dims])
+        return self if self.dims == tuple(wanted) else self.formula.op(graph.BroadcastToOp(self.ssa, wanted))
+
+    def slice(self, axis: int, start: DimLike, limit: DimLike) -> Value:
+        """A part along an axis."""
+        starts = [Dim.of(0)] * self.rank
+        limits = list(self.dims)
+        starts[axis], limits[axis] = Dim.of(start), Dim.of(limit)
+        return self.formula.op(graph.SliceOp(self.ssa, starts, limits, [1] * self.rank))
+
+    def at(self, axis: int, index: int) -> Value:
+        """One position along an axis, which goes."""
+        return self.formula.op(graph.SqueezeOp(self.slice(axis, index, index + 1).ssa, [axis % self.rank]))
+
+    def reduce(self, kind: str, axes: Sequence[int], *, keep_dims: bool = False) -> Value:
+        """A reduction along axes; nothing when there are none."""
+        if not axes:
+            return self
+        return self.formula.op(graph.ReduceOp(self.ssa, kind, axes, keep_dims=keep_dims))
+
+    def gather(self, indices: Value, axis: int, *, batch_dims: int = 0) -> Value:
+        """The slices at indices that are inside for certain."""
+        return self.formula.op(
+            graph.GatherOp(self.ssa, indices.ssa, axis, batch_dims=batch_dims, bounds="clip")
+        )
+
+    def matmul(self, other: Value) -> Value:
+        """The matrix product."""
+        return self.formula.op(graph.MatmulOp(self.ssa, other.ssa))
+
+    def _op(self, op_type: type[BinaryOp], a: Operand, b: Operand) -> Value:
+        return self.formula.op(op_type(self.same(a).ssa, self.same(b).ssa))
