@@ -142,4 +142,24 @@ class HostCallOp(IRDLOperation):
             raise VerifyException(f"reads must name a word for each result, found {list(reads)}")
 
 
-OPS: list[type[Operation]] = [AllocateOp, CheckOp, PublishOp, HostCallOp]
+@irdl_op_definition
+class ClockOp(IRDLOperation):
+    """
+    Write down the time, at a place of the context's times: how kernels are measured, on request only.
+
+    ```mlir
+    sched.clock at 3
+    ```
+    """
+
+    name = "sched.clock"
+
+    place = prop_def(IntegerAttr.constr(i64))
+
+    assembly_format = "`at` $place attr-dict"
+
+    def __init__(self, place: int):
+        super().__init__(properties={"place": IntegerAttr(place, i64)})
+
+
+OPS: list[type[Operation]] = [AllocateOp, CheckOp, PublishOp, HostCallOp, ClockOp]

@@ -43,6 +43,9 @@ PASSES: dict[str, Entry] = {
         "say which backend takes which op",
         aliases=("AnnotateTarget",),
     ),
+    "annotate-work": Entry(
+        "stepwell.passes.graph.annotate_work:AnnotateWorkPass", "say what each kernel computes and moves"
+    ),
     "approximate-math": Entry(
         "stepwell.passes.graph.approximate_math:ApproximateMathPass",
         "shorter polynomials for exp, tanh, sigmoid and erf",
@@ -242,6 +245,9 @@ PASSES: dict[str, Entry] = {
     ),
     "tile-and-fuse": Entry(
         "stepwell.passes.tensor.tile_and_fuse:TileAndFusePass", "build the loops that schedules ask for"
+    ),
+    "time-kernels": Entry(
+        "stepwell.passes.loop.time_kernels:TimeKernelsPass", "main writes down when kernels begin and end"
     ),
     "to-a-normal-form": Entry(
         "stepwell.passes.graph.normal_forms:ToANormalFormPass",

@@ -10,6 +10,8 @@ in `ctx`.
 from enum import IntEnum
 
 WORD_BYTES = 8
+WORDS_PER_TIME = 2
+"""Of a time as the C library writes it: seconds, nanoseconds."""
 
 
 class CtxField(IntEnum):
@@ -34,6 +36,10 @@ class CtxField(IntEnum):
     """i32 code, i32 row of the location table."""
     ERROR_VALUES = 6
     """Two i64 that the error's message shows."""
+    CLOCK = 8
+    """`i32 clock_gettime(i32 clock, ptr time)` of the C library; null unless the code tells its times."""
+    TIMES = 9
+    """Where it tells them: two i64 (seconds, nanoseconds) for each `sched.clock`."""
 
 
 class Status(IntEnum):
@@ -45,6 +51,6 @@ class Status(IntEnum):
     """Memory whose size depends on data could not be had."""
 
 
-CTX_BYTES = 8 * WORD_BYTES
+CTX_BYTES = 10 * WORD_BYTES
 ARENA_ALIGNMENT = 64
 """Bytes: arena buffers and packed weights start on a cache line, which is also the widest vector."""

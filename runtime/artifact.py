@@ -24,6 +24,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files import whole_file
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.interface import Array, Interface, dtype_from_name
+from stepwell.runtime.timing import TimedKernel
 
 _MAGIC = b"STEPWELL\x01\n"
 _DIGEST_BYTES = 16
@@ -65,6 +66,8 @@ class ModelImage:
     """How many Python objects a call has; the inputs among them come first."""
     output_objects: tuple[int | None, ...] = ()
     """The places of the outputs that are Python objects; empty when none is."""
+    timed: tuple[TimedKernel, ...] = ()
+    """The kernel calls of `main`, in order, when it writes down their times."""
     summary: Mapping[str, object] = field(default_factory=dict[str, object])
     """Facts for people: nodes, kernels, sizes, compile times."""
     ir: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -128,6 +131,7 @@ def _encode_header(image: ModelImage) -> tuple[bytes, bytes]:
         ],
         "triple": image.triple,
         "features": list(image.features),
+        "timed": [kernel.to_json() for kernel in image.timed],
         "errors": [[row.code, row.message, row.where] for row in image.errors],
         "summary": dict(image.summary),
         "ir": dict(image.ir),
@@ -179,6 +183,7 @@ def _decode(data: np.memmap[tuple[int], np.dtype[np.uint8]], verify_weights: boo
         slots=int(slots),
         objects_per_call=int(objects_per_call),
         output_objects=tuple(output_objects),
+        timed=tuple(TimedKernel.from_json(k) for k in cast("list[list[object]]", fields["timed"])),
         summary=cast(Mapping[str, object], fields["summary"]),
         ir=cast(Mapping[str, str], fields["ir"]),
     )

@@ -26,6 +26,7 @@ from stepwell.runtime.interface import (
 from stepwell.runtime.memory import Memory, aligned_empty
 from stepwell.runtime.pool import get_pool
 from stepwell.runtime.target import check_features
+from stepwell.runtime.timing import KernelTimes
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -48,6 +49,7 @@ class _Frame:
         pool: tuple[int, int],
         host: HostFrame | None,
         memory: Memory | None,
+        times: KernelTimes | None,
     ):
         slots = len(interface.inputs) + len(interface.outputs) + 1
         self.args = np.zeros(slots, np.uint64)
@@ -60,6 +62,8 @@ class _Frame:
             self.ctx[CtxField.HOST] = host.address
         if memory is not None:
             self.ctx[CtxField.ALLOCATE] = memory.address
+        if times is not None:
+            self.ctx[CtxField.CLOCK], self.ctx[CtxField.TIMES] = times.clock_address, times.times_address
         self.addresses = tuple(int(a.ctypes.data) for a in (self.args, self.dims, self.ctx))
         self.arena: Array = np.empty(0, np.uint8)
         self.binding: Binding | None = None
@@ -99,6 +103,8 @@ class CompiledModel:
         pool = get_pool(self.threads) if self.threads > 1 else None
         self._pool = (pool.parallel_for_address, pool.state_address) if pool is not None else (0, 0)
         self._host_functions = tuple(load_callee(callee) for callee in image.callees)
+        self.kernel_times = KernelTimes(len(image.timed)) if image.timed else None
+        """Of the last call, when the model was compiled to tell them."""
         self._frames: list[_Frame] = []
         self._bindings: dict[Shapes, Binding] = {}
         self._output_dtypes = tuple(spec.dtype for spec in self.interface.outputs)
@@ -196,7 +202,8 @@ class CompiledModel:
         needs_host = bool(image.callees or image.objects_per_call)
         host = HostFrame(image.callees, self._host_functions, image.objects_per_call) if needs_host else None
         memory = Memory() if image.slots else None
-        return _Frame(self.interface, int(self._weights_table.ctypes.data), self._pool, host, memory)
+        table = int(self._weights_table.ctypes.data)
+        return _Frame(self.interface, table, self._pool, host, memory, self.kernel_times)
 
     def _collect(self, frame: _Frame, binding: Binding, outputs: list[Array]) -> None:
         """The outputs that were made during the call: objects, and arrays whose shape depends on data."""

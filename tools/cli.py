@@ -16,6 +16,7 @@ COMMANDS = {
     "bench": "measure a model against the engines that are installed",
     "inspect": "what is in a model or artifact, and what is supported",
     "cache": "show or clear the kernel cache",
+    "calibrate": "measure what this machine can do: arithmetic and memory",
 }
 
 

@@ -25,6 +25,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.host import is_opaque, payload_bytes
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.locations import node_names
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.fingerprint import kernel_key
@@ -32,6 +33,7 @@ from stepwell.lowering.kernel import LLVM_PIPELINE, KernelObject, canonical_text
 from stepwell.lowering.kernel_compiler import compile_kernels
 from stepwell.lowering.machine import compile_to_object
 from stepwell.passes import run_pipeline
+from stepwell.passes.graph.annotate_work import BYTES, FLOPS
 from stepwell.passes.loop.main_buffers import (
     assertion_symbols,
     fallible_ops,
@@ -49,6 +51,7 @@ from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec
 from stepwell.runtime.target import TargetDescription
+from stepwell.runtime.timing import TimedKernel
 
 Progress = Callable[[str, int, int], None]
 """Told the step's name, how much of it is done and how much there is."""
@@ -190,11 +193,14 @@ def compile_image(
     interface: Interface,
     cache: KernelCache | None,
     *,
+    timed: bool = False,
     processes: int | None = None,
     progress: Progress | None = None,
 ) -> ModelImage:
     """
     From level 2 (kernels and `@main` that calls them) to everything that a compiled model consists of.
+
+    Args: `timed` makes a `main` that writes down the times of its kernels.
 
     Raises: StepwellError of the pass or kernel that failed.
     """
@@ -214,8 +220,9 @@ def compile_image(
         "symbols": symbols_of(main_of(compilation.module)),
         "published": tuple(published_symbols(main_of(compilation.module))),
     }
+    told = _timed_kernels(main_of(compilation.module), kernels) if timed else ()
     with compilation.timed("main"):
-        main = _compile_main(compilation, cache)
+        main = _compile_main(compilation, cache, timed)
     interface = replace(interface, arena_bytes=Dim.of(str(main.meta["arena"])), **names)
     return ModelImage(
         interface,
@@ -229,6 +236,7 @@ def compile_image(
         slots=int(str(main.meta["slots"])),
         objects_per_call=host.objects,
         output_objects=host.outputs,
+        timed=told,
         summary=summary(compilation, interface, weights),
     )
 
@@ -316,19 +324,33 @@ def _host_value(type: Attribute, own: set[str]) -> HostValue:
     return HostValue(dtype_of(cast(Tensor, type).element_type).name, len(dims), made)
 
 
-def _compile_main(compilation: Compilation, cache: KernelCache | None) -> KernelObject:
+def _timed_kernels(main: func.FuncOp, kernels: Mapping[str, object]) -> tuple[TimedKernel, ...]:
+    """The kernel calls of `@main` in order, with the work that `annotate-work` put on them."""
+
+    def work(call: func.CallOp, name: str) -> Dim:
+        amount = call.attributes.get(name)
+        return Dim.of(amount.data if isinstance(amount, StringAttr) else 0)
+
+    return tuple(
+        TimedKernel(name, tuple(node_names(call.location)), work(call, FLOPS), work(call, BYTES))
+        for call in main.walk()
+        if isinstance(call, func.CallOp) and (name := call.callee.string_value()) in kernels
+    )
+
+
+def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bool) -> KernelObject:
     """`@main` as an object; told beside it: the arena's size as a dimension expression, how many slots."""
     module = compilation.module
     signatures = "".join(
         f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
         for f in kernels_of(module)
     )
-    options = f"main {_options_text(compilation.ctx.target)}"
+    options = f"{'timed ' if timed else ''}main {_options_text(compilation.ctx.target)}"
     key = kernel_key(canonical_text(main_of(module)) + signatures, options)
     if cache is not None and (entry := cache.load(key)) is not None:
         code, meta = entry
         return KernelObject(code, meta)
-    run_pipeline(module, "plan-memory", compilation.ctx)
+    run_pipeline(module, "plan-memory,time-kernels" if timed else "plan-memory", compilation.ctx)
     meta = main_facts(main_of(module))
     run_pipeline(module, LLVM_PIPELINE, compilation.ctx)
     code = compile_to_object(emit_llvm(module), compilation.ctx.target, optimize=False)

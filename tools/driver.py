@@ -38,6 +38,8 @@ class CompileOptions:
     whatever the weights take, or `off`. Errors stay below 1e-5 of each one's range.
     """
     use_cache: bool = True
+    profile: bool = False
+    """Whether the model tells the times of its kernels (`stepwell run --profile`); costs time itself."""
     processes: int | None = None
     """How many kernels compile at once; default: one a core."""
 

@@ -48,9 +48,18 @@ def lower_and_compile(
         compilation = start(model if source is None else source, options)
         to_level_1(compilation, options)
         interface = read_interface(main_of(compilation.module))
+        if options.profile:
+            compilation.run("graph", "annotate-work")
         to_level_2(compilation)
     cache = KernelCache() if options.use_cache else None
-    image = compile_image(compilation, interface, cache, processes=options.processes, progress=progress)
+    image = compile_image(
+        compilation,
+        interface,
+        cache,
+        timed=options.profile,
+        processes=options.processes,
+        progress=progress,
+    )
     if kept is not None and source is not None and not source.warned:  # a warning is for every time
         kept.store(image, source.files.opened)
     return image

@@ -50,6 +50,7 @@ _PATTERNS = (
     runtime_calls.CheckLowering,
     runtime_calls.PublishLowering,
     runtime_calls.HostCallLowering,
+    runtime_calls.ClockLowering,
     arithmetic.ConstantLowering,
     arithmetic.IntegerOpLowering,
     arithmetic.FloatOpLowering,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import CLOCK_MONOTONIC  # code that tells its times runs on the machine that made it
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -15,7 +16,7 @@ from stepwell.lowering.loops_to_llvm.code import Code, call_pointer, int_attr
 from stepwell.lowering.loops_to_llvm.functions import dense_layout, failure_block, stack_slot
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I8, I32, I64, PTR
-from stepwell.runtime.abi import ARENA_ALIGNMENT, WORD_BYTES, CtxField, Status
+from stepwell.runtime.abi import ARENA_ALIGNMENT, WORD_BYTES, WORDS_PER_TIME, CtxField, Status
 from stepwell.runtime.errors import StepwellError
 
 
@@ -144,6 +145,25 @@ class HostCallLowering(RuntimePattern):
                 self.state.layouts[value] = dense_layout(op, after, I8, [None], 1)
             results.append(value)
         rewriter.replace(op, after.ops, results)
+
+
+class ClockLowering(RuntimePattern):
+    """
+    ```mlir
+    sched.clock at 3
+    // ->
+    %time = llvm.getelementptr inbounds %times[6] : (!llvm.ptr) -> !llvm.ptr, i64
+    %ok = llvm.call %clock(%monotonic, %time) : !llvm.ptr, (i32, !llvm.ptr) -> i32
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: runtime_calls.ClockOp, rewriter: PatternRewriter) -> None:
+        code = self.code_at(op)
+        clock, times = self.field(op, CtxField.CLOCK, code), self.field(op, CtxField.TIMES, code)
+        time = code.element_pointer(times, WORDS_PER_TIME * op.place.value.data, I64)
+        code.add(call_pointer(clock, [_status(code, CLOCK_MONOTONIC), time], I32))
+        rewriter.replace(op, code.ops, [])
 
 
 def _status(code: Code, value: int) -> SSAValue:

@@ -57,6 +57,10 @@ def macs_of(op: Operation) -> Dim | None:
         case graph.ConvOp():
             # Each output pixel takes every weight once, whatever the groups.
             macs = _size(op.w) * _pixels(op.result, op.out_layout or op.data_layout)
+        case graph.WinogradConvOp():
+            # Those of the convolution that it stands for, so that its time compares with others'.
+            _, blocks, _, _, block = dims_of(op.x.type)
+            macs = _size(op.result) * blocks * block * (3 * 3)
         case graph.ConvTransposeOp():
             macs = _size(op.w) * _pixels(op.x, op.data_layout)
         case graph.MatmulOp():

@@ -66,6 +66,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         target=args.target,
         opt_level=args.opt_level,
         input_shapes=dict(args.input_shape),
+        profile=getattr(args, "profile", False),
         winograd=args.winograd,
         use_cache=not args.no_cache,
     )

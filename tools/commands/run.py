@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import zlib
 from argparse import ArgumentParser, Namespace
@@ -25,6 +26,8 @@ from stepwell.tools.commands.options import (
 )
 from stepwell.tools.inputs import FILLS, made_up_inputs
 
+_PROFILED_RUNS = 10
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Model, inputs, outputs and options."""
@@ -36,6 +39,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--repeat", type=positive, default=1, metavar="N", help="run N times and show the times"
     )
+    parser.add_argument("--profile", action="store_true", help="show the time of each kernel")
+    parser.add_argument("--json", action="store_true", help="the profile as JSON, and nothing else")
     parser.add_argument("--check", action="store_true", help="compare with ONNX's reference evaluator")
     add_threads(parser)
     add_compile_options(parser)
@@ -46,14 +51,18 @@ def run(args: Namespace) -> int:
     if args.outputs is not None:
         check_place(args.outputs)
     given = _read_inputs(args.inputs) if args.inputs is not None else {}
+    args.profile |= args.json
     model = ready_model(args)
     sizes: dict[str, tuple[int, ...]] = dict(args.input_shape)
     sizes |= {name: np.asarray(value).shape for name, value in given.items()}
     feeds = made_up_inputs(model.interface, args.fill, args.seed, sizes) | given
     outputs = model.run(feeds)
-    for name, array in outputs.items():
-        print(describe(name, array))
-    if args.repeat > 1:
+    if not args.json:
+        for name, array in outputs.items():
+            print(describe(name, array))
+    if args.profile:
+        _profile(model, feeds, args)
+    elif args.repeat > 1:
         _time(model, feeds, args.repeat)
     if args.outputs is not None:
         _write_outputs(args.outputs, outputs)
@@ -71,6 +80,18 @@ def describe(name: str, array: Array) -> str:
         values = array.astype(np.float64)
         text += f"  min {values.min():.6g}  mean {values.mean():.6g}  max {values.max():.6g}"
     return text
+
+
+def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace) -> None:
+    from stepwell.tools.calibrate import machine_limits
+    from stepwell.tools.profile import profile, profile_json, profile_text
+
+    limits = machine_limits()
+    rows = profile(model, feeds, max(args.repeat, _PROFILED_RUNS), limits)
+    if args.json:
+        print(json.dumps(profile_json(rows, limits, model.threads), indent=1))
+    else:
+        print(profile_text(rows, limits, model.threads))
 
 
 def _time(model: CompiledModel, feeds: Mapping[str, object], repeat: int) -> None:

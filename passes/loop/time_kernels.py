@@ -1,0 +1,36 @@
+"""`time-kernels`: `@main` writes down when each kernel begins and ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.runtime_calls import ClockOp
+from stepwell.passes.base import Pass
+
+
+@dataclass(frozen=True)
+class TimeKernelsPass(Pass):
+    """
+    Put a `sched.clock` before and after each call of a kernel in `@main`, at places `2 i` and `2 i + 1`.
+
+    Needs `@main` on buffers (`plan-memory`). A call in a loop tells its last time. Not idempotent.
+    """
+
+    name = "time-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {f.sym_name.data: f for f in op.ops if isinstance(f, func.FuncOp)}
+        kernels = {name for name, f in functions.items() if "sched.kernel" in f.attributes}
+        if "main" not in functions:
+            return
+        calls = [c for c in functions["main"].walk() if isinstance(c, func.CallOp)]
+        for index, call in enumerate(c for c in calls if c.callee.string_value() in kernels):
+            for place, point in ((0, InsertPoint.before(call)), (1, InsertPoint.after(call))):
+                Rewriter.insert_op(clock := ClockOp(2 * index + place), point)
+                adopt_location(clock, call.location)

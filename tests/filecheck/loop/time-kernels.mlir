@@ -1,0 +1,24 @@
+// RUN: stepwell-opt %s -p time-kernels | filecheck %s
+// RUN: stepwell-opt %s -p time-kernels,convert-loops-to-llvm | filecheck %s --check-prefix=LLVM
+
+func.func private @k(%x: memref<4xf32>) attributes {sched.kernel, sched.symbols = [], sched.inputs = 0 : i64, sched.outputs = 1 : i64}
+
+// CHECK-LABEL: @main
+// LLVM-LABEL: llvm.func @main
+func.func @main(%x: memref<4xf32>, %arena: memref<?xi8>) attributes {sched.main} {
+  // CHECK: sched.clock at 0
+  // CHECK-NEXT: func.call @k(%x)
+  // CHECK-NEXT: sched.clock at 1
+  // CHECK-NEXT: sched.clock at 2
+  // CHECK-NEXT: func.call @k(%x)
+  // CHECK-NEXT: sched.clock at 3
+  // LLVM: llvm.getelementptr inbounds %ctx[8]
+  // LLVM-NEXT: %[[CLOCK:.*]] = llvm.load
+  // LLVM-NEXT: llvm.getelementptr inbounds %ctx[9]
+  // LLVM-NEXT: %[[TIMES:.*]] = llvm.load
+  // LLVM: llvm.call %[[CLOCK]](%{{.*}}, %[[TIMES]])
+  // LLVM: llvm.call @k
+  func.call @k(%x) : (memref<4xf32>) -> ()
+  func.call @k(%x) : (memref<4xf32>) -> ()
+  func.return
+}
