@@ -16,9 +16,11 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from io import BytesIO
+from typing import IO, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files import whole_file
@@ -80,15 +82,26 @@ def save(image: ModelImage, path: str | os.PathLike[str]) -> None:
 
     Raises: StepwellError `cannot-write` (read-only folder, full disk); nothing is left half written.
     """
+    with whole_file(path) as file:
+        _write(image, file)
+
+
+def image_bytes(image: ModelImage) -> bytes:
+    """An artifact in memory: a model that is part of another one."""
+    buffer = BytesIO()
+    _write(image, buffer)
+    return buffer.getvalue()
+
+
+def _write(image: ModelImage, file: IO[bytes]) -> None:
     header, code = _encode_header(image)
     digest = hashlib.blake2b(header + code, digest_size=_DIGEST_BYTES).digest()
-    with whole_file(path) as file:
-        file.write(_PREFIX.pack(_MAGIC, len(header), digest))
-        file.write(header)
-        file.write(code)
-        for index, array in enumerate(image.weights):
-            file.write(b"\0" * (-file.tell() % (_WEIGHT_ALIGNMENT if index else _PAGE_BYTES)))
-            file.write(_bytes_view(array).data)
+    file.write(_PREFIX.pack(_MAGIC, len(header), digest))
+    file.write(header)
+    file.write(code)
+    for index, array in enumerate(image.weights):
+        file.write(b"\0" * (-file.tell() % (_WEIGHT_ALIGNMENT if index else _PAGE_BYTES)))
+        file.write(_bytes_view(array).data)
 
 
 def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> ModelImage:
@@ -106,6 +119,15 @@ def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> 
         raise StepwellError(
             "bad-artifact" if is_there else "no-file", place, f"cannot read the artifact: {reason}"
         ) from None
+    return _checked_image(data, place, verify_weights)
+
+
+def image_of_bytes(data: bytes, place: str) -> ModelImage:
+    """The image that `image_bytes` wrote. Raises: StepwellError `bad-artifact`."""
+    return _checked_image(np.frombuffer(data, np.uint8), place, verify_weights=True)
+
+
+def _checked_image(data: npt.NDArray[np.uint8], place: str, verify_weights: bool) -> ModelImage:
     try:
         return _decode(data, verify_weights)
     except (ValueError, KeyError, TypeError, IndexError, struct.error, RecursionError) as error:
@@ -139,7 +161,7 @@ def _encode_header(image: ModelImage) -> tuple[bytes, bytes]:
     return json.dumps(fields, separators=(",", ":")).encode(), code
 
 
-def _decode(data: np.memmap[tuple[int], np.dtype[np.uint8]], verify_weights: bool) -> ModelImage:
+def _decode(data: npt.NDArray[np.uint8], verify_weights: bool) -> ModelImage:
     magic, header_bytes, digest = _PREFIX.unpack(data[: _PREFIX.size].tobytes())
     if magic != _MAGIC:
         raise ValueError("the file does not start with Stepwell's mark, or is of another version")
@@ -207,7 +229,7 @@ def _callee_from_json(data: Mapping[str, object], code: bytes) -> Callee:
 
 
 def _map_weights(
-    data: np.memmap[tuple[int], np.dtype[np.uint8]], position: int, claims: Sequence[Mapping[str, object]]
+    data: npt.NDArray[np.uint8], position: int, claims: Sequence[Mapping[str, object]]
 ) -> list[Array]:
     weights: list[Array] = []
     for claim in claims:

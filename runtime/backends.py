@@ -15,7 +15,10 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Protocol, TypeAlias, cast
 
+import numpy as np
+
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
 
 ENTRY_POINTS = "stepwell.backends"
 
@@ -84,6 +87,29 @@ def find_backend(name: str) -> Loader:
             f"the backend {name!r} needs a package that is not installed: {error}",
             help=f"install {error.name or name}",
         ) from None
+
+
+def fill(outputs: Sequence[object], results: Sequence[object]) -> None:
+    """
+    Copy results into the outputs of a partition.
+
+    Raises: StepwellError `wrong-result` when they are not as many, or of another shape or element type.
+    """
+    if len(outputs) != len(results):
+        raise StepwellError("wrong-result", None, f"expected {len(outputs)} results, found {len(results)}")
+    for number, (output, result) in enumerate(zip(outputs, results, strict=True)):
+        wanted, found = cast(Array, output), np.asarray(result)
+        if wanted.shape != found.shape or wanted.dtype != found.dtype:
+            raise StepwellError(
+                "wrong-result",
+                None,
+                f"result {number} must be {_described(wanted)}, found {_described(found)}",
+            )
+        wanted[...] = found
+
+
+def _described(array: Array) -> str:
+    return f"{array.dtype.name}{list(array.shape)}"
 
 
 def _instance(found: object) -> Loader:

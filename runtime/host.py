@@ -33,9 +33,14 @@ from stepwell.runtime.meaning import evaluate
 
 NUMPY = "numpy"
 """The kind of callees that are functions of ours."""
+FALLBACK = "fallback"
+"""The kind of partitions that hold kernels of ours as well, for where their backend is missing."""
 
 # Kinds of ours; nothing is imported before a model needs it.
-BUILT_IN: Mapping[str, str] = {NUMPY: "stepwell.runtime.host:load_numpy"}
+BUILT_IN: Mapping[str, str] = {
+    NUMPY: "stepwell.runtime.host:load_numpy",
+    FALLBACK: "stepwell.runtime.fallback:load_with_fallback",
+}
 
 Loader: TypeAlias = Callable[[bytes], HostFunction]
 

@@ -194,7 +194,7 @@ def compile_and_dump(
         dump.end_level("graph")
         interface = read_interface(main_of(compilation.module))
         groups = fused_groups(compilation.module)
-        to_level_2(compilation)
+        to_level_2(compilation, options)
         dump.end_level("kernels on tensors")
         lower = Compilation(compilation.module.clone(), compilation.ctx)
         deduplicate(lower.module, compilation.ctx.target)

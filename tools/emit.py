@@ -32,7 +32,7 @@ def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:
     if position >= LEVELS.index("graph"):
         to_level_1(compilation, options)
     if position >= LEVELS.index("linalg"):
-        to_level_2(compilation)
+        to_level_2(compilation, options)
     if position >= LEVELS.index("vector"):
         compilation.run("tensor", SCHEDULE_PIPELINE)
     if position >= LEVELS.index("loops"):

@@ -26,6 +26,7 @@ from stepwell.tools.compilation import (
     require_ranks,
 )
 from stepwell.tools.kept_models import KeptModel
+from stepwell.tools.partitions import available_backends, compile_partitions
 from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def lower_and_compile(
         interface = read_interface(main_of(compilation.module))
         if options.profile:
             compilation.run("graph", "annotate-work")
-        to_level_2(compilation)
+        to_level_2(compilation, options)
     cache = KernelCache() if options.use_cache else None
     image = compile_image(
         compilation,
@@ -101,9 +102,12 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     """From the model as it is to the graph dialect, optimized, kernels decided."""
     with PassContext.current().at_level(options.opt_level).active():
         compilation.run("onnx to graph", FROM_ONNX)
-        compilation.run("graph", graph_pipeline(options.opt_level, compilation.ctx.target, options.winograd))
+        backends, target = available_backends(options), compilation.ctx.target
+        compilation.run("graph", graph_pipeline(options.opt_level, target, options.winograd, backends))
 
 
-def to_level_2(compilation: Compilation) -> None:
-    """From kernels of graph ops to kernel functions on tensors."""
+def to_level_2(compilation: Compilation, options: CompileOptions) -> None:
+    """From kernels of graph ops to kernel functions on tensors; partitions of backends are compiled."""
+    if options.backends:
+        compile_partitions(compilation, options)
     compilation.run("graph to linalg", "convert-graph-to-linalg")

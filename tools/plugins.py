@@ -1,4 +1,4 @@
-"""Plugins: modules of the user's that add dialects and passes to this process."""
+"""Plugins: modules of the user's that add dialects, passes and backends to this process."""
 
 from __future__ import annotations
 
@@ -8,18 +8,24 @@ from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isabstract
 from pathlib import Path
 from types import ModuleType
+from typing import TypeGuard, TypeVar
 
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 
 from stepwell.dialects._xdsl import plug_in_dialect
+from stepwell.lowering.backends import Backend
 from stepwell.passes.registry import register_pass
+from stepwell.runtime.backends import register_backend
 from stepwell.runtime.errors import StepwellError
+
+T = TypeVar("T")
 
 
 def load_plugin(name: str) -> None:
     """
-    Import a plugin and register every dialect object and every pass class that it defines. Runs its code.
+    Import a plugin, and register every dialect object, pass class and backend class that it defines. Runs its
+    code.
 
     Args: `name` is a dotted module name, or a path that ends in `.py`. Loading one twice does nothing.
     Raises: StepwellError `bad-plugin` when it cannot be imported or defines nothing, `name-taken`.
@@ -34,23 +40,27 @@ def load_plugin(name: str) -> None:
         raise StepwellError("bad-plugin", name, f"{type(error).__name__}: {error}") from error
     defined = list(vars(module).values())
     dialects = [value for value in defined if isinstance(value, Dialect)]
-    passes = [value for value in defined if _is_pass_of(module, value)]
-    if not dialects and not passes:
-        raise StepwellError("bad-plugin", name, "defines no dialect and no pass")
+    passes = [value for value in defined if _is_class_of(value, module, ModulePass)]
+    backends = [value for value in defined if _is_class_of(value, module, Backend)]
+    if not dialects and not passes and not backends:
+        raise StepwellError("bad-plugin", name, "defines no dialect, no pass and no backend")
     for dialect in dialects:
         plug_in_dialect(dialect)
     for pass_class in passes:
         register_pass(pass_class)
+    for backend in backends:
+        register_backend(backend.name, backend)
     _LOADED.add(module_name)
 
 
 _LOADED: set[str] = set()
 
 
-def _is_pass_of(module: ModuleType, value: object) -> bool:
+def _is_class_of(value: object, module: ModuleType, base: type[T]) -> TypeGuard[type[T]]:
+    """Whether a value is a subclass of a class, defined in a module and ready to be made."""
     return (
         isinstance(value, type)
-        and issubclass(value, ModulePass)
+        and issubclass(value, base)
         and value.__module__ == module.__name__
         and not isabstract(value)
     )

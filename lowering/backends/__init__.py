@@ -8,4 +8,4 @@ imports neither xDSL nor onnx: so this file, and the modules of backends at thei
 from stepwell.lowering.backends.base import Arrays as Arrays
 from stepwell.lowering.backends.base import Backend as Backend
 from stepwell.lowering.backends.base import Constants as Constants
-from stepwell.lowering.backends.base import fill as fill
+from stepwell.runtime.backends import fill as fill

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 
 if TYPE_CHECKING:
@@ -56,6 +55,9 @@ class Backend(ABC):
     `check(value)` may refuse a match by its root.
     """
 
+    def require(self) -> None:  # noqa: B027  # most engines need nothing
+        """Look whether the engine is there. Raises: StepwellError `missing-backend`, with what to install."""
+
     def supports(self, op: Operation) -> bool:
         """Whether it takes an op, or a composite of another table, by itself."""
         return False
@@ -76,25 +78,3 @@ class Backend(ABC):
         The function of a compiled partition: `call(inputs, outputs)` reads the inputs and fills the outputs.
         Both are arrays that the caller owns, valid during the call. Several threads may call it at once.
         """
-
-
-def fill(outputs: Sequence[Array], results: Sequence[Array]) -> None:
-    """
-    Copy results into the outputs of a partition.
-
-    Raises: StepwellError `wrong-result` when they are not as many, or of another shape or element type.
-    """
-    if len(outputs) != len(results):
-        raise StepwellError("wrong-result", None, f"expected {len(outputs)} results, found {len(results)}")
-    for number, (output, result) in enumerate(zip(outputs, results, strict=True)):
-        if output.shape != result.shape or output.dtype != result.dtype:
-            raise StepwellError(
-                "wrong-result",
-                None,
-                f"result {number} must be {_described(output)}, found {_described(result)}",
-            )
-        output[...] = result
-
-
-def _described(array: Array) -> str:
-    return f"{array.dtype.name}{list(array.shape)}"

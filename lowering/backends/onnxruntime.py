@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from stepwell.lowering.backends.base import Arrays, Backend, Constants, fill
+from stepwell.lowering.backends.base import Arrays, Backend, Constants
+from stepwell.runtime.backends import fill
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 
@@ -27,6 +28,10 @@ class OnnxruntimeBackend(Backend):
 
     def __init__(self) -> None:
         self._taken: dict[Hashable, bool] = {}
+
+    def require(self) -> None:
+        """Import the engine."""
+        _engine()
 
     def supports(self, op: Operation) -> bool:
         """Whether the engine makes a session of a model of this op alone; asked once for equal ops."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from stepwell.lowering.backends.base import Arrays, Backend, Constants, fill
+from stepwell.lowering.backends.base import Arrays, Backend, Constants
+from stepwell.runtime.backends import fill
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.meaning import evaluate

@@ -30,9 +30,9 @@ def take_fields(module: ModuleOp) -> None:
             Rewriter.erase_op(op)
 
 
-def open_regions(module: ModuleOp) -> None:
+def open_regions(module: ModuleOp, kinds: type[graph.ClosedRegionOp] = graph.ClosedRegionOp) -> None:
     """
-    Put the ops of kernels and composites in their place: ONNX has neither.
+    Put the ops of kernels and composites, or of one of them, in their place: ONNX has neither.
 
     ```mlir
     %y = graph.composite (%a = %x : tensor<4xf32>) -> (tensor<4xf32>) {
@@ -43,7 +43,7 @@ def open_regions(module: ModuleOp) -> None:
     %y = graph.relu %x : tensor<4xf32> -> tensor<4xf32>
     ```
     """
-    closed = [op for op in module.walk() if isinstance(op, graph.ClosedRegionOp)]
+    closed = [op for op in module.walk() if isinstance(op, kinds)]
     for op in reversed(closed):  # the inner ones first
         inside = dict[SSAValue, SSAValue](zip(op.body.block.args, op.inputs, strict=True))
         results = [inside.get(value, value) for value in op.yield_op.values]

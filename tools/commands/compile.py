@@ -42,7 +42,8 @@ def run(args: Namespace) -> int:
         from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
 
         target = target_from(options.mcpu, options.target)
-        print(f"{FROM_ONNX},{graph_pipeline(options.opt_level, target, options.winograd)}")
+        passes = graph_pipeline(options.opt_level, target, options.winograd, options.backends)
+        print(f"{FROM_ONNX},{passes}")
         return 0
     if args.emit is not None:
         _emit(args, options)

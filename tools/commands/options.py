@@ -19,6 +19,9 @@ def add_model(parser: ArgumentParser) -> None:
 
 def add_compile_options(parser: ArgumentParser) -> None:
     """What decides how a model is compiled."""
+    parser.add_argument(
+        "--load", action="append", default=[], metavar="PLUGIN", help="a module or .py file with a backend"
+    )
     parser.add_argument("--mcpu", default="host", help="host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64")
     parser.add_argument("--target", metavar="TRIPLE", help="an LLVM triple (default: this machine's)")
     parser.add_argument("--opt-level", type=int, choices=range(4), default=2, metavar="0-3")
@@ -29,6 +32,16 @@ def add_compile_options(parser: ArgumentParser) -> None:
         help="3x3 convolutions with fewer products and larger weights (default: auto)",
     )
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the kernel cache")
+    parser.add_argument(
+        "--backend",
+        type=backend_names,
+        default=(),
+        metavar="NAME[,NAME…]",
+        help="engines that take part of the model, the preferred one first, such as onnxruntime,reference",
+    )
+    parser.add_argument(
+        "--fallback", action="store_true", help="go on without a backend that is missing or fails"
+    )
     parser.add_argument(
         "--input-shape",
         action="append",
@@ -51,6 +64,14 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def backend_names(text: str) -> tuple[str, ...]:
+    """Names with commas between. Raises: ArgumentTypeError."""
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise ArgumentTypeError(f"expected names with commas between, found {text!r}")
+    return names
+
+
 def input_shape(text: str) -> tuple[str, tuple[int, ...]]:
     """`NAME=1x3x224x224` as name and shape. Raises: ArgumentTypeError."""
     match = _SHAPE.fullmatch(text)
@@ -60,7 +81,8 @@ def input_shape(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def compile_options(args: Namespace) -> CompileOptions:
-    """The compile options of parsed arguments."""
+    """The compile options of parsed arguments; the plugins that they name are loaded."""
+    _load_plugins(args)
     return CompileOptions(
         mcpu=args.mcpu,
         target=args.target,
@@ -68,6 +90,8 @@ def compile_options(args: Namespace) -> CompileOptions:
         input_shapes=dict(args.input_shape),
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
+        backends=args.backend,
+        fallback=args.fallback,
         use_cache=not args.no_cache,
     )
 
@@ -75,9 +99,18 @@ def compile_options(args: Namespace) -> CompileOptions:
 def ready_model(args: Namespace) -> CompiledModel:
     """The model of parsed arguments, compiled unless it is an artifact. Raises: StepwellError."""
     check_suffix(args.model)
+    _load_plugins(args)
     if args.model.suffix == ".stepwell":
         return load(args.model, threads=args.threads)
     from stepwell.tools.progress import shown_progress
 
     with shown_progress() as progress:
         return compile(args.model, compile_options(args), threads=args.threads, progress=progress)
+
+
+def _load_plugins(args: Namespace) -> None:
+    if args.load:
+        from stepwell.tools.plugins import load_plugin
+
+        for name in args.load:
+            load_plugin(name)

@@ -1,0 +1,59 @@
+"""Partitions that run without their backend: the artifact holds kernels of ours for them as well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import cast
+from warnings import warn
+
+import numpy as np
+
+from stepwell.runtime.artifact import image_of_bytes
+from stepwell.runtime.backends import HostFunction, fill, find_backend
+from stepwell.runtime.errors import StepwellError
+
+_LENGTH_BYTES = 4
+_MISSING = ("missing-backend", "unknown-backend")
+
+
+def with_fallback(backend: str, name: str, code: bytes, image: bytes, symbols: int | None) -> bytes:
+    """
+    A backend's code for a partition, and an artifact that computes the same.
+
+    Args: `symbols` is the number of the input that holds sizes; the artifact takes one of that shape instead,
+    without elements.
+    """
+    facts = {"backend": backend, "name": name, "bytes": len(code), "symbols": symbols}
+    about = json.dumps(facts).encode()
+    return len(about).to_bytes(_LENGTH_BYTES, "little") + about + code + image
+
+
+def load_with_fallback(code: bytes) -> HostFunction:
+    """The function of what `with_fallback` wrote: the backend's; where it is missing ours, with a warning."""
+    start = _LENGTH_BYTES + int.from_bytes(code[:_LENGTH_BYTES], "little")
+    about = cast("dict[str, object]", json.loads(code[_LENGTH_BYTES:start]))
+    end = start + int(cast(int, about["bytes"]))
+    try:
+        return find_backend(str(about["backend"])).load(code[start:end])
+    except StepwellError as error:
+        if error.code not in _MISSING:
+            raise
+        warn(f"partition {about['name']} runs on our kernels: {error.message}", RuntimeWarning, stacklevel=2)
+    return _own_kernels(code[end:], str(about["name"]), cast("int | None", about["symbols"]))
+
+
+def _own_kernels(image: bytes, name: str, symbols: int | None) -> HostFunction:
+    from stepwell.runtime.model import CompiledModel  # which loads the callees of models: a cycle of modules
+
+    model = CompiledModel(image_of_bytes(image, name))
+
+    def call(inputs: Sequence[object], outputs: list[object]) -> None:
+        given = list(inputs)
+        if symbols is not None:
+            sizes = cast("Sequence[int]", np.asarray(given[symbols]).tolist())
+            given[symbols] = np.empty((0, *sizes), np.int64)
+        results = model(*given)
+        fill(outputs, results if isinstance(results, tuple) else (results,))
+
+    return call
