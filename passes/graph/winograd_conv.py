@@ -21,7 +21,7 @@ from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import WeightAttr, dims_of, dtype_of
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import remark
 from stepwell.passes.graph.pack_weights import panel_width
 from stepwell.runtime.errors import StepwellError
@@ -65,6 +65,7 @@ class WinogradConvPass(FunctionPass):
     """
 
     name = "winograd-conv"
+    numerics = Numerics.ROUNDING
     opt_level = 2
 
     mode: str = "auto"

@@ -31,10 +31,12 @@ func.func @first(%x: tensor<?x1x3x3xf32, #graph.dims<["N", 1, 3, 3]>>) -> tensor
   // CHECK: %[[W:.*]] = graph.constant dense<{{.*}}0.000000e+00{{.*}}> : tensor<2x1x1x1x2xf32>
   // CHECK: %[[CONV:.*]] = graph.conv %[[X]], %[[W]] {{.*}} kernel_layout "OIHW2o" out_layout "NCHW2c"
   %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<?x1x3x3xf32, #graph.dims<["N", 1, 3, 3]>>, tensor<3x1x1x1xf32>) -> tensor<?x3x3x3xf32, #graph.dims<["N", 3, 3, 3]>>
-  // CHECK: %[[MEAN:.*]] = graph.reduce %[[CONV]] kind "mean" axes [2, 3]
+  // CHECK: %[[POOL:.*]] = graph.pool %[[CONV]]
+  %p = graph.pool %0 kind "max" kernel [1, 1] strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : tensor<?x3x3x3xf32, #graph.dims<["N", 3, 3, 3]>> -> tensor<?x3x3x3xf32, #graph.dims<["N", 3, 3, 3]>>
+  // CHECK: %[[MEAN:.*]] = graph.reduce %[[POOL]] kind "mean" axes [2, 3]
   // CHECK: %[[ROW:.*]] = graph.reshape %[[MEAN]] {{.*}} -> tensor<?x4xf32, #graph.dims<["N", 4]>>
   // CHECK: graph.slice %[[ROW]] {{.*}} -> tensor<?x3xf32, #graph.dims<["N", 3]>>
-  %1 = graph.reduce %0 kind "mean" axes [2, 3] keep_dims false : tensor<?x3x3x3xf32, #graph.dims<["N", 3, 3, 3]>> -> tensor<?x3xf32, #graph.dims<["N", 3]>>
+  %1 = graph.reduce %p kind "mean" axes [2, 3] keep_dims false : tensor<?x3x3x3xf32, #graph.dims<["N", 3, 3, 3]>> -> tensor<?x3xf32, #graph.dims<["N", 3]>>
   func.return %1 : tensor<?x3xf32, #graph.dims<["N", 3]>>
 }
 
@@ -88,10 +90,21 @@ func.func @channels_last(%x: tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32> {
 // Sequences are blocked like images.
 // CHECK-LABEL: @sequence
 func.func @sequence(%x: tensor<1x2x5xf32>) -> tensor<1x2x9xf32> {
-  %w = graph.constant dense<[[[1.0], [2.0]], [[3.0], [4.0]]]> : tensor<2x2x1xf32>
+  %w = graph.constant dense<[[[1.0, 5.0], [2.0, 6.0]], [[3.0, 7.0], [4.0, 8.0]]]> : tensor<2x2x2xf32>
   // CHECK: %[[CONV:.*]] = graph.conv {{.*}} data_layout "NCW2c" kernel_layout "OIW2i2o"
-  %0 = graph.conv %x, %w strides [1] dilations [1] pads [0, 0] data_layout "NCW" kernel_layout "OIW" : (tensor<1x2x5xf32>, tensor<2x2x1xf32>) -> tensor<1x2x5xf32>
+  %0 = graph.conv %x, %w strides [1] dilations [1] pads [1, 0] data_layout "NCW" kernel_layout "OIW" : (tensor<1x2x5xf32>, tensor<2x2x2xf32>) -> tensor<1x2x5xf32>
   // CHECK: graph.pad %[[CONV]] pads <[0, 0, 2, 0, 0, 0, 2, 0]>
   %1 = graph.pad %0 pads <[0, 0, 2, 0, 0, 2]> mode "constant" : tensor<1x2x5xf32> -> tensor<1x2x9xf32>
   func.return %1 : tensor<1x2x9xf32>
+}
+
+// A lone 1x1 convolution is a matrix product as it is; blocks would cost two passes over the image.
+// CHECK-LABEL: @lone
+// CHECK-NOT: layout_transform
+// CHECK: return
+func.func @lone(%x: tensor<1x2x3x3xf32>) -> tensor<1x4x3x3xf32> {
+  %w = graph.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]], [[[7.0]], [[8.0]]]]> : tensor<4x2x1x1xf32>
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x2x3x3xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x3x3xf32>
+  %1 = graph.relu %0 : tensor<1x4x3x3xf32> -> tensor<1x4x3x3xf32>
+  func.return %1 : tensor<1x4x3x3xf32>
 }
