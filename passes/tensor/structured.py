@@ -174,7 +174,8 @@ class Structured:
                 index = linear(expr)
                 if index is None or any(c < 0 for _, c in index.terms):
                     return False
-                if len(index.terms) > 1 and any(self.extents[d] is None and d not in dims for d in index.dims):
+                open_dims = [d for d in index.dims if self.extents[d] is None and d not in dims]
+                if len(index.terms) > 1 and open_dims:
                     return False
         return True
 
