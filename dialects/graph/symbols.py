@@ -8,9 +8,10 @@ from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
-from stepwell.dialects.types import Tensor, dims_of
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of
+from stepwell.runtime.dims import Dim
 
 SYMBOLS = "symbols"
 """Property of an op: the names of the sizes that its last results, of type `index`, define."""
@@ -45,6 +46,38 @@ def fresh_symbols(at: Operation, number: int) -> list[str]:
     names = list(islice((name for i in count(first) if (name := f"{_PREFIX}{i}") not in taken), number))
     last = int(names[-1].removeprefix(_PREFIX)) + 1 if names else first
     function.attributes[_COUNTER] = IntegerAttr(last, i64)
+    return names
+
+
+def symbol_sources(block: Block) -> dict[Operation, list[Operation]]:
+    """
+    For each op of a block, the ops of the block that define a symbol which it speaks of, itself or inside.
+
+    No operand tells of this order: who moves ops must keep it.
+    """
+    definers = {name: op for op in block.ops for name, _ in defined_symbols(op)}
+    if not definers:
+        return {}
+    sources: dict[Operation, list[Operation]] = {}
+    for op in block.ops:
+        found = [definers[name] for name in _used_symbols(op) & definers.keys() if definers[name] is not op]
+        if found:
+            sources[op] = list(dict.fromkeys(found))
+    return sources
+
+
+def _used_symbols(op: Operation) -> set[str]:
+    """The symbols in the types and properties of an op, and of those inside it."""
+    names: set[str] = set()
+    for inner in op.walk():
+        for value in (*inner.operands, *inner.results):
+            names |= _names_in(value)
+        for attribute in inner.properties.values():
+            if isinstance(attribute, DimsAttr):
+                names |= {name for dim in attribute.get() for name in dim.symbols()}
+        if inner.name == "graph.assert":
+            for side in ("lhs", "rhs"):
+                names |= Dim.of(cast(StringAttr, inner.properties[side]).data).symbols()
     return names
 
 

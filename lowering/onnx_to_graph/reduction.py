@@ -12,6 +12,9 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import is_bool
+from stepwell.lowering.onnx_to_graph.run_time_axes import reduce_at_run_time
+from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
+from stepwell.lowering.onnx_to_graph.run_time_shapes import RunTimeLowering
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
@@ -22,7 +25,6 @@ from stepwell.lowering.onnx_to_graph.support import (
     shape_of,
 )
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
 
 Reduction: TypeAlias = (
     onnx.ReduceL1Op
@@ -51,7 +53,7 @@ KINDS: Mapping[type[onnx.OnnxOp], str] = {
 }
 
 
-class ReduceLowering(OnnxLowering):
+class ReduceLowering(RunTimeLowering):
     """`Reduce…` → `graph.reduce`; a maximum of truth values is their `or`; `ReduceLogSum` adds a `log`."""
 
     @op_type_rewrite_pattern
@@ -60,7 +62,11 @@ class ReduceLowering(OnnxLowering):
         if is_bool(element_of(op.data)):
             kind = {"max": "or", "min": "and"}.get(kind, kind)
         keep_dims = bool(op.integer("keepdims"))
-        result = emit(graph.ReduceOp(op.data, kind, self._axes(op), keep_dims=keep_dims), rewriter)
+        if op.axes is not None and self.is_data(op, op.axes) and shape_of(op.axes, op)[0] != 0:
+            axes = Numbers(self, rewriter).of(op.axes)
+            result = reduce_at_run_time(op.data, axes, kind, keep_dims, self, rewriter)
+        else:
+            result = emit(graph.ReduceOp(op.data, kind, self._axes(op), keep_dims=keep_dims), rewriter)
         if isinstance(op, onnx.ReduceLogSumOp):
             result = emit(graph.LogOp(result), rewriter)
         rewriter.replace(op, [], [result])
@@ -69,13 +75,7 @@ class ReduceLowering(OnnxLowering):
         """The axes, from attribute or input; when there are none all, unless the model wants none."""
         rank = rank_of(op.data, op)
         if op.axes is not None:
-            if (axes := self.integers(op.axes)) is None:
-                raise StepwellError(
-                    "unsupported-dynamic-rank",
-                    op,
-                    f"{op.op_type}: the axes must be a constant",
-                    help="make the axes an initializer, or fix that input of the model",
-                )
+            axes = self.numbers(op, "axes", op.axes) if not self.is_data(op, op.axes) else ()
         else:
             axes = op.integers("axes") if op.has("axes") else ()
         if not axes:

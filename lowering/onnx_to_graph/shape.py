@@ -16,7 +16,9 @@ from stepwell.dialects.constants import Constant, array_of
 from stepwell.dialects.graph.relations import broadcast, is_float
 from stepwell.dialects.onnx.types import SparseAttr
 from stepwell.dialects.types import WeightAttr
+from stepwell.lowering.onnx_to_graph.run_time_axes import squeeze_at_run_time, unsqueeze_at_run_time
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers, broadcast_at_run_time
+from stepwell.lowering.onnx_to_graph.run_time_shapes import RunTimeLowering
 from stepwell.lowering.onnx_to_graph.shape_values import (
     ShapeLowering,
     assume_equal,
@@ -169,11 +171,16 @@ class FlattenLowering(OnnxLowering):
         rewriter.replace(op, graph.ReshapeOp(op.input, shape))
 
 
-class UnsqueezeLowering(ShapeLowering):
+class UnsqueezeLowering(RunTimeLowering):
     """`Unsqueeze` → `graph.expand_dims`; its axes count in the result."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.UnsqueezeOp, rewriter: PatternRewriter) -> None:
+        if op.axes is not None and self.is_data(op, op.axes):
+            numbers = Numbers(self, rewriter)
+            result = unsqueeze_at_run_time(op.data, numbers.of(op.axes), numbers, rewriter)
+            rewriter.replace(op, [], [result])
+            return
         axes = self.numbers(op, "axes", op.axes)
         if axes is None:
             raise StepwellError("invalid-model", op, "Unsqueeze needs axes")
@@ -181,12 +188,19 @@ class UnsqueezeLowering(ShapeLowering):
         rewriter.replace(op, graph.ExpandDimsOp(op.data, normalized_axes(axes, rank, op)))
 
 
-class SqueezeLowering(ShapeLowering):
+class SqueezeLowering(RunTimeLowering):
     """`Squeeze` → `graph.squeeze`; without axes every dimension of size 1 goes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SqueezeOp, rewriter: PatternRewriter) -> None:
         dims = shape_of(op.data, op)
+        if op.axes is not None and self.is_data(op, op.axes):
+            numbers = Numbers(self, rewriter)
+            result = squeeze_at_run_time(op.data, numbers.of(op.axes), dims, numbers, rewriter)
+            before, after = (prod(shape_of(v, op), start=Dim.of(1)) for v in (op.data, result))
+            assume_equal(op, before, after, "the dimensions that go must be 1", rewriter)
+            rewriter.replace(op, [], [result])
+            return
         axes = self.numbers(op, "axes", op.axes)
         if axes is None:
             if symbolic := [str(dim) for dim in dims if not dim.is_static]:

@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.graph.symbols import symbol_sources
 from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.dialects.types import WeightAttr, tensor_of
 from stepwell.passes.base import Pass, functions_of
@@ -143,7 +144,8 @@ def _sort(block: Block) -> None:
     A kernel stands where its last op did; another output of it may be read before that.
     """
     position = {op: i for i, op in enumerate(block.ops)}
-    sources = {op: _sources(op, block) for op in position}
+    definers = symbol_sources(block)
+    sources = {op: _sources(op, block).union(definers.get(op, ())) for op in position}
     if all(position[source] < position[op] for op, above in sources.items() for source in above):
         return
     waits = {op: len(above) for op, above in sources.items()}

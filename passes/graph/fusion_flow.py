@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.symbols import symbol_sources
 from stepwell.dialects.types import Tensor, dims_of
 from stepwell.patterns.dominators import PostDominators
 from stepwell.runtime.dims import same_dims
@@ -54,6 +55,10 @@ class DataFlow:
     def __init__(self, block: Block):
         tree = PostDominators(block, lambda op, block: op.parent is block and computes(op))
         self._block = block
+        self._symbol_users: dict[Operation, list[Operation]] = {}
+        for user, definers in symbol_sources(block).items():
+            for definer in definers:
+                self._symbol_users.setdefault(definer, []).append(user)
         self.position = tree.position
         self.nodes: dict[Operation, Node] = {
             op: Node(op, position, fusion_kind(op))
@@ -66,10 +71,11 @@ class DataFlow:
             node.sink = self.nodes.get(sink) if isinstance(sink, Operation) else None
 
     def users_in_block(self, op: Operation) -> list[Operation]:
-        """The ops of the block that use a result of one, or in whose regions it is used."""
+        """The ops of the block that use a result or a symbol of one, in their regions too."""
         users = (use.operation for result in op.results for use in result.uses)
         above = (self._block.find_ancestor_op_in_block(user) for user in users)
-        return list(dict.fromkeys(user for user in above if user is not None))
+        users_here = dict.fromkeys(user for user in above if user is not None)
+        return list(users_here | dict.fromkeys(self._symbol_users.get(op, ())))
 
 
 def edge_kind(producer: Node, consumer: Node) -> Kind:
