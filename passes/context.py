@@ -179,6 +179,13 @@ class PassContext:
         derived.opt_level = opt_level
         return derived
 
+    def choosing(self, required: Sequence[str], disabled: Sequence[str]) -> PassContext:
+        """This context with more passes that always run, or never. Raises: StepwellError `unknown-pass`."""
+        derived = copy(self)
+        derived.required_pass = self.required_pass | {load_pass(name).name for name in required}
+        derived.disabled_pass = self.disabled_pass | {load_pass(name).name for name in disabled}
+        return derived
+
     def with_own_remarks(self) -> PassContext:
         """This context with a list of remarks of its own, empty as yet."""
         derived = copy(self)

@@ -30,7 +30,15 @@ if TYPE_CHECKING:
 
 _SOURCES = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools")
 # Options that are their own value; with any other set, a compilation has no key.
-_KEYED_OPTIONS = ("input_shapes", "mcpu", "opt_level", "target", "winograd")
+_KEYED_OPTIONS = (
+    "disabled_passes",
+    "input_shapes",
+    "mcpu",
+    "opt_level",
+    "required_passes",
+    "target",
+    "winograd",
+)
 _FREE_OPTIONS = ("processes", "use_cache")  # which do not change the result
 
 

@@ -15,7 +15,7 @@ from stepwell.passes.context import PassContext
 from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.collector import collector_paused
-from stepwell.runtime.target import target_from
+from stepwell.runtime.target import TargetDescription, target_from
 from stepwell.tools.compilation import (
     Compilation,
     Progress,
@@ -100,10 +100,27 @@ def read_module(model: Model | Source, ctx: StepwellContext) -> ModuleOp:
 
 def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     """From the model as it is to the graph dialect, optimized, kernels decided."""
-    with PassContext.current().at_level(options.opt_level).active():
+    context = PassContext.current().at_level(options.opt_level)
+    context = context.choosing(options.required_passes, options.disabled_passes)
+    with context.active():
         compilation.run("onnx to graph", FROM_ONNX)
+<<<<<<< ours
         backends, target = available_backends(options), compilation.ctx.target
         compilation.run("graph", graph_pipeline(options.opt_level, target, options.winograd, backends))
+=======
+        compilation.run("graph", pipeline_of(options, compilation.ctx.target, context))
+
+
+def pipeline_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> str:
+    """The passes of level 1 that options and the pass context ask for."""
+    return graph_pipeline(
+        options.opt_level,
+        target,
+        options.winograd,
+        required=context.required_pass,
+        disabled=context.disabled_pass,
+    )
+>>>>>>> theirs
 
 
 def to_level_2(compilation: Compilation, options: CompileOptions) -> None:

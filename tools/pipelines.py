@@ -1,6 +1,10 @@
 """The default pipelines of level 1, as text that `stepwell-opt -p` takes."""
 
+<<<<<<< ours
 from collections.abc import Sequence
+=======
+from collections.abc import Container, Sequence
+>>>>>>> theirs
 
 from stepwell.runtime.target import TargetDescription
 
@@ -8,6 +12,7 @@ LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
 """What a program can be written as, from the model down."""
 FROM_ONNX = "convert-onnx-to-graph"
 
+<<<<<<< ours
 _EXACT = ("fold-constant", "dynamic-to-static", "dead-code-elimination")
 _ROUNDING = (
     "fold-qdq",
@@ -27,15 +32,57 @@ _ROUNDING = (
     "eliminate-common-subexpr",
 )
 _FOR_KERNELS = ("decompose-conv-transpose",)
+=======
+>>>>>>> theirs
 _FLOAT_BYTES = 4  # layouts block channels by the f32 lanes of a vector
+
+# Each step with the lowest level that it runs at, that of the pass or higher: 0 keeps every digit, 1 may round
+# in other places, 2 stores data as kernels like it best, 3 is everything else that is not approximate.
+_STEPS: Sequence[tuple[int, str]] = (
+    (1, "fold-qdq"),
+    (0, "fold-constant"),
+    (0, "dynamic-to-static"),
+    (1, "flatten-atrous-conv"),
+    (1, "simplify-expr"),
+    (0, "fold-explicit-padding"),
+    (1, "raise-to-row-ops"),
+    (1, "simplify-inference{only=batch_norm}"),
+    (1, "fold-constant"),
+    (1, "fold-scale-axis{direction=backward}"),
+    (1, "fold-scale-axis{direction=forward}"),
+    (3, "combine-parallel"),
+    (1, "simplify-expr"),
+    (1, "fold-constant"),
+    (1, "fold-qdq"),
+    (0, "eliminate-common-subexpr"),
+    (1, "decompose-conv-transpose"),
+    (2, "pack-integers{lanes=LANES}"),
+    (2, "convert-layout{block=LANES}"),
+    (2, "winograd-conv{mode=WINOGRAD lanes=LANES}"),
+    (2, "pack-weights{lanes=LANES}"),
+    (2, "fold-constant"),
+    (0, "dead-code-elimination"),
+    (0, "canonicalize-cast"),
+    (0, "fuse-ops"),
+)
 
 
 def graph_pipeline(
+<<<<<<< ours
     opt_level: int, target: TargetDescription, winograd: str = "auto", backends: Sequence[str] = ()
+=======
+    opt_level: int,
+    target: TargetDescription,
+    winograd: str = "auto",
+    *,
+    required: Container[str] = (),
+    disabled: Container[str] = (),
+>>>>>>> theirs
 ) -> str:
     """
     The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ.
 
+<<<<<<< ours
     Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part before anything is
     done for kernels of ours.
     """
@@ -57,3 +104,16 @@ def _partition_passes(backends: Sequence[str]) -> list[str]:
     composites = [f"merge-composite{{table={name}}}" for name in backends]
     annotate = f"annotate-target{{backends={','.join(backends)}}}"
     return [*composites, annotate, "merge-regions", "partition-graph{bind-constants}"]
+=======
+    Args: `winograd` is `off`, or a mode of `winograd-conv`; of passes named in `required` the steps of higher
+    levels run too, those in `disabled` never do.
+    """
+    lanes = str(target.lanes(_FLOAT_BYTES))
+    steps: list[str] = []
+    for level, step in _STEPS:
+        name = step.partition("{")[0]
+        off = name in disabled or (name == "winograd-conv" and winograd == "off")
+        if not off and (opt_level >= level or name in required):
+            steps.append(step.replace("LANES", lanes).replace("WINOGRAD", winograd))
+    return ",".join(steps)
+>>>>>>> theirs

@@ -31,6 +31,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_compile_options(parser)
 
 
+def _pipeline(options: CompileOptions) -> str:
+    from stepwell.passes.context import PassContext
+    from stepwell.runtime.target import target_from
+    from stepwell.tools.levels import pipeline_of
+    from stepwell.tools.pipelines import FROM_ONNX
+
+    context = PassContext.current().choosing(options.required_passes, options.disabled_passes)
+    return f"{FROM_ONNX},{pipeline_of(options, target_from(options.mcpu, options.target), context)}"
+
+
 def run(args: Namespace) -> int:
     """Compile; returns the exit status."""
     options = compile_options(args)
@@ -38,12 +48,16 @@ def run(args: Namespace) -> int:
     if args.output is not None:
         check_place(args.output)
     if args.print_pipeline:
+<<<<<<< ours
         from stepwell.runtime.target import target_from
         from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
 
         target = target_from(options.mcpu, options.target)
         passes = graph_pipeline(options.opt_level, target, options.winograd, options.backends)
         print(f"{FROM_ONNX},{passes}")
+=======
+        print(_pipeline(options))
+>>>>>>> theirs
         return 0
     if args.emit is not None:
         _emit(args, options)

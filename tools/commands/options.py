@@ -31,6 +31,16 @@ def add_compile_options(parser: ArgumentParser) -> None:
         default="auto",
         help="3x3 convolutions with fewer products and larger weights (default: auto)",
     )
+    parser.add_argument(
+        "--disable-pass", action="append", default=[], metavar="NAME", help="leave a pass of level 1 out"
+    )
+    parser.add_argument(
+        "--require-pass",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="run a pass of the pipeline whatever its level",
+    )
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the kernel cache")
     parser.add_argument(
         "--backend",
@@ -90,8 +100,13 @@ def compile_options(args: Namespace) -> CompileOptions:
         input_shapes=dict(args.input_shape),
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
+<<<<<<< ours
         backends=args.backend,
         fallback=args.fallback,
+=======
+        disabled_passes=tuple(args.disable_pass),
+        required_passes=tuple(args.require_pass),
+>>>>>>> theirs
         use_cache=not args.no_cache,
     )
 

@@ -1,0 +1,57 @@
+"""Which kernels whole networks become: one a convolution, and no row or activation that needs two."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.zoo import model_path
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.tools.compilation import main_of
+from stepwell.tools.driver import CompileOptions
+from stepwell.tools.levels import start, to_level_1
+
+
+def kernels_of_model(name: str) -> list[list[str]]:
+    """The names of the ops in each kernel of a model, constants left out."""
+    path = model_path(name)
+    if path is None:
+        pytest.skip(f"{name}: STEPWELL_MODELS names no folder that has it")
+    options = CompileOptions()
+    to_level_1(compilation := start(path, options), options)
+    return [
+        [op.name for op in fused.body.block.ops if isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE]
+        for fused in main_of(compilation.module).body.block.ops
+        if isinstance(fused, graph.FusedOp)
+    ]
+
+
+def test_resnet50_has_a_kernel_a_convolution() -> None:
+    """Bias, addition and relu are inside; there is nothing else but pools, the last product and softmax."""
+    kernels = kernels_of_model("light_resnet50")
+    convolutions = [ops for ops in kernels if "graph.conv" in ops]
+    assert Counter(" ".join(ops) for ops in convolutions) == {
+        "graph.conv graph.bias_add graph.relu": 33,
+        "graph.conv graph.bias_add graph.add graph.relu": 16,
+        "graph.conv graph.bias_add": 4,
+    }
+    rest = sorted(" ".join(ops) for ops in kernels if ops not in convolutions)
+    assert rest == ["graph.matmul graph.bias_add", "graph.pool", "graph.pool", "graph.softmax"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "gelus"),
+    [("bert_base_128", 37, 12), ("vit_tiny", 37, 12), ("bert_mini_dyn", 13, 4), ("gpt_kv", 19, 6)],
+)
+def test_transformers(name: str, rows: int, gelus: int) -> None:
+    """A softmax or a layer norm is one kernel; GELU is less, the end of that of its product."""
+    kernels = kernels_of_model(name)
+    with_rows = [ops for ops in kernels if {"graph.softmax", "graph.layer_norm"} & {*ops}]
+    assert len(with_rows) == rows
+    assert all(sum(op in ("graph.softmax", "graph.layer_norm") for op in ops) == 1 for ops in with_rows)
+    with_gelu = [ops for ops in kernels if {"graph.gelu", "graph.erf"} & {*ops}]
+    assert len(with_gelu) == gelus
+    assert all("graph.matmul" in ops for ops in with_gelu)
+    assert all(len(ops) > 1 for ops in kernels if ops[0] in ("graph.add", "graph.multiply", "graph.bias_add"))

@@ -1,0 +1,75 @@
+"""The default pipelines of level 1: what runs at which level, and how a user changes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from onnx import TensorProto, helper
+
+import stepwell
+from stepwell.passes import Pass, parse_passes
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.target import host_target
+from stepwell.tools import cli
+from stepwell.tools.pipelines import graph_pipeline
+
+TARGET = host_target()
+
+
+def names(opt_level: int, **options: list[str]) -> list[str]:
+    return [step.name for step in parse_passes(graph_pipeline(opt_level, TARGET, **options))]  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("opt_level", range(4))
+def test_the_pass_context_runs_every_step(opt_level: int) -> None:
+    for step in parse_passes(graph_pipeline(opt_level, TARGET)):
+        assert isinstance(step, Pass) and step.opt_level <= opt_level, step.name
+
+
+def test_levels_add_steps_and_keep_their_order() -> None:
+    levels = [names(opt_level) for opt_level in range(4)]
+    for lower, higher in zip(levels, levels[1:], strict=False):
+        rest = iter(higher)
+        assert all(name in rest for name in lower)
+    assert {*levels[1]} - {*levels[0]} >= {"simplify-expr", "raise-to-row-ops", "fold-scale-axis"}
+    assert {*levels[2]} - {*levels[1]} >= {"convert-layout", "pack-weights", "winograd-conv"}
+    assert "combine-parallel" in {*levels[3]} - {*levels[2]}
+    assert all(level[-1] == "fuse-ops" for level in levels)
+
+
+def test_required_and_disabled() -> None:
+    """A required pass runs below its level; disabled wins."""
+    assert "pack-weights" in names(0, required=["pack-weights"])
+    assert "simplify-expr" not in names(2, disabled=["simplify-expr"])
+    both = names(2, required=["simplify-expr"], disabled=["simplify-expr"])
+    assert both == names(2, disabled=["simplify-expr"])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    (path := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    return path
+
+
+def test_on_the_command_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compile", str(file), "--print-pipeline", "--opt-level", "1"]
+    assert (
+        cli.main([*arguments, "--require-pass", "CombineParallelDense", "--disable-pass", "SimplifyExpr"])
+        == 0
+    )
+    printed = capsys.readouterr().out.strip()
+    assert (
+        "combine-parallel" in printed and "simplify-expr" not in printed and "convert-layout" not in printed
+    )
+    assert cli.main([*arguments, "--disable-pass", "simplify-exp"]) == 1
+    assert "did you mean simplify-expr" in capsys.readouterr().err
+
+
+def test_as_options_of_compile(file: Path) -> None:
+    with pytest.raises(StepwellError, match="no pass is named"):
+        stepwell.compile(file, disabled_passes=["none"])
+    assert stepwell.compile(file, disabled_passes=["simplify-expr"]) is not None
