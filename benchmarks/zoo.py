@@ -131,6 +131,20 @@ F32_MODELS: dict[str, Model] = {
     )
 }
 
+QUANTIZED_MODELS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        Model("resnet18_qdq", {"x": _image()}, [_batch("x", 2, 3, 224, 224)]),
+        Model("bert_mini_dynq", _tokens(64, 8000), [{"ids": (2, 23), "mask": (2, 23)}]),
+        Model(
+            "smart_turn",
+            {"input_features": Input("float32", (1, 80, 800))},
+            [_batch("input_features", 2, 80, 800)],
+        ),
+    )
+}
+"""Models that compute on bytes: quantized ahead (`qdq`) or by the range of each activation (`dynq`)."""
+
 
 def models_folder() -> Path | None:
     """The folder that `STEPWELL_MODELS` names; None when it is not set."""
