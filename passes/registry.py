@@ -38,6 +38,11 @@ class Entry:
 
 
 PASSES: dict[str, Entry] = {
+    "alter-op-layout": Entry(
+        "stepwell.passes.graph.alter_op_layout:AlterOpLayoutPass",
+        "the layout that the target wants for each convolution",
+        aliases=("AlterOpLayout",),
+    ),
     "annotate-target": Entry(
         "stepwell.passes.graph.annotate_target:AnnotateTargetPass",
         "say which backend takes which op",
@@ -85,7 +90,7 @@ PASSES: dict[str, Entry] = {
     ),
     "convert-layout": Entry(
         "stepwell.passes.graph.convert_layout:ConvertLayoutPass",
-        "store images with blocked channels",
+        "store images as convolutions are to read them",
         aliases=("ConvertLayout",),
     ),
     "convert-loops-to-llvm": Entry(

@@ -1,4 +1,4 @@
-"""`convert-layout`: images get blocked channels, so that convolutions read and write whole vectors."""
+"""`convert-layout`: images in the layout that convolutions are to read, such as blocked channels."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.graph.blocked_values import BlockedValues
+from stepwell.passes.graph.image_forms import ImageForms, ImageLayout
 from stepwell.passes.graph.layout_rules import RULES, elementwise
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.weights import WeightStore
 
-Rule: TypeAlias = Callable[[GraphOp, BlockedValues], bool]
+Rule: TypeAlias = Callable[[GraphOp, ImageForms], bool]
 
 
 @dataclass(frozen=True)
 class ConvertLayoutPass(FunctionPass):
     """
-    Store images as [N, C/block, H, W, block] between convolutions; sequences and volumes likewise.
+    Store images in another layout between convolutions: as [N, C/block, H, W, block], sequences and volumes
+    likewise, or with `conv="NHWC:HWIO"` with their axes in another order.
 
-    Dense and depthwise convolutions with constant filters are blocked; a first layer of few channels
-    reads NCHW. Elementwise ops, pools, resizes, reductions over pixels and joins of channels keep the blocks.
-    Everything else, and the function's results, get NCHW back, once for all users. Constants are rearranged
-    now. Channels that do not fill their last block are padded when that wastes little.
+    Of blocked ones, dense and depthwise convolutions with constant filters are converted; a first layer of
+    few channels reads NCHW. Elementwise ops, pools, resizes, reductions over pixels and joins keep the
+    layout. Everything else, and the function's results, get NCHW back, once for all users. Constants are
+    rearranged now. Channels that do not fill their last block are padded when that wastes little.
 
     ```mlir
     %y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1]
@@ -51,20 +53,41 @@ class ConvertLayoutPass(FunctionPass):
 
     block: int = 16
     """Channels of a block: the lanes of a vector of f32."""
+    conv: str = ""
+    """A layout for convolutions instead, of images and filters: `NHWC:HWIO`."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        inside = (op for op in func.body.walk() if isinstance(op, graph.ControlFlowOp))
-        regions = [func.body, *(region for op in inside for region in op.regions)]
-        # Each block by itself, inner ones first: what goes in and out of a branch or loop is plain.
-        for block in [block for region in reversed(regions) for block in region.blocks]:
-            _convert_block(block, self.block, weights_of(ctx))
+        layout = layout_from(self.conv) if self.conv else ImageLayout(self.block)
+        convert_function(func, layout, weights_of(ctx))
 
 
-def _convert_block(block: Block, channels: int, weights: WeightStore) -> None:
-    values = BlockedValues(channels, weights)
+def layout_from(text: str) -> ImageLayout:
+    """A layout as options spell it. Raises: StepwellError `bad-option`."""
+    try:
+        return ImageLayout.of(text)
+    except ValueError as error:
+        raise StepwellError("bad-option", None, str(error)) from None
+
+
+def convert_function(
+    func: FuncOp,
+    layout: ImageLayout,
+    weights: WeightStore,
+    is_chosen: Callable[[graph.ConvOp], bool] = lambda op: True,
+) -> None:
+    """Store images in a layout between those convolutions of a function that are chosen."""
+    inside = (op for op in func.body.walk() if isinstance(op, graph.ControlFlowOp))
+    regions = [func.body, *(region for op in inside for region in op.regions)]
+    # Each block by itself, inner ones first: what goes in and out of a branch or loop is plain.
+    for block in [block for region in reversed(regions) for block in region.blocks]:
+        _convert_block(block, ImageForms(layout, weights), is_chosen)
+
+
+def _convert_block(block: Block, values: ImageForms, is_chosen: Callable[[graph.ConvOp], bool]) -> None:
     replaced: list[Operation] = []
     for op in list(block.ops):
-        if isinstance(op, GraphOp) and _rule_of(op)(op, values):
+        is_left_out = isinstance(op, graph.ConvOp) and not is_chosen(op)
+        if isinstance(op, GraphOp) and not is_left_out and _rule_of(op)(op, values):
             replaced.append(op)
             continue
         for inner in op.walk():

@@ -1,12 +1,12 @@
 """
-How each op is computed on blocked channels, for `convert-layout`.
+How each op is computed on images in another layout, for `convert-layout` and `alter-op-layout`.
 
-A rule inserts the blocked op and says what it computes; False means that the op stays on plain tensors.
+A rule inserts the op on stored images and says what it computes; False means that it stays on plain tensors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -16,7 +16,7 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.types import dims_of
-from stepwell.passes.graph.blocked_values import BlockedValues
+from stepwell.passes.graph.image_forms import ImageForms
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.layout import parse_layout
 
@@ -41,22 +41,41 @@ _FINITE = (
     graph.TanhOp,
 )
 
+
 # What is computed in any layout.
 _AGNOSTIC = (UnaryOp, BinaryOp, graph.BiasAddOp, graph.ClipOp, graph.WhereOp)
 # Values to look at, before a network is taken to be one that wants blocks.
 _FAR = 32
 
 
-def conv(op: graph.ConvOp, values: BlockedValues) -> bool:
-    """A dense or depthwise convolution with constant filters and enough channels, not a lone 1x1 one."""
-    oi = op.kernel_layout.data
-    plain = op.data_layout.data == values.plain_layout(op.result) and op.out_layout is None
-    if (
-        not plain
-        or oi != "OI" + op.data_layout.data[2:]
-        or not isinstance(op.w.owner, graph.ConstantOp)
-        or not values.fits(op.result)
-    ):
+def conv(op: graph.ConvOp, values: ImageForms) -> bool:
+    """A convolution of plain images; of blocked ones, what has constant filters and enough channels."""
+    if op.data_layout.data != values.plain_layout(op.result) or op.out_layout is not None:
+        return False
+    if op.kernel_layout.data != "OI" + op.data_layout.data[2:] or not values.fits(op.result):
+        return False
+    return _conv_in_blocks(op, values) if values.block > 1 else _conv_in_order(op, values)
+
+
+def _conv_in_order(op: graph.ConvOp, values: ImageForms) -> bool:
+    """A convolution whose images and filters have their axes in another order."""
+    made = graph.ConvOp(
+        values.stored(op.x, op),
+        values.transformed(op.w, op.kernel_layout.data, values.wanted.kernel, op),
+        strides=op.strides.get_values(),
+        dilations=op.dilations.get_values(),
+        pads=op.pads.get_values(),
+        groups=op.groups.value.data,
+        data_layout=values.wanted.data,
+        kernel_layout=values.wanted.kernel,
+    )
+    values.define(op.result, values.insert(made, op))
+    return True
+
+
+def _conv_in_blocks(op: graph.ConvOp, values: ImageForms) -> bool:
+    """A dense or depthwise convolution, no lone 1x1 one; of few channels it reads a plain image."""
+    if not isinstance(op.w.owner, graph.ConstantOp):
         return False
     if _is_pointwise(op) and not values.is_computed(op.x) and not _reaches_windows(op.result, values):
         return False
@@ -68,10 +87,11 @@ def conv(op: graph.ConvOp, values: BlockedValues) -> bool:
     few = not depthwise and depth < block and not values.is_computed(op.x)
     if not few and not values.fits(op.x):
         return False
+    oi = op.kernel_layout.data
     kernel = f"{oi}{block}o" if few or depthwise else f"{oi}{block}i{block}o"
-    layout = values.blocked_layout(op.result)
+    layout = str(values.layout(op.result))
     made = graph.ConvOp(
-        values.plain(op.x, op) if few else values.blocked(op.x, op),
+        values.plain(op.x, op) if few else values.stored(op.x, op),
         values.transformed(op.w, oi, kernel, op),
         strides=op.strides.get_values(),
         dilations=op.dilations.get_values(),
@@ -94,7 +114,7 @@ def _is_pointwise(op: graph.ConvOp) -> bool:
     )
 
 
-def _reaches_windows(value: SSAValue, values: BlockedValues) -> bool:
+def _reaches_windows(value: SSAValue, values: ImageForms) -> bool:
     """Whether a value goes, through elementwise ops and products, into what wants blocks or has them."""
     waiting, seen = [value], {value}
     while waiting and len(seen) < _FAR:
@@ -110,23 +130,24 @@ def _reaches_windows(value: SSAValue, values: BlockedValues) -> bool:
     return len(seen) >= _FAR
 
 
-def bias_add(op: graph.BiasAddOp, values: BlockedValues) -> bool:
+def bias_add(op: graph.BiasAddOp, values: ImageForms) -> bool:
     """A bias per channel, blocked like the channels."""
     if not values.is_computed(op.x) or op.axis.value.data != 1:
         return False
-    bias = values.transformed(op.b, "C", f"C{values.block}c", op)
-    values.define(op.result, values.insert(graph.BiasAddOp(values.blocked(op.x, op), bias, 1), op))
+    bias = values.transformed(op.b, "C", f"C{values.block}c" if values.block > 1 else "C", op)
+    made = graph.BiasAddOp(values.stored(op.x, op), bias, values.place(1, op.x))
+    values.define(op.result, values.insert(made, op))
     return True
 
 
-def pool(op: graph.PoolOp, values: BlockedValues) -> bool:
+def pool(op: graph.PoolOp, values: ImageForms) -> bool:
     """A pool, window by window on whole blocks."""
     if not values.is_computed(op.x) or op.indices.data != "none":
         return False
     if op.data_layout.data != values.plain_layout(op.x):
         return False
     made = graph.PoolOp(
-        values.blocked(op.x, op),
+        values.stored(op.x, op),
         op.kind.data,
         op.kernel.get_values(),
         strides=op.strides.get_values(),
@@ -135,13 +156,13 @@ def pool(op: graph.PoolOp, values: BlockedValues) -> bool:
         ceil=bool(op.ceil.value.data),
         count_include_pad=bool(op.count_include_pad.value.data),
         p=op.p.value.data,
-        data_layout=values.blocked_layout(op.x),
+        data_layout=str(values.layout(op.x)),
     )
     values.define(op.outputs[0], values.insert(made, op))
     return True
 
 
-def reduce(op: graph.ReduceOp, values: BlockedValues) -> bool:
+def reduce(op: graph.ReduceOp, values: ImageForms) -> bool:
     """A reduction over pixels; without their dimensions the result is plain again, by a reshape."""
     axes, keep = list(op.axes.get_values()), bool(op.keep_dims.value.data)
     pixels = list(range(2, len(dims_of(op.input.type))))
@@ -149,18 +170,23 @@ def reduce(op: graph.ReduceOp, values: BlockedValues) -> bool:
         return False
     if not keep and axes != pixels:
         return False
-    x = values.blocked(op.input, op)
-    result = values.insert(graph.ReduceOp(x, op.kind.data, axes, keep_dims=keep), op)
+    x = values.stored(op.input, op)
+    places = sorted(values.place(axis, op.input) for axis in axes)
+    result = values.insert(graph.ReduceOp(x, op.kind.data, places, keep_dims=keep), op)
     if keep:
         values.define(op.result, result)
-    else:
-        dims = dims_of(op.result.type)
-        whole = values.insert(graph.ReshapeOp(result, [dims[0], values.padded_channels(dims[1].value)]), op)
-        values.define_plain(op.result, values.cut(whole, dims, op))
+        return True
+    dims = dims_of(op.result.type)
+    order = values.layout(op.input).letters
+    if order.index("C") < order.index("N"):
+        result = values.insert(graph.TransposeOp(result, [1, 0]), op)
+    if values.block > 1:
+        result = values.insert(graph.ReshapeOp(result, values.padded(dims)), op)
+    values.define_plain(op.result, values.cut(result, dims, op))
     return True
 
 
-def concat(op: graph.ConcatOp, values: BlockedValues) -> bool:
+def concat(op: graph.ConcatOp, values: ImageForms) -> bool:
     """A join of images whose blocks are all full, or along another axis than the channels."""
     inputs = list(op.inputs)
     if not any(values.is_computed(x) for x in inputs) or not all(values.fits(x) for x in inputs):
@@ -168,37 +194,36 @@ def concat(op: graph.ConcatOp, values: BlockedValues) -> bool:
     axis = op.axis.value.data
     if axis == 1 and any(values.is_padded(x) for x in inputs):
         return False
-    made = graph.ConcatOp([values.blocked(x, op) for x in inputs], axis)
+    made = graph.ConcatOp([values.stored(x, op) for x in inputs], values.place(axis, op.result))
     values.define(op.result, values.insert(made, op))
     return True
 
 
-def pad(op: graph.PadOp, values: BlockedValues) -> bool:
+def pad(op: graph.PadOp, values: ImageForms) -> bool:
     """Pixels around an image."""
     if not values.is_computed(op.input) or op.pads is None:
         return False
     pads, rank = op.pads.get(), len(dims_of(op.input.type))
     if any(pads[i] != 0 for i in (0, 1, rank, rank + 1)):
         return False
-    zero = Dim.of(0)
-    x = values.blocked(op.input, op)
-    made = graph.PadOp(x, [*pads[:rank], zero, *pads[rank:], zero], op.mode.data, op.value)
+    begins, ends = (values.arranged(half, op.input, lambda: Dim.of(0)) for half in (pads[:rank], pads[rank:]))
+    made = graph.PadOp(values.stored(op.input, op), [*begins, *ends], op.mode.data, op.value)
     values.define(op.result, values.insert(made, op))
     return True
 
 
-def transpose(op: graph.TransposeOp, values: BlockedValues) -> bool:
-    """A blocked image straight to another order of its axes."""
+def transpose(op: graph.TransposeOp, values: ImageForms) -> bool:
+    """A stored image straight to another order of its axes."""
     if not values.is_computed(op.input):
         return False
     letters = values.plain_layout(op.input)
     target = "".join(letters[i] for i in op.perm.get_values())
-    moved = graph.LayoutTransformOp(values.blocked(op.input, op), values.blocked_layout(op.input), target)
-    values.define_plain(op.result, values.cut(values.insert(moved, op), dims_of(op.result.type), op))
+    moved = values.transformed(values.stored(op.input, op), str(values.layout(op.input)), target, op)
+    values.define_plain(op.result, values.cut(moved, dims_of(op.result.type), op))
     return True
 
 
-def resize(op: graph.ResizeOp, values: BlockedValues) -> bool:
+def resize(op: graph.ResizeOp, values: ImageForms) -> bool:
     """Pixels at another density."""
     dims = dims_of(op.input.type)
     if not values.is_computed(op.input) or op.shape is None or op.roi is not None:
@@ -207,11 +232,11 @@ def resize(op: graph.ResizeOp, values: BlockedValues) -> bool:
     scales = op.scales.get_values() if op.scales is not None else [1.0] * len(dims)
     if shape[:2] != dims[:2] or any(scale != 1 for scale in scales[:2]):
         return False
-    x = values.blocked(op.input, op)
+    x = values.stored(op.input, op)
     made = graph.ResizeOp(
         x,
-        [*dims_of(x.type)[:2], *shape[2:], Dim.of(values.block)],
-        None if op.scales is None else [*scales, 1.0],
+        _stored_shape(shape, op.input, values),
+        None if op.scales is None else values.arranged(scales, op.input, lambda: 1.0),
         mode=op.mode.data,
         coordinate=op.coordinate.data,
         nearest=op.nearest.data,
@@ -224,13 +249,18 @@ def resize(op: graph.ResizeOp, values: BlockedValues) -> bool:
     return True
 
 
-def elementwise(op: GraphOp, values: BlockedValues) -> bool:
-    """An elementwise op, when an operand is blocked and the others can be."""
+def _stored_shape(dims: Sequence[Dim], value: SSAValue, values: ImageForms) -> list[Dim]:
+    """The shape in which an image of plain dimensions is stored, laid out as `value`."""
+    return values.layout(value).physical(dict(zip(values.plain_layout(value), dims, strict=True)))
+
+
+def elementwise(op: GraphOp, values: ImageForms) -> bool:
+    """An elementwise op, when an operand is stored so and the others can be."""
     if not isinstance(op, (UnaryOp, BinaryOp, graph.WhereOp, graph.ClipOp)):
         return False
     result = op.results[0]
     images = [x for x in op.operands if values.is_computed(x)]
-    if not images and _meets_blocked(result, values):
+    if not images and _meets_stored(result, values):
         images = [x for x in op.operands if isinstance(x.owner, graph.TransposeOp) and values.fits(x)]
     if not images or not _same_channels(result, images[0]):
         return False
@@ -251,8 +281,8 @@ def elementwise(op: GraphOp, values: BlockedValues) -> bool:
     return True
 
 
-def _meets_blocked(value: SSAValue, values: BlockedValues) -> bool:
-    """Whether a value is used together with one that is computed in blocked form."""
+def _meets_stored(value: SSAValue, values: ImageForms) -> bool:
+    """Whether a value is used together with one that is computed in the layout."""
     users = [use.operation for use in value.uses]
     return any(values.is_computed(x) and _same_channels(x, value) for user in users for x in user.operands)
 
@@ -269,23 +299,26 @@ def _stays_finite(op: GraphOp) -> bool:
 
 
 def _operand(
-    value: SSAValue, result: SSAValue, values: BlockedValues, before: GraphOp
+    value: SSAValue, result: SSAValue, values: ImageForms, before: GraphOp
 ) -> Callable[[], SSAValue] | None:
-    """How to get an operand that broadcasts to a blocked result; None when there is no cheap way."""
+    """How to get an operand that broadcasts to a stored result; None when there is no cheap way."""
     dims, channels, rank = dims_of(value.type), dims_of(result.type)[1], len(dims_of(result.type))
     if all(dim == 1 for dim in dims) and len(dims) < rank:
         return lambda: values.plain(value, before)
     if len(dims) == rank and (values.is_computed(value) or (dims[1] == channels and values.fits(value))):
-        return lambda: values.blocked(value, before)
+        return lambda: values.stored(value, before)
     if len(dims) == rank and dims[1] == 1:
+        if values.block == 1:
+            return lambda: values.stored(value, before)
         return lambda: values.insert(graph.ExpandDimsOp(values.plain(value, before), [rank]), before)
+    layouts = values.plain_layout(result)[1:], str(values.layout(result)).replace("N", "")
     if len(dims) == rank - 1 and dims[0] == channels and isinstance(value.owner, graph.ConstantOp):
-        layouts = values.plain_layout(result)[1:], values.blocked_layout(result)[1:]
-        return lambda: values.transformed(value, *layouts, before)
+        if values.layout(result).letters[0] == "N":
+            return lambda: values.transformed(value, *layouts, before)
     return None
 
 
-RULES: Mapping[type[GraphOp], Callable[[Any, BlockedValues], bool]] = {
+RULES: Mapping[type[GraphOp], Callable[[Any, ImageForms], bool]] = {
     graph.BiasAddOp: bias_add,
     graph.ConcatOp: concat,
     graph.ConvOp: conv,

@@ -29,6 +29,33 @@ class ComposeTransposes(RewritePattern):
         rewriter.replace(op, graph.TransposeOp(inner.input, [p[i] for i in q]))
 
 
+class ComposeLayoutChanges(RewritePattern):
+    """
+    Merge two changes of layout in a row; none is left where they undo each other. A padded block stays.
+
+    ```mlir
+    %t = graph.layout_transform %x from "NCHW" to "NHWC" : tensor<1x2x3x4xf32> -> tensor<1x3x4x2xf32>
+    %y = graph.layout_transform %t from "NHWC" to "CHWN" : tensor<1x3x4x2xf32> -> tensor<2x3x4x1xf32>
+    // ->
+    %y = graph.layout_transform %x from "NCHW" to "CHWN" : tensor<1x2x3x4xf32> -> tensor<2x3x4x1xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.LayoutTransformOp, rewriter: PatternRewriter) -> None:
+        source, kept = op.source.data, op.input
+        inner = kept.owner
+        if isinstance(inner, graph.LayoutTransformOp) and inner.target == op.source:
+            source, kept = inner.source.data, inner.input
+        if source == op.target.data:
+            if kept.type == op.result.type:
+                rewriter.replace(op, [], [kept])
+        elif kept is not op.input:
+            merged = graph.LayoutTransformOp(kept, source, op.target.data)
+            if merged.result.type == op.result.type:
+                rewriter.replace(op, merged)
+
+
 class TransposeAsView(RewritePattern):
     """
     A transpose that only moves dimensions of size 1 moves no element: it is a reshape, or nothing.
@@ -184,6 +211,7 @@ class FlattenConcat(RewritePattern):
 
 MOVEMENT_RULES: list[RewritePattern] = [
     ComposeTransposes(),
+    ComposeLayoutChanges(),
     TransposeAsView(),
     ComposeViews(),
     DropIdentity(),

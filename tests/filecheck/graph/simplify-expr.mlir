@@ -121,3 +121,17 @@ func.func @products_of_two_shapes(%a: tensor<6x5xf32>, %b: tensor<3x10xf32>) -> 
   %y = graph.add %v, %w : (tensor<30xf32>, tensor<30xf32>) -> tensor<30xf32>
   func.return %y : tensor<30xf32>
 }
+
+// Changes of layout cancel, but not those that pad three channels to four.
+// CHECK-LABEL: @layout_changes
+// CHECK-NEXT: %[[A:.*]] = graph.layout_transform %z from "NCHW" to "NCHW4c"
+// CHECK-NEXT: %[[B:.*]] = graph.layout_transform %[[A]] from "NCHW4c" to "NCHW"
+// CHECK-NEXT: func.return %x, %[[B]]
+func.func @layout_changes(%x: tensor<1x4x5x6xf32>, %z: tensor<1x3x5x6xf32>) -> (tensor<1x4x5x6xf32>, tensor<1x4x5x6xf32>) {
+  %0 = graph.layout_transform %x from "NCHW" to "NCHW4c" : tensor<1x4x5x6xf32> -> tensor<1x1x5x6x4xf32>
+  %1 = graph.layout_transform %0 from "NCHW4c" to "NHWC" : tensor<1x1x5x6x4xf32> -> tensor<1x5x6x4xf32>
+  %y = graph.layout_transform %1 from "NHWC" to "NCHW" : tensor<1x5x6x4xf32> -> tensor<1x4x5x6xf32>
+  %2 = graph.layout_transform %z from "NCHW" to "NCHW4c" : tensor<1x3x5x6xf32> -> tensor<1x1x5x6x4xf32>
+  %w = graph.layout_transform %2 from "NCHW4c" to "NCHW" : tensor<1x1x5x6x4xf32> -> tensor<1x4x5x6xf32>
+  func.return %y, %w : tensor<1x4x5x6xf32>, tensor<1x4x5x6xf32>
+}

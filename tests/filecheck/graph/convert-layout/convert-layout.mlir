@@ -1,5 +1,24 @@
 // RUN: stepwell-opt %s -p 'convert-layout{block=2}' | filecheck %s
 // RUN: stepwell-opt %s -p 'convert-layout{block=2},convert-layout{block=2}' | filecheck %s
+// RUN: stepwell-opt %s -p 'ConvertLayout{conv="NCHW2c:OIHW2i2o"}' | filecheck %s
+// RUN: stepwell-opt %s -p 'convert-layout{conv="NHWC:HWIO"}' | filecheck %s --check-prefix NHWC
+// RUN: stepwell-opt %s -p 'convert-layout{conv="CHWN:IHWO"}' | filecheck %s --check-prefix CHWN
+// RUN: not stepwell-opt %s -p 'convert-layout{conv="NHW:HWIO"}' 2>&1 | filecheck %s --check-prefix BAD
+// RUN: not stepwell-opt %s -p 'convert-layout{conv="NHWC4c:HWIO"}' 2>&1 | filecheck %s --check-prefix BLOCKED
+// BAD: error[bad-option]: "NHW:HWIO" needs N and C for images
+// BLOCKED: error[bad-option]: "NHWC4c:HWIO" is not blocked as kernels are, such as "NCHW4c:OIHW4i4o"
+
+// NHWC-LABEL: @chain
+// NHWC: %[[IN:.*]] = graph.layout_transform %x from "NCHW" to "NHWC"
+// NHWC: graph.conv %[[IN]], {{.*}} data_layout "NHWC" kernel_layout "HWIO"
+// NHWC: graph.bias_add {{.*}} axis 3
+// NHWC-NEXT: graph.add {{.*}}, %[[IN]]
+// NHWC-NEXT: %[[POOL:.*]] = graph.pool {{.*}} data_layout "NHWC"
+// NHWC-NEXT: %[[OUT:.*]] = graph.layout_transform %[[POOL]] from "NHWC" to "NCHW"
+// NHWC-NEXT: return %[[OUT]]
+// CHWN-LABEL: @chain
+// CHWN: graph.conv {{.*}} data_layout "CHWN" kernel_layout "IHWO"
+// CHWN: graph.bias_add {{.*}} axis 0
 
 // Blocks stay from the first convolution to the result; biases and filters are rearranged at once.
 // CHECK-LABEL: @chain
