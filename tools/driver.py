@@ -37,17 +37,14 @@ class CompileOptions:
     3x3 convolutions with fewer products: `auto` where that is faster and the weights find room, `fast`
     whatever the weights take, or `off`. Errors stay below 1e-5 of each one's range.
     """
-<<<<<<< ours
     backends: Sequence[str] = ()
     """Engines that take part of the model, the preferred one first."""
     fallback: bool = False
     """Go on without a backend that is missing or fails; the artifact holds our kernels for its part too."""
-=======
     disabled_passes: Sequence[str] = ()
     """Passes of level 1 that do not run; this wins over `required_passes`."""
     required_passes: Sequence[str] = ()
     """Passes of the pipeline that run whatever their level."""
->>>>>>> theirs
     use_cache: bool = True
     profile: bool = False
     """Whether the model tells the times of its kernels (`stepwell run --profile`); costs time itself."""

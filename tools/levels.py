@@ -104,10 +104,6 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     context = context.choosing(options.required_passes, options.disabled_passes)
     with context.active():
         compilation.run("onnx to graph", FROM_ONNX)
-<<<<<<< ours
-        backends, target = available_backends(options), compilation.ctx.target
-        compilation.run("graph", graph_pipeline(options.opt_level, target, options.winograd, backends))
-=======
         compilation.run("graph", pipeline_of(options, compilation.ctx.target, context))
 
 
@@ -117,10 +113,10 @@ def pipeline_of(options: CompileOptions, target: TargetDescription, context: Pas
         options.opt_level,
         target,
         options.winograd,
+        available_backends(options),
         required=context.required_pass,
         disabled=context.disabled_pass,
     )
->>>>>>> theirs
 
 
 def to_level_2(compilation: Compilation, options: CompileOptions) -> None:

@@ -1,10 +1,6 @@
 """The default pipelines of level 1, as text that `stepwell-opt -p` takes."""
 
-<<<<<<< ours
-from collections.abc import Sequence
-=======
 from collections.abc import Container, Sequence
->>>>>>> theirs
 
 from stepwell.runtime.target import TargetDescription
 
@@ -12,32 +8,10 @@ LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
 """What a program can be written as, from the model down."""
 FROM_ONNX = "convert-onnx-to-graph"
 
-<<<<<<< ours
-_EXACT = ("fold-constant", "dynamic-to-static", "dead-code-elimination")
-_ROUNDING = (
-    "fold-qdq",
-    "fold-constant",
-    "dynamic-to-static",
-    "flatten-atrous-conv",
-    "simplify-expr",
-    "fold-explicit-padding",
-    "raise-to-row-ops",
-    "simplify-inference{only=batch_norm}",
-    "fold-constant",
-    "fold-scale-axis{direction=backward}",
-    "fold-scale-axis{direction=forward}",
-    "simplify-expr",
-    "fold-constant",
-    "fold-qdq",
-    "eliminate-common-subexpr",
-)
-_FOR_KERNELS = ("decompose-conv-transpose",)
-=======
->>>>>>> theirs
 _FLOAT_BYTES = 4  # layouts block channels by the f32 lanes of a vector
 
-# Each step with the lowest level that it runs at, that of the pass or higher: 0 keeps every digit, 1 may round
-# in other places, 2 stores data as kernels like it best, 3 is everything else that is not approximate.
+# Each step with the lowest level that it runs at, that of the pass or higher: 0 keeps every digit, 1 may
+# round in other places, 2 stores data as kernels like it best, 3 is all else that is not approximate.
 _STEPS: Sequence[tuple[int, str]] = (
     (1, "fold-qdq"),
     (0, "fold-constant"),
@@ -55,6 +29,7 @@ _STEPS: Sequence[tuple[int, str]] = (
     (1, "fold-constant"),
     (1, "fold-qdq"),
     (0, "eliminate-common-subexpr"),
+    (0, "BACKENDS"),  # they take their part before anything is done for kernels of ours
     (1, "decompose-conv-transpose"),
     (2, "pack-integers{lanes=LANES}"),
     (2, "convert-layout{block=LANES}"),
@@ -68,34 +43,30 @@ _STEPS: Sequence[tuple[int, str]] = (
 
 
 def graph_pipeline(
-<<<<<<< ours
-    opt_level: int, target: TargetDescription, winograd: str = "auto", backends: Sequence[str] = ()
-=======
     opt_level: int,
     target: TargetDescription,
     winograd: str = "auto",
+    backends: Sequence[str] = (),
     *,
     required: Container[str] = (),
     disabled: Container[str] = (),
->>>>>>> theirs
 ) -> str:
     """
     The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ.
 
-<<<<<<< ours
-    Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part before anything is
-    done for kernels of ours.
+    Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model; of passes
+    named in `required` the steps of higher levels run too, those in `disabled` never do.
     """
-    if opt_level == 0:
-        return ",".join((*_EXACT, *_partition_passes(backends), "fuse-ops"))
-    passes = [*_ROUNDING, *_partition_passes(backends), *_FOR_KERNELS]
-    if opt_level >= 2:
-        lanes = target.lanes(_FLOAT_BYTES)
-        passes += [f"pack-integers{{lanes={lanes}}}", f"convert-layout{{block={lanes}}}"]
-        if winograd != "off":
-            passes.append(f"winograd-conv{{mode={winograd} lanes={lanes}}}")
-        passes += [f"pack-weights{{lanes={lanes}}}", "fold-constant"]
-    return ",".join((*passes, "dead-code-elimination", "canonicalize-cast", "fuse-ops"))
+    lanes = str(target.lanes(_FLOAT_BYTES))
+    steps: list[str] = []
+    for level, step in _STEPS:
+        name = step.partition("{")[0]
+        off = name in disabled or (name == "winograd-conv" and winograd == "off")
+        if name == "BACKENDS":
+            steps += _partition_passes(backends)
+        elif not off and (opt_level >= level or name in required):
+            steps.append(step.replace("LANES", lanes).replace("WINOGRAD", winograd))
+    return ",".join(steps)
 
 
 def _partition_passes(backends: Sequence[str]) -> list[str]:
@@ -104,16 +75,3 @@ def _partition_passes(backends: Sequence[str]) -> list[str]:
     composites = [f"merge-composite{{table={name}}}" for name in backends]
     annotate = f"annotate-target{{backends={','.join(backends)}}}"
     return [*composites, annotate, "merge-regions", "partition-graph{bind-constants}"]
-=======
-    Args: `winograd` is `off`, or a mode of `winograd-conv`; of passes named in `required` the steps of higher
-    levels run too, those in `disabled` never do.
-    """
-    lanes = str(target.lanes(_FLOAT_BYTES))
-    steps: list[str] = []
-    for level, step in _STEPS:
-        name = step.partition("{")[0]
-        off = name in disabled or (name == "winograd-conv" and winograd == "off")
-        if not off and (opt_level >= level or name in required):
-            steps.append(step.replace("LANES", lanes).replace("WINOGRAD", winograd))
-    return ",".join(steps)
->>>>>>> theirs

@@ -48,16 +48,7 @@ def run(args: Namespace) -> int:
     if args.output is not None:
         check_place(args.output)
     if args.print_pipeline:
-<<<<<<< ours
-        from stepwell.runtime.target import target_from
-        from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
-
-        target = target_from(options.mcpu, options.target)
-        passes = graph_pipeline(options.opt_level, target, options.winograd, options.backends)
-        print(f"{FROM_ONNX},{passes}")
-=======
         print(_pipeline(options))
->>>>>>> theirs
         return 0
     if args.emit is not None:
         _emit(args, options)

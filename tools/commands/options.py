@@ -100,13 +100,10 @@ def compile_options(args: Namespace) -> CompileOptions:
         input_shapes=dict(args.input_shape),
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
-<<<<<<< ours
         backends=args.backend,
         fallback=args.fallback,
-=======
         disabled_passes=tuple(args.disable_pass),
         required_passes=tuple(args.require_pass),
->>>>>>> theirs
         use_cache=not args.no_cache,
     )
 
