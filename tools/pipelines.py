@@ -54,8 +54,8 @@ def graph_pipeline(
     """
     The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ.
 
-    Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model; of passes
-    named in `required` the steps of higher levels run too, those in `disabled` never do.
+    Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model; passes
+    named in `required` run although their level is higher, those in `disabled` never do.
     """
     lanes = str(target.lanes(_FLOAT_BYTES))
     steps: list[str] = []
