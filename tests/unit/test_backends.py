@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -302,3 +303,46 @@ def test_a_check_may_refuse_a_match() -> None:
     made = elementwise("r = tanh x")
     run_pipeline(made.module, "merge-composite{table=choosy},annotate-target{backends=choosy}", made.ctx)
     assert made.ops() == ["tanh", "return"] and len(seen) == 1
+
+
+PACKAGE = """
+import numpy as np
+from stepwell.lowering.backends import Backend, fill
+
+class Acme(Backend):
+    name = "acme"
+
+    def supports(self, op):
+        return op.name == "graph.tanh"
+
+    def compile(self, func, constants, target):
+        return b"tanh"
+
+    def load(self, code):
+        return lambda inputs, outputs: fill(outputs, [np.tanh(inputs[0])])
+"""
+
+
+def test_a_package_registers_its_backend_by_an_entry_point(tmp_path: Path) -> None:
+    (tmp_path / "acme.py").write_text(PACKAGE)
+    about = tmp_path / "acme-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[stepwell.backends]\nacme = acme:Acme\n")
+    (tmp_path / "m.onnx").write_bytes(model())
+    code = """
+import stepwell
+compiled = stepwell.compile("m.onnx", backends=["acme"])
+compiled.save("m.stepwell")
+print(compiled.image.callees[0].kind, type(stepwell.load("m.stepwell")).__name__)
+"""
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "acme CompiledModel", done.stderr
