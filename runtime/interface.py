@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import cast
 
 import ml_dtypes
@@ -82,6 +83,11 @@ class Binding:
     arena_bytes: int
     values: Mapping[str, int] = field(default_factory=dict[str, int])
     """The symbols of the inputs by name."""
+
+    @cached_property
+    def array_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The output shapes, `()` in place of those that are not known before the call."""
+        return tuple(() if shape is None else shape for shape in self.output_shapes)
 
 
 @dataclass(frozen=True)

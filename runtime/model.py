@@ -10,6 +10,7 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField, Status
+from stepwell.runtime.addresses import address_of
 from stepwell.runtime.artifact import ModelImage, load_image, save
 from stepwell.runtime.engine import Library, load_objects
 from stepwell.runtime.errors import InternalError, StepwellError
@@ -52,7 +53,7 @@ class _Frame:
         times: KernelTimes | None,
     ):
         slots = len(interface.inputs) + len(interface.outputs) + 1
-        self.args = np.zeros(slots, np.uint64)
+        self.args = (ctypes.c_void_p * slots)()  # filled in half the time that an array of numpy's takes
         self.dims = np.zeros(max(1, len(interface.symbols) + len(interface.published)), np.int64)
         self.ctx = np.zeros(CTX_BYTES // WORD_BYTES, np.uint64)
         self.ctx[CtxField.PARALLEL_FOR], self.ctx[CtxField.POOL] = pool
@@ -64,7 +65,7 @@ class _Frame:
             self.ctx[CtxField.ALLOCATE] = memory.address
         if times is not None:
             self.ctx[CtxField.CLOCK], self.ctx[CtxField.TIMES] = times.clock_address, times.times_address
-        self.addresses = tuple(int(a.ctypes.data) for a in (self.args, self.dims, self.ctx))
+        self.addresses = (ctypes.addressof(self.args), address_of(self.dims), address_of(self.ctx))
         self.arena: Array = np.empty(0, np.uint8)
         self.binding: Binding | None = None
 
@@ -74,7 +75,7 @@ class _Frame:
         self.dims[: len(binding.symbols)] = binding.symbols
         if self.arena.nbytes < binding.arena_bytes:
             self.arena = aligned_empty(binding.arena_bytes)
-        self.args[-1] = self.arena.ctypes.data
+        self.args[-1] = address_of(self.arena)
 
 
 class CompiledModel:
@@ -107,6 +108,9 @@ class CompiledModel:
         """Of the last call, when the model was compiled to tell them."""
         self._frames: list[_Frame] = []
         self._bindings: dict[Shapes, Binding] = {}
+        self._input_dtypes = tuple(
+            (i, None if spec.is_object else spec.dtype) for i, spec in enumerate(self.interface.inputs)
+        )
         self._output_dtypes = tuple(spec.dtype for spec in self.interface.outputs)
         self._input_names = tuple(spec.name for spec in self.interface.inputs)
 
@@ -164,11 +168,14 @@ class CompiledModel:
 
     def _invoke(self, values: Sequence[object]) -> tuple[Array, ...]:
         objects: list[object] = []
-        inputs = [
-            _object_input(spec, value, objects) if spec.is_object else checked_input(spec, value)
-            for spec, value in zip(self.interface.inputs, values, strict=True)
-        ]
-        shapes = tuple([array.shape for array in inputs])
+        inputs = list(values)
+        for i, dtype in self._input_dtypes:
+            value = inputs[i]
+            # `checked_input` finds the same of nearly every input, in five times the time.
+            if not (type(value) is np.ndarray and value.dtype is dtype and value.flags.c_contiguous):
+                inputs[i] = _checked_input(self.interface.inputs[i], value, objects)
+        arrays = cast("list[Array]", inputs)
+        shapes = tuple([array.shape for array in arrays])
         binding = self._bindings.get(shapes) or self._bind(shapes)
         try:
             frame = self._frames.pop()
@@ -177,16 +184,12 @@ class CompiledModel:
         try:
             if frame.binding is not binding:
                 frame.prepare(binding)
-            outputs = [
-                np.empty(shape, dtype) if shape is not None else _NO_ARRAY
-                for shape, dtype in zip(binding.output_shapes, self._output_dtypes, strict=True)
-            ]
+            outputs = list(map(np.empty, binding.array_shapes, self._output_dtypes))
         except MemoryError as error:
             message = f"the memory does not suffice for inputs {list(shapes)}: {error}"
             raise StepwellError("out-of-memory", None, message) from None
-        args = frame.args
-        for slot, array in enumerate((*inputs, *outputs)):
-            args[slot] = array.__array_interface__["data"][0]
+        arrays += outputs
+        frame.args[: len(arrays)] = list(map(address_of, arrays))
         if objects and frame.host is not None:
             frame.host.objects[: len(objects)] = objects
         status = self._main(*frame.addresses)
@@ -250,8 +253,10 @@ class CompiledModel:
         return StepwellError(row.code, row.where, row.message, note=f"found {values[0]} and {values[1]}")
 
 
-def _object_input(spec: TensorSpec, value: object, objects: list[object]) -> Array:
-    """Check an input that is an object, and add it to those of the call; the array is its stand-in."""
+def _checked_input(spec: TensorSpec, value: object, objects: list[object]) -> Array:
+    """Check an input; one that is an object is added to those of the call, and the array is its stand-in."""
+    if not spec.is_object:
+        return checked_input(spec, value)
     checked = checked_object(spec, value)
     objects.append(checked)
     return cast(Array, checked) if not spec.type else _NO_ARRAY

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepwell.runtime.addresses import address_of
 from stepwell.runtime.artifact import ModelImage, load_image, save
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim, symbol_name
@@ -197,3 +198,12 @@ def test_artifact_into_no_folder_is_an_error(tmp_path: Path) -> None:
         save(_image(), tmp_path / "missing" / "m.stepwell")
     with pytest.raises(StepwellError, match="no-file"):
         load_image(tmp_path / "missing.stepwell")
+
+
+def test_address_of_is_what_numpy_says(tmp_path: Path) -> None:
+    """Of whole arrays, views, read-only, empty and mapped ones."""
+    whole = np.arange(24, dtype=np.float32).reshape(4, 6)
+    (tmp_path / "f").write_bytes(bytes(64))
+    mapped = np.memmap(tmp_path / "f", np.uint8, "r")
+    for array in (whole, whole[1:, 2:], whole[:0], np.array(3.0), mapped, mapped[5:]):
+        assert address_of(array) == array.__array_interface__["data"][0]
