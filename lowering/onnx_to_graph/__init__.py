@@ -34,6 +34,7 @@ from stepwell.lowering.onnx_to_graph import (
     resize,
     sampling,
     scans,
+    selection,
     shape,
     window,
 )
@@ -61,6 +62,7 @@ ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *resize.PATTERNS,
     *sampling.PATTERNS,
     *scans.PATTERNS,
+    *selection.PATTERNS,
     *shape.PATTERNS,
     *window.PATTERNS,
 ]

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[np.generic]
-Meaning: TypeAlias = Callable[..., "Array | tuple[Array, ...]"]
+Meaning: TypeAlias = Callable[..., object]
 
 _MEANINGS: dict[str, Meaning] = {}
 
@@ -44,7 +44,7 @@ def evaluate(
     """Run one op on arrays. Raises: KeyError for an op without a meaning."""
     _load()
     results = _MEANINGS[name](*operands, **properties)
-    return results if isinstance(results, tuple) else (results,)
+    return cast("tuple[Array, ...]", results if isinstance(results, tuple) else (results,))
 
 
 @cache

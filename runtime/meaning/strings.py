@@ -1,0 +1,144 @@
+"""Operators on strings: tensors of Python strings, which only the host touches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from stepwell.runtime.meaning import Array, meaning
+
+_STRINGS = np.dtype(object)
+
+
+def _mapped(function: Callable[[str], object], dtype: np.dtype[np.generic], x: Array) -> Array:
+    """A function of each string."""
+    values = [function(_text(value)) for value in x.reshape(-1)]
+    return np.array(values, _STRINGS).astype(dtype).reshape(x.shape)
+
+
+def _paired(function: Callable[[str, str], object], dtype: np.dtype[np.generic], a: Array, b: Array) -> Array:
+    """A function of two strings, on arrays that broadcast."""
+    left, right = np.broadcast_arrays(np.asarray(a, _STRINGS), np.asarray(b, _STRINGS))
+    pairs = zip(left.reshape(-1), right.reshape(-1), strict=True)
+    values = [function(_text(x), _text(y)) for x, y in pairs]
+    return np.array(values, _STRINGS).astype(dtype).reshape(left.shape)
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+@meaning("host.strings")
+def strings(*, values: Sequence[str], shape: Sequence[int]) -> Array:
+    """A constant."""
+    return np.array(values, _STRINGS).reshape(shape)
+
+
+@meaning("host.string_concat")
+def string_concat(a: Array, b: Array) -> Array:
+    """Each string behind the other."""
+    return _paired(lambda x, y: x + y, _STRINGS, a, b)
+
+
+@meaning("host.string_equal")
+def string_equal(a: Array, b: Array) -> Array:
+    """Whether strings are the same."""
+    return _paired(lambda x, y: x == y, np.dtype(np.bool_), a, b)
+
+
+@meaning("host.regex_full_match")
+def regex_full_match(x: Array, *, pattern: str) -> Array:
+    """Whether the whole string matches; RE2's patterns are those of Python as far as both have them."""
+    compiled = re.compile(pattern)
+    return _mapped(lambda s: compiled.fullmatch(s) is not None, np.dtype(np.bool_), x)
+
+
+@meaning("host.string_split")
+def string_split(x: Array, *, delimiter: str, maxsplit: int) -> tuple[Array, Array]:
+    """Parts along a new last axis, filled up with empty strings, and how many there are."""
+    parts = [_text(s).split(delimiter or None, maxsplit) for s in x.reshape(-1)]
+    width = max(map(len, parts), default=0)
+    padded = [[*row, *[""] * (width - len(row))] for row in parts]
+    counts = np.array(list(map(len, parts)), np.int64).reshape(x.shape)
+    return np.array(padded, _STRINGS).reshape((*x.shape, width)), counts
+
+
+@meaning("host.string_normalizer")
+def string_normalizer(x: Array, *, case: str, is_case_sensitive: int, stopwords: Sequence[str]) -> Array:
+    """Words without the stop words, in one case; a row without a word left has one empty string."""
+    change = {"LOWER": str.lower, "UPPER": str.upper}.get(case, str)
+    left_out = set(stopwords if is_case_sensitive else map(str.lower, stopwords))
+
+    def stays(word: str) -> bool:
+        return (word if is_case_sensitive else word.lower()) not in left_out
+
+    words = [_text(s) for s in x.reshape(-1)]
+    kept = [change(word) for word in words if stays(word)] or [""]
+    return np.array(kept, _STRINGS).reshape((1, -1) if x.ndim == 2 else (-1,))
+
+
+@meaning("host.string_to_number")
+def string_to_number(x: Array, *, to: np.dtype[np.generic]) -> Array:
+    """Numbers in decimal or scientific notation; `inf` and `nan` in any case."""
+    return _mapped(int if to.kind in "iu" else float, to, x)
+
+
+@meaning("host.number_to_string")
+def number_to_string(x: Array) -> Array:
+    """The shortest text that reads back; integers of any type and truth values as Python writes them."""
+    return np.array([str(value) for value in x.reshape(-1)], _STRINGS).reshape(x.shape)
+
+
+@meaning("host.string_where")
+def string_where(condition: Array, a: Array, b: Array) -> Array:
+    """Strings of one or the other tensor."""
+    return np.where(condition, np.asarray(a, _STRINGS), np.asarray(b, _STRINGS))
+
+
+@meaning("host.tf_idf")
+def tf_idf(
+    x: Array,
+    *,
+    mode: str,
+    min_gram_length: int,
+    max_gram_length: int,
+    max_skip_count: int,
+    ngram_counts: Sequence[int],
+    ngram_indexes: Sequence[int],
+    pool: Sequence[object],
+    weights: Sequence[float],
+) -> Array:
+    """How often each n-gram of a pool occurs in a row, with up to so many words left out between two."""
+    grams: dict[tuple[object, ...], int] = {}
+    ends = [*ngram_counts[1:], len(pool)]
+    number = 0
+    for length, (begin, end) in enumerate(zip(ngram_counts, ends, strict=True), start=1):
+        for at in range(begin, end, length):
+            if min_gram_length <= length <= max_gram_length:
+                grams[tuple(pool[at : at + length])] = number
+            number += 1
+    rows = x.reshape(1, -1) if x.ndim < 2 else x
+    counts = np.zeros((len(rows), max(ngram_indexes, default=-1) + 1), np.float32)
+    for row, items in enumerate(rows.tolist()):
+        for gram in _skip_grams(items, min_gram_length, max_gram_length, max_skip_count):
+            if gram in grams:
+                counts[row, ngram_indexes[grams[gram]]] += 1
+    scale = np.ones(counts.shape[1], np.float32)
+    if len(weights):
+        scale[np.array(ngram_indexes)] = np.array(weights, np.float32)
+    frequency = counts if mode != "IDF" else np.minimum(counts, 1)
+    result = frequency if mode == "TF" else frequency * scale
+    return result[0] if x.ndim < 2 else result
+
+
+def _skip_grams(items: Sequence[object], least: int, most: int, skips: int) -> list[tuple[object, ...]]:
+    """The n-grams of a row; single words have nothing to skip, and are counted once."""
+    found: list[tuple[object, ...]] = []
+    for length in range(least, most + 1):
+        for step in range(1, 2 if length == 1 else skips + 2):
+            reach = (length - 1) * step
+            starts = range(len(items) - reach)
+            found += [tuple(items[start : start + reach + 1 : step]) for start in starts]
+    return found
