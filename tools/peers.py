@@ -131,7 +131,9 @@ class Iree(Engine):
         driver = "local-sync" if threads == 1 else "local-task"
         config = api.Config(driver)
         module = api.load_vm_module(api.VmModule.copy_buffer(config.vm_instance, binary), config)
-        entry = next(module[name] for name in module.vm_module.function_names if not name.startswith("__"))
+        # Beside each function stands one that waits on fences, `name$async`, and the module's own `__init`.
+        names = [name for name in module.vm_module.function_names if "$" not in name and name[:2] != "__"]
+        entry = module[names[0]]
         arrays = list(feeds.values())
 
         def run() -> Sequence[Array]:
@@ -148,14 +150,19 @@ class Tvm(Engine):
     module = "tvm"
 
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
+        import llvmlite.binding as llvm
+
         api, relax = _package("tvm"), _package("tvm.relax")
         shapes = {name: list(array.shape) for name, array in feeds.items()}
         module = _package("tvm.relax.frontend.onnx").from_onnx(
             _package("onnx").load(str(path)), shape_dict=shapes
         )
-        built = relax.build(relax.get_pipeline("zero")(module), target="llvm -mcpu=native")
+        target = api.target.Target({"kind": "llvm", "mcpu": llvm.get_host_cpu_name()})
+        with target:
+            built = relax.build(relax.get_pipeline("zero")(module), target=target)
+        api.get_global_func("runtime.config_threadpool")(1, threads)
         machine = relax.VirtualMachine(built, api.cpu())
-        arrays = [api.nd.array(a) for a in feeds.values()]
+        arrays = [api.runtime.tensor(a) for a in feeds.values()]
 
         def run() -> Sequence[Array]:
             return [part.numpy() for part in _listed(machine["main"](*arrays))]
