@@ -34,8 +34,9 @@ class PackIntegersPass(FunctionPass):
 
     Signed activations are flipped into unsigned ones, unsigned weights into signed ones; what the zero points
     change is a constant for each column (times the zero point, when that is known at run time only), which is
-    subtracted from the sums: exact. Weights become panels of columns. Convolutions read and write channels
-    last, and what stands between them keeps that order.
+    subtracted from the sums: exact. Zero points that signed weights have no room for are taken off by the
+    sums of the rows. Weights become panels of columns. Convolutions read and write channels last, and what
+    stands between them keeps that order.
 
     ```mlir
     %y = graph.matmul_integer %a, %b : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
@@ -91,24 +92,59 @@ def pack_matmul(op: graph.MatmulIntegerOp, values: ChannelsLast, lanes: int) -> 
     point = op.a_zero_point
     if point is not None and dims_of(point.type):
         return False  # one for each row
-    weights = _signed(b, _column_points(op.b_zero_point, values))
+    b_points = _column_points(op.b_zero_point, values)
     depth, columns = b.shape
-    if weights is None or not (width := _width(columns, lanes)) or depth == 0:
-        remark(op, "not packed: its columns fill no panel, or its zero points no signed byte")
+    if b_points is None or not (width := _width(columns, lanes)) or depth == 0:
+        remark(op, "not packed: its columns fill no panel, or their zero points are not known")
         return False
+    weights, rest = _signed(b, b_points), None
+    if weights is None:
+        weights, rest = _shifted(b, b_points)
     padded = np.pad(weights, [(0, -depth % 4), (0, 0)])
     panels = np.ascontiguousarray(padded.reshape(-1, 4, columns // width, width).transpose(2, 0, 3, 1))
     a, point = _unsigned(values.plain(op.a, op), point, op, values)
+    bytes_of_a = a
     if depth % 4:
         rank = len(dims_of(op.a.type))
         a = values.insert(graph.PadOp(a, [0] * (2 * rank - 1) + [-depth % 4]), op)
     words = values.insert(graph.WordsOp(a), op)
     packed = values.constant(panels.view("<i4")[..., 0], op)
     sums = values.insert(graph.MatmulIntegerOp(words, packed), op)
-    corrected = _less_zero_point(sums, point, weights.sum(0, dtype=np.int32), op, values)
-    values.define_plain(op.result, corrected)
+    sums = _less_zero_point(sums, point, weights.sum(0, dtype=np.int32), op, values)
+    if rest is not None:
+        sums = _less_row_sums(sums, bytes_of_a, point, depth, rest, op, values)
+    values.define_plain(op.result, sums)
     count("products packed", 1)
     return True
+
+
+def _shifted(
+    weights: npt.NDArray[np.generic], points: npt.NDArray[np.int32] | np.int32
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
+    """Bytes as signed ones, and their zero points with them: for a range that does not lie around these."""
+    shift = 128 if weights.dtype == np.uint8 else 0
+    return (weights.astype(np.int32) - shift).astype(np.int8), np.asarray(points - shift, np.int32)
+
+
+def _less_row_sums(
+    sums: SSAValue,
+    a: SSAValue,
+    zero_point: SSAValue | None,
+    depth: int,
+    b_points: npt.NDArray[np.int32],
+    op: GraphOp,
+    values: ChannelsLast,
+) -> SSAValue:
+    """Sums less what the zero points of the columns add: themselves times the sum of a row, centred."""
+    last = len(dims_of(a.type)) - 1
+    wide = values.insert(graph.CastOp(a, i32), op)
+    rows = values.insert(graph.ReduceOp(wide, "sum", [last], keep_dims=True), op)
+    if zero_point is not None:
+        origin = values.insert(graph.CastOp(zero_point, i32), op)
+        origin = values.insert(graph.MultiplyOp(origin, values.constant(np.array(depth, np.int32), op)), op)
+        rows = values.insert(graph.SubtractOp(rows, origin), op)
+    points = values.constant(b_points if b_points.size > 1 else b_points.reshape(()), op)
+    return values.insert(graph.SubtractOp(sums, values.insert(graph.MultiplyOp(rows, points), op)), op)
 
 
 def pack_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> bool:
@@ -118,7 +154,8 @@ def pack_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> bool
     if w is None or w.dtype == np.int32 or not plain or op.groups.value.data != 1:
         return False
     point = None if op.x_zero_point is None else constant_of(op.x_zero_point, values.weights)
-    weights = _signed(w.reshape(w.shape[0], -1).T, _column_points(op.w_zero_point, values))
+    w_points = _column_points(op.w_zero_point, values)
+    weights = None if w_points is None else _signed(w.reshape(w.shape[0], -1).T, w_points)
     width = _width(w.shape[0], lanes)
     if weights is None or not width or (op.x_zero_point is not None and point is None):
         remark(op, "not packed: its filters fill no panel, or a zero point is not known")
@@ -168,11 +205,9 @@ def _column_points(
 
 
 def _signed(
-    weights: npt.NDArray[np.generic], points: npt.NDArray[np.int32] | np.int32 | None
+    weights: npt.NDArray[np.generic], points: npt.NDArray[np.int32] | np.int32
 ) -> npt.NDArray[np.int8] | None:
     """Weights [K, N] less their zero points as signed bytes; None when these do not hold them."""
-    if points is None:
-        return None
     centred = weights.astype(np.int32) - points
     fits = centred.size == 0 or (centred.min() >= -128 and centred.max() <= 127)
     return centred.astype(np.int8) if fits else None

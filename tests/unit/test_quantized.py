@@ -200,21 +200,27 @@ def one_node(
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
 
 
-PRODUCTS = [(np.uint8, np.int8), (np.int8, np.int8), (np.uint8, np.uint8), (np.int8, np.uint8)]
+PRODUCTS = [
+    (np.uint8, np.int8, 0),
+    (np.int8, np.int8, 0),
+    (np.uint8, np.uint8, 128),
+    (np.int8, np.uint8, 131),  # less this one, bytes are no signed bytes
+    (np.uint8, np.int8, -100),
+]
 TARGETS = ["host", "x86-64-v3", "x86-64-v2"]
 
 
-@pytest.mark.parametrize(("left", "right"), PRODUCTS)
+@pytest.mark.parametrize(("left", "right", "b_point"), PRODUCTS)
 @pytest.mark.parametrize(("m", "k", "n"), [(1, 3, 8), (5, 64, 32), (7, 37, 48), (3, 8, 5)])
 @pytest.mark.parametrize("mcpu", TARGETS)
 def test_products_of_bytes_are_exact(
-    left: npt.DTypeLike, right: npt.DTypeLike, m: int, k: int, n: int, mcpu: str
+    left: npt.DTypeLike, right: npt.DTypeLike, b_point: int, m: int, k: int, n: int, mcpu: str
 ) -> None:
     a, b = bytes_of(left, m, k), bytes_of(right, k, n)
     a[:] = np.where(
         np.arange(k) % 3 == 0, 255 if left == np.uint8 else -128, a
     )  # a saturating shortcut fails
-    points = array(200 if left == np.uint8 else -100, left), array(128 if right == np.uint8 else 0, right)
+    points = array(200 if left == np.uint8 else -100, left), array(b_point, right)
     for known in ({0: a.shape}, {0: a.shape, 2: ()}):
         model = one_node("MatMulInteger", [a, b, *points], known, 19)
         compiled = stepwell.compile(model, mcpu=mcpu)
