@@ -150,14 +150,12 @@ class Tvm(Engine):
     module = "tvm"
 
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
-        import llvmlite.binding as llvm
-
         api, relax = _package("tvm"), _package("tvm.relax")
         shapes = {name: list(array.shape) for name, array in feeds.items()}
         module = _package("tvm.relax.frontend.onnx").from_onnx(
             _package("onnx").load(str(path)), shape_dict=shapes
         )
-        target = api.target.Target({"kind": "llvm", "mcpu": llvm.get_host_cpu_name()})
+        target = api.target.Target({"kind": "llvm", "mcpu": _package("llvmlite.binding").get_host_cpu_name()})
         with target:
             built = relax.build(relax.get_pipeline("zero")(module), target=target)
         api.get_global_func("runtime.config_threadpool")(1, threads)
