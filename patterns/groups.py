@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -14,7 +14,6 @@ from xdsl.traits import IsolatedFromAbove, Pure
 from stepwell.dialects.graph.base import Kind
 from stepwell.dialects.graph.functions import LambdaOp
 from stepwell.patterns.dominators import PostDominators, is_node
-from stepwell.patterns.index import PatternIndex
 from stepwell.patterns.machine import Blocks
 from stepwell.patterns.matching import Match, block_of, match
 from stepwell.patterns.nodes import Pattern
@@ -154,20 +153,23 @@ def blocks_of(func: FuncOp) -> Iterator[Block]:
 
 def groups_of(
     pattern: Pattern,
-    block: Block,
-    index: PatternIndex,
+    roots: Sequence[Operation],
+    blocks: Blocks,
     *,
     check: Check | None,
     duplicate: Duplicate,
     remark: Remark,
 ) -> list[Group]:
-    """The groups of a pattern in a block, found from the last op to the first, listed in program order."""
-    blocks = Blocks()
+    """
+    The groups of a pattern, listed in program order.
+
+    Args: `roots` are the ops of one block that it may match at, in the order of trial: from the last one.
+    """
     taken: set[Operation] = set()
     refused: set[Operation] = set()
     found: list[Group] = []
-    for op in reversed(block.ops):
-        if op in taken or op in refused or not op.results or not index.candidates(op):
+    for op in roots:
+        if op in taken or op in refused:
             continue
         if (group := _group_at(pattern, op, blocks)) is None:
             continue

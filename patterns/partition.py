@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.graph.structure import CompositeOp, YieldOp
 from stepwell.dialects.locations import fused_location
 from stepwell.patterns.groups import Check, Duplicate, Group, Remark, blocks_of, groups_of
 from stepwell.patterns.index import PatternIndex
+from stepwell.patterns.machine import Blocks
 from stepwell.patterns.nodes import Pattern
 
 
@@ -53,16 +55,81 @@ def partition_with(
     remark: Remark = ignore,
 ) -> list[CompositeOp]:
     """`partition`, with a say in what may be computed twice."""
-    given = dict(attrs or {}) | ({"pattern": StringAttr(name)} if name else {})
-    index = PatternIndex([pattern])
+    return partition_table([TableRow(name, pattern, check)], func, attrs, duplicate, remark=remark)
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """What a table says of one pattern: the name of its composites, and the check of its matches."""
+
+    name: str
+    pattern: Pattern
+    check: Check | None = None
+
+
+def partition_table(
+    rows: Sequence[TableRow],
+    func: FuncOp,
+    attrs: Mapping[str, Attribute] | None,
+    duplicate: Duplicate,
+    *,
+    remark: Remark = ignore,
+) -> list[CompositeOp]:
+    """
+    `partition` for the patterns of a table, one after the other.
+
+    Which of them may match at an op is asked once, not pattern by pattern: rows that have nothing to do with
+    the function cost nothing.
+    """
     made: list[CompositeOp] = []
     for block in list(blocks_of(func)):
-        groups = groups_of(pattern, block, index, check=check, duplicate=duplicate, remark=remark)
-        replaced: dict[SSAValue, SSAValue] = {}
-        params = [group.params for group in groups]  # before the first change
-        for group, wanted in zip(groups, params, strict=True):
-            made.append(_compose(group, [replaced.get(value, value) for value in wanted], given, replaced))
+        roots, blocks = _Roots(rows, block), Blocks()
+        for number, row in enumerate(rows):
+            given = dict(attrs or {}) | ({"pattern": StringAttr(row.name)} if row.name else {})
+            groups = groups_of(
+                row.pattern, roots.of(number), blocks, check=row.check, duplicate=duplicate, remark=remark
+            )
+            replaced: dict[SSAValue, SSAValue] = {}
+            params = [group.params for group in groups]  # before the first change
+            for group, wanted in zip(groups, params, strict=True):
+                operands = [replaced.get(value, value) for value in wanted]
+                composite = _compose(group, operands, given, replaced)
+                roots.add(composite, group.root)
+                made.append(composite)
+            if groups:
+                blocks.forget(block)
     return made
+
+
+class _Roots:
+    """The ops of a block at which each row of a table may match, kept up to date while composites are made."""
+
+    def __init__(self, rows: Sequence[TableRow], block: Block):
+        self._index = PatternIndex([row.pattern for row in rows])
+        self._roots: list[dict[Operation, None]] = [{} for _ in rows]
+        self._place: dict[Operation, int] = {}
+        for place, op in enumerate(block.ops):
+            self._place[op] = place
+            self._look_at(op)
+
+    def _look_at(self, op: Operation) -> None:
+        if op.results:
+            for number in self._index.candidates(op):
+                self._roots[number][op] = None
+
+    def of(self, number: int) -> list[Operation]:
+        """The ops for a row that are still there, the last one first."""
+        there = [op for op in self._roots[number] if op.parent is not None]
+        return sorted(there, key=self._place.__getitem__, reverse=True)
+
+    def add(self, composite: CompositeOp, root: Operation) -> None:
+        """A composite stands where a root stood: it, and what reads it, are other ops to a pattern now."""
+        self._place[composite] = self._place[root]
+        self._look_at(composite)
+        for result in composite.results:
+            for use in result.uses:
+                if use.operation.parent is composite.parent:
+                    self._look_at(use.operation)
 
 
 def _compose(

@@ -15,7 +15,7 @@ from stepwell.passes.graph.annotate_target import Claimant
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate
 from stepwell.patterns.nodes import Pattern
-from stepwell.patterns.partition import partition_with
+from stepwell.patterns.partition import TableRow, partition_table
 from stepwell.patterns.read_text import TableEntry
 from stepwell.runtime.backends import find_backend
 
@@ -42,12 +42,10 @@ class MergeCompositePass(Pass):
             entries = entries_of_backend(self.table)
         else:
             entries = entries_of(load_patterns(self.table, op, ctx, remark), self.only)
+        rows = [TableRow(entry.name, entry.pattern, entry.check) for entry in entries]
         for func in functions_of(op):
-            for entry in entries:
-                made = partition_with(
-                    entry.pattern, func, None, entry.check, Duplicate.NEVER, name=entry.name, remark=remark
-                )
-                count("composites", len(made))
+            made = partition_table(rows, func, None, Duplicate.NEVER, remark=remark)
+            count("composites", len(made))
 
 
 def entries_of_backend(name: str) -> list[TableEntry]:
