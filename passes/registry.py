@@ -121,6 +121,7 @@ PASSES: dict[str, Entry] = {
     "dynamic-to-static": Entry(
         "stepwell.passes.graph.dynamic_to_static:DynamicToStaticPass",
         "known shape operands become attributes",
+        aliases=("DynamicToStatic",),
     ),
     "expand-math": Entry(
         "stepwell.passes.loop.expand_math:ExpandMathPass", "write transcendental functions out in arithmetic"

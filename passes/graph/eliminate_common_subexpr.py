@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import Commutative, IsolatedFromAbove, is_side_effect_free
 
+from stepwell.dialects import graph
+from stepwell.dialects.types import WeightAttr, dims_of
 from stepwell.passes.base import FunctionPass
 
 
@@ -56,13 +59,24 @@ class EliminateCommonSubexprPass(FunctionPass):
 
 
 def _key(op: Operation) -> Hashable:
-    operands: tuple[SSAValue, ...] = tuple(op.operands)
-    if op.has_trait(Commutative):
-        operands = tuple(sorted(operands, key=id))
+    """What equal ops have in common."""
+    operands = tuple(map(_operand_key, op.operands))
     return (
         type(op),
-        operands,
+        frozenset(Counter(operands).items()) if op.has_trait(Commutative) else operands,
         tuple(op.result_types),
         frozenset(op.properties.items()),
         frozenset(op.attributes.items()),
     )
+
+
+def _operand_key(value: SSAValue) -> Hashable:
+    """A value, or the one number behind it: constants that are left alone are compared too."""
+    op = value.owner
+    if isinstance(op, graph.ConstantOp) and not isinstance(op.value, WeightAttr) and _is_scalar(value):
+        return op.value
+    return value
+
+
+def _is_scalar(value: SSAValue) -> bool:
+    return all(dim == 1 for dim in dims_of(value.type))

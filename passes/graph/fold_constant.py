@@ -68,6 +68,9 @@ class _Folder:
 
     def fold(self, op: GraphOp) -> None:
         """Replace an op by constants where its results are known."""
+        if isinstance(op, graph.GetOp):
+            self._fold_projection(op)
+            return
         if op.KIND is Kind.STRUCTURE or not op.results or not is_side_effect_free(op):
             return
         arrays = self._shape_results(op)
@@ -82,6 +85,13 @@ class _Folder:
         for constant in constants:
             adopt_location(constant, op.location)
         Rewriter.replace_op(op, constants, [constant.result for constant in constants])
+
+    def _fold_projection(self, op: graph.GetOp) -> None:
+        """A constant field of a tuple that is put together here is that constant."""
+        if isinstance(source := op.input.owner, graph.TupleOp):
+            field = source.fields[op.index.value.data]
+            if isinstance(field.owner, graph.ConstantOp):
+                Rewriter.replace_op(op, [], [field])
 
     def _shape_results(self, op: GraphOp) -> list[Array] | None:
         """The results of shape arithmetic whose elements are all numbers."""

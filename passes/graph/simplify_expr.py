@@ -14,6 +14,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.graph.algebra_rules import algebra_rules
 from stepwell.passes.graph.constant_rules import MergeConstants, MergeIntoBias, MultiplyByReciprocal
 from stepwell.passes.graph.dead_code_elimination import erase_dead_ops
 from stepwell.passes.graph.movement_rules import MOVEMENT_RULES
@@ -26,11 +27,11 @@ from stepwell.runtime.weights import WeightStore
 @dataclass(frozen=True)
 class SimplifyExprPass(FunctionPass):
     """
-    Apply the rules of this file, and of `movement_rules`, `slice_rules`, `view_rules` and `constant_rules`,
-    until none matches. Each leaves fewer or cheaper ops, or the same in an order that lets more of them
-    merge; dead ones go.
+    Apply the rules of this file, and of `movement_rules`, `slice_rules`, `view_rules`, `constant_rules` and
+    `algebra_rules`, until none matches. Each leaves fewer or cheaper ops, or the same in an order that lets
+    more of them merge; dead ones go.
 
-    Class: exact, and rounding where a rule of `constant_rules` says so.
+    Class: exact, and rounding where a rule of `constant_rules` or `algebra_rules` says so.
     """
 
     name = "simplify-expr"
@@ -47,6 +48,7 @@ class SimplifyExprPass(FunctionPass):
             MergeIntoBias(weights),
             ElementwiseBeforeView(),
             ProjectTuple(),
+            *algebra_rules(weights),
         ]
         # Once more after what died is gone: some rules ask who reads a value.
         while apply_rules(func.body, [*MOVEMENT_RULES, *slice_rules(weights), *arithmetic]):

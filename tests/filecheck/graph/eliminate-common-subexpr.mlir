@@ -1,5 +1,6 @@
 // RUN: stepwell-opt %s -p eliminate-common-subexpr | filecheck %s
 // RUN: stepwell-opt %s -p 'eliminate-common-subexpr{skip="graph.exp"}' | filecheck %s --check-prefix=SKIP
+// RUN: stepwell-opt %s -p 'EliminateCommonSubexpr{skip="graph.constant"}' | filecheck %s --check-prefix=CONSTANT
 
 // Chains merge in one walk; operands of commutative ops stand in any order, those of others do not.
 // CHECK-LABEL: @chains
@@ -71,4 +72,32 @@ func.func @branches(%x: tensor<4xf32>, %c: tensor<i1>) -> (tensor<4xf32>, tensor
   }
   %d = graph.neg %a : tensor<4xf32> -> tensor<4xf32>
   func.return %y, %d : tensor<4xf32>, tensor<4xf32>
+}
+
+// Equal numbers make equal ops, also where constants are left alone; a multiset counts how often; projections
+// merge.
+// CHECK-LABEL: @numbers
+// CHECK: graph.add %x, %{{.*}}
+// CHECK-NEXT: graph.add %x, %{{.*}}
+// CHECK-NEXT: graph.add %x, %x
+// CHECK-NEXT: graph.get %t[1]
+// CHECK-NEXT: func.return
+// CONSTANT-LABEL: @numbers
+// CONSTANT-COUNT-3: graph.constant
+// CONSTANT: graph.add %x, %{{.*}}
+// CONSTANT-NEXT: graph.add %x, %{{.*}}
+// CONSTANT-NEXT: graph.add %x, %x
+// CONSTANT-NEXT: graph.get
+// CONSTANT-NEXT: func.return
+func.func @numbers(%x: tensor<f32>, %t: tuple<tensor<2xf32>, tensor<3xf32>>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<3xf32>, tensor<3xf32>) {
+  %c = graph.constant dense<0.0> : tensor<f32>
+  %d = graph.constant dense<0.0> : tensor<f32>
+  %e = graph.constant dense<-0.0> : tensor<f32>
+  %0 = graph.add %x, %c : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %1 = graph.add %d, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %2 = graph.add %x, %e : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %3 = graph.add %x, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %4 = graph.get %t[1] : tuple<tensor<2xf32>, tensor<3xf32>> -> tensor<3xf32>
+  %5 = graph.get %t[1] : tuple<tensor<2xf32>, tensor<3xf32>> -> tensor<3xf32>
+  func.return %0, %1, %2, %3, %4, %5 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<3xf32>, tensor<3xf32>
 }

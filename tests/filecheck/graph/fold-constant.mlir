@@ -75,3 +75,16 @@ func.func @branch(%x: tensor<?xf32, #graph.dims<["N"]>>, %z: tensor<1xf32>)
   }
   func.return %r, %f : tensor<?xf32, #graph.dims<["data_0"]>>, tensor<?xf32, #graph.dims<["N"]>>
 }
+
+// A field of a tuple of constants.
+// CHECK-LABEL: @projection
+// CHECK: %[[B:.*]] = graph.constant dense<[3.000000e+00, 4.000000e+00]>
+// CHECK: %[[X:.*]] = graph.get
+// CHECK-NEXT: func.return %[[B]], %[[X]]
+func.func @projection(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %a = graph.constant dense<[3.0, 4.0]> : tensor<2xf32>
+  %t = graph.tuple %a, %x : tensor<2xf32>, tensor<2xf32>
+  %y = graph.get %t[0] : tuple<tensor<2xf32>, tensor<2xf32>> -> tensor<2xf32>
+  %z = graph.get %t[1] : tuple<tensor<2xf32>, tensor<2xf32>> -> tensor<2xf32>
+  func.return %y, %z : tensor<2xf32>, tensor<2xf32>
+}

@@ -1,4 +1,5 @@
 // RUN: stepwell-opt %s -p raise-to-row-ops | filecheck %s
+// RUN: stepwell-opt %s -p simplify-expr,raise-to-row-ops | filecheck %s
 // RUN: stepwell-opt %s -p simplify-inference,raise-to-row-ops,raise-to-row-ops | filecheck %s
 // RUN: stepwell-opt %s -p 'raise-to-row-ops{only=softmax,log_softmax}' | filecheck %s --check-prefix SOFTMAX
 // RUN: not stepwell-opt %s -p 'raise-to-row-ops{only=softmax,soft_max}' 2>&1 | filecheck %s --check-prefix BAD
