@@ -91,13 +91,13 @@ class ConvOfBytes(RewritePattern):
     """
     A convolution of dequantized bytes is a scaled convolution of integers.
 
-    Groups stay in floats: sums over few channels leave little to gain.
+    So is one with a filter for each channel; other groups stay in floats.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
         x, w = _activation_behind(op.x), _weight_behind(op.w, 0)
-        if x is None or w is None or op.groups.value.data != 1 or op.out_layout is not None:
+        if x is None or w is None or not _is_dense_or_depthwise(op) or op.out_layout is not None:
             return
         sums = graph.ConvIntegerOp(
             x.input,
@@ -107,11 +107,18 @@ class ConvOfBytes(RewritePattern):
             strides=op.strides.get_values(),
             dilations=op.dilations.get_values(),
             pads=op.pads.get_values(),
+            groups=op.groups.value.data,
             data_layout=op.data_layout.data,
             kernel_layout=op.kernel_layout.data,
         )
         axis = 1 if dims_of(w.scale.type) else 0
         _replace_by_scaled(op, sums, x, w, axis, rewriter)
+
+
+def _is_dense_or_depthwise(op: graph.ConvOp) -> bool:
+    groups, filters = op.groups.value.data, dims_of(op.w.type)
+    plain = op.kernel_layout.data.startswith("OI")
+    return groups == 1 or (plain and filters[0] == groups and filters[1] == 1)
 
 
 class MatmulOfBytes(RewritePattern):

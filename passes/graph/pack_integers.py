@@ -148,33 +148,44 @@ def _less_row_sums(
 
 
 def pack_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> bool:
-    """A dense convolution with constant filters and a known zero point, on channels that come last."""
+    """
+    A convolution with constant filters and a known zero point, on channels that come last.
+
+    One filter a channel needs no words: each lane multiplies bytes of its own.
+    """
     w = constant_of(op.w, values.weights)
     plain = op.out_layout is None and op.data_layout.data[:2] == "NC" and op.kernel_layout.data[:2] == "OI"
-    if w is None or w.dtype == np.int32 or not plain or op.groups.value.data != 1:
+    if w is None or w.dtype == np.int32 or not plain:
+        return False
+    depthwise = op.groups.value.data == w.shape[0] and w.shape[1] == 1
+    if op.groups.value.data != 1 and not depthwise:
         return False
     point = None if op.x_zero_point is None else constant_of(op.x_zero_point, values.weights)
     w_points = _column_points(op.w_zero_point, values)
     weights = None if w_points is None else _signed(w.reshape(w.shape[0], -1).T, w_points)
-    width = _width(w.shape[0], lanes)
+    width = 1 if depthwise else _width(w.shape[0], lanes)
     if weights is None or not width or (op.x_zero_point is not None and point is None):
         remark(op, "not packed: its filters fill no panel, or a zero point is not known")
         return False
     x, x_point = _unsigned(values.last(op.x, op), op.x_zero_point, op, values)
-    channels = w.shape[1]
-    if channels % 4:
-        rank = len(dims_of(op.x.type))
-        x = values.insert(graph.PadOp(x, [0] * (2 * rank - 1) + [-channels % 4]), op)
-    spatial = op.data_layout.data[2:]
-    packed, kernel_layout = _packed_filters(weights.T.reshape(w.shape), spatial, width)
+    spatial, filters = op.data_layout.data[2:], weights.T.reshape(w.shape)
+    if depthwise:
+        kernel_layout = f"I{spatial}O"
+        packed = to_layout(filters, parse_layout(f"OI{spatial}"), parse_layout(kernel_layout))
+    else:
+        packed, kernel_layout = _packed_filters(filters, spatial, width)
+        if depth := w.shape[1] % 4:
+            x = values.insert(graph.PadOp(x, [0] * (2 * w.ndim - 1) + [4 - depth]), op)
+        x = values.insert(graph.WordsOp(x), op)
     number = constant_of(x_point, values.weights) if x_point is not None else None
     made = graph.ConvIntegerOp(
-        values.insert(graph.WordsOp(x), op),
+        x,
         values.constant(packed, op),
         strides=op.strides.get_values(),
         dilations=op.dilations.get_values(),
         pads=op.pads.get_values(),
         border=0 if number is None else int(number),
+        groups=op.groups.value.data,
         data_layout=f"N{spatial}C",
         kernel_layout=kernel_layout,
     )

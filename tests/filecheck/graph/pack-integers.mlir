@@ -48,6 +48,17 @@ func.func @conv(%x: tensor<1x1x4x4xui8>, %s: tensor<f32>) -> tensor<1x4x5x5xf32>
   func.return %2 : tensor<1x4x5x5xf32>
 }
 
+// One filter a channel stays in bytes: each lane has its own.
+// CHECK-LABEL: @depthwise
+func.func @depthwise(%x: tensor<1x4x3x3xui8>) -> tensor<1x4x2x2xi32> {
+  %w = graph.constant dense<[[[[1, 2], [3, 4]]], [[[5, 6], [7, 8]]], [[[-1, -2], [-3, -4]]], [[[0, 0], [0, 9]]]]> : tensor<4x1x2x2xi8>
+  // CHECK: %[[L:.*]] = graph.transpose %x perm [0, 2, 3, 1]
+  // CHECK: %[[W:.*]] = graph.constant dense<{{\[\[\[}}[1, 5, -1, 0], [2, 6, -2, 0]], {{.*}}> : tensor<1x2x2x4xi8>
+  // CHECK: graph.conv_integer %[[L]], %[[W]] strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 4 data_layout "NHWC" kernel_layout "IHWO"
+  %0 = graph.conv_integer %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 4 : (tensor<1x4x3x3xui8>, tensor<4x1x2x2xi8>) -> tensor<1x4x2x2xi32>
+  func.return %0 : tensor<1x4x2x2xi32>
+}
+
 // Weights less their zero points do not fit a byte: these are taken off by the sums of the rows.
 // CHECK-LABEL: @wide
 func.func @wide(%a: tensor<2x4xui8>) -> tensor<2x4xi32> {
