@@ -102,7 +102,7 @@ def partition_table(
 
 
 class _Roots:
-    """The ops of a block at which each row of a table may match, kept up to date while composites are made."""
+    """Where in a block each row of a table may match; kept up to date while composites are made."""
 
     def __init__(self, rows: Sequence[TableRow], block: Block):
         self._index = PatternIndex([row.pattern for row in rows])

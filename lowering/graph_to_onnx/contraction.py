@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.graph.contraction import BYTES
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_onnx.nodes import insert_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
@@ -43,6 +44,8 @@ class MatmulIntegerExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> None:
+        if element_of(op.a) not in BYTES:  # words of four bytes, as kernels read them
+            return
         operands = [op.a, op.b, op.a_zero_point, op.b_zero_point]
         rewriter.replace(op, [], [insert_node(rewriter, onnx.MatMulIntegerOp, operands, op.result.type)])
 

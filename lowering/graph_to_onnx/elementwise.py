@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import Float4E2M1FNType, Float8E8M0FNUType, i1
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
@@ -40,7 +40,13 @@ LOGIC: Mapping[type[Operation], tuple[type[onnx.OnnxOp], type[onnx.OnnxOp]]] = {
     graph.NotOp: (onnx.NotOp, onnx.BitwiseNotOp),
 }
 SHIFTS: Mapping[type[Operation], str] = {graph.ShiftLeftOp: "LEFT", graph.ShiftRightOp: "RIGHT"}
-NOT_IN_OPSET = (Float8E8M0FNUType, Float4E2M1FNType)
+LAST_ELEMENT = 22
+"""The number of the last element type of opset 21: signed integers of four bits."""
+
+
+def is_in_opset(element: Attribute) -> bool:
+    """Whether the opset that is written has an element type."""
+    return ELEMENT_NUMBERS.get(element, LAST_ELEMENT + 1) <= LAST_ELEMENT
 
 
 class SimpleExport(OnnxExport):
@@ -143,16 +149,12 @@ class CastExport(OnnxExport):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter) -> None:
         element = element_of(op.result)
-        if ELEMENT_NUMBERS.get(element, 99) > LAST_ELEMENT or isinstance(element, NOT_IN_OPSET):
+        if not is_in_opset(element):
             return
         saturate = None if op.saturate.value.data else 0
         to = ELEMENT_NUMBERS[element]
         result = insert_node(rewriter, onnx.CastOp, op.operands, op.result.type, to=to, saturate=saturate)
         rewriter.replace(op, [], [result])
-
-
-LAST_ELEMENT = 22
-"""The number of the last element type of opset 21: signed integers of four bits."""
 
 
 class BiasAddExport(OnnxExport):

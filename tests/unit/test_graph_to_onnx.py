@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from xdsl.dialects.builtin import FunctionType, IntegerType, ModuleOp, f16, f32, f64, i32, i64
+from xdsl.dialects.builtin import FunctionType, IntegerType, ModuleOp, Signedness, f16, f32, f64, i8, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
@@ -107,6 +107,7 @@ def booleans(*shape: int) -> Array:
 
 
 X = normal(2, 3, 4)
+U8 = IntegerType(8, Signedness.UNSIGNED)
 IMAGE = normal(2, 4, 9, 8)
 ODD = np.array([0.0, -1.5, 2.5, 0.5, -0.5, 1e30, -np.inf, np.inf], np.float32)
 
@@ -414,7 +415,36 @@ RECURRENT: dict[str, tuple[Build, list[Array]]] = {
     ),
 }
 
-CASES = {**ELEMENTWISE, **CONTRACTIONS, **REDUCTIONS, **MOVEMENT, **RECURRENT}
+QUANTIZED: dict[str, tuple[Build, list[Array]]] = {
+    "quantize": (
+        lambda x, s, z: graph.QuantizeOp(x, s, z, to=i8, axis=1),
+        [X, np.array([0.05, 0.1, 0.07], np.float32), integers(-9, 9, 3, dtype=np.int8)],
+    ),
+    "quantize by one scale": (lambda x, s: graph.QuantizeOp(x, s, to=U8), [X, np.array(0.05, np.float32)]),
+    "dequantize": (
+        lambda x, s, z: graph.DequantizeOp(x, s, z, to=f32, axis=0),
+        [integers(0, 255, 3, 5, dtype=np.uint8), positive(3), integers(0, 255, 3, dtype=np.uint8)],
+    ),
+    "requantize": (
+        lambda x, s, z: graph.RequantizeOp(x, s, z, to=i8, axis=1),
+        [
+            integers(-9999, 9999, 2, 3, 4, dtype=np.int32),
+            np.array([0.01, 0.5, 0.003], np.float32),
+            integers(-3, 3, 3, dtype=np.int8),
+        ],
+    ),
+    "conv_integer": (
+        lambda x, w, a, b: graph.ConvIntegerOp(x, w, a, b, pads=[1, 1, 1, 1], strides=[2, 1]),
+        [
+            integers(0, 255, 1, 4, 7, 7, dtype=np.uint8),
+            integers(-99, 99, 6, 4, 3, 3, dtype=np.int8),
+            np.array(7, np.uint8),
+            np.array(-3, np.int8),
+        ],
+    ),
+}
+
+CASES = {**ELEMENTWISE, **CONTRACTIONS, **REDUCTIONS, **MOVEMENT, **RECURRENT, **QUANTIZED}
 
 
 @pytest.mark.parametrize("name", CASES)

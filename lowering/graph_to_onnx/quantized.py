@@ -1,0 +1,109 @@
+"""Quantization of the graph level → operators of ONNX."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.graph.contraction import BYTES
+from stepwell.dialects.graph.relations import is_float
+from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.lowering.graph_to_onnx.contraction import is_plain
+from stepwell.lowering.graph_to_onnx.elementwise import is_in_opset
+from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node
+from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
+from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
+
+
+class QuantizeExport(OnnxExport):
+    """`graph.quantize` that divides in the scale's type → `QuantizeLinear`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
+        if op.compute_type not in (None, element_of(op.scale)) or not is_in_opset(element_of(op.result)):
+            return
+        result = insert_node(
+            rewriter,
+            onnx.QuantizeLinearOp,
+            [op.input, op.scale, op.zero_point],
+            op.result.type,
+            axis=op.axis.value.data,
+            block_size=op.block.value.data,
+            output_dtype=ELEMENT_NUMBERS[element_of(op.result)] if op.zero_point is None else None,
+            saturate=None if op.saturate.value.data else 0,
+        )
+        rewriter.replace(op, [], [result])
+
+
+class DequantizeExport(OnnxExport):
+    """`graph.dequantize` to the scale's type → `DequantizeLinear`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.DequantizeOp, rewriter: PatternRewriter) -> None:
+        if element_of(op.result) != element_of(op.scale) or not is_in_opset(element_of(op.input)):
+            return
+        operands = [op.input, op.scale, op.zero_point]
+        axis, block = op.axis.value.data, op.block.value.data
+        result = insert_node(
+            rewriter, onnx.DequantizeLinearOp, operands, op.result.type, axis=axis, block_size=block
+        )
+        rewriter.replace(op, [], [result])
+
+
+class RequantizeExport(OnnxExport):
+    """`graph.requantize` → x · scale in f32, then `QuantizeLinear` with a scale of 1."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RequantizeOp, rewriter: PatternRewriter) -> None:
+        element = element_of(op.result)
+        if is_float(element) or not is_in_opset(element):
+            return
+        dims = dims_of(op.input.type)
+        scale, behind = op.scale, len(dims) - 1 - op.axis.value.data
+        if dims_of(scale.type) and behind:
+            axes = insert_integers(rewriter, range(1, behind + 1))
+            column = tensor_type(f32, [*dims_of(scale.type), *[1] * behind])
+            scale = insert_node(rewriter, onnx.UnsqueezeOp, [scale, axes], column)
+        real: Attribute = tensor_type(f32, dims)
+        product = insert_node(rewriter, onnx.MulOp, [cast_to(op.input, f32, rewriter), scale], real)
+        one = self.scalar(1, product, rewriter)
+        if op.zero_point is not None and (shape := dims_of(op.zero_point.type)):
+            one = self.filled(None, shape, 1, product, rewriter)
+        result = insert_node(
+            rewriter,
+            onnx.QuantizeLinearOp,
+            [product, one, op.zero_point],
+            op.result.type,
+            axis=op.axis.value.data,
+            output_dtype=ELEMENT_NUMBERS[element] if op.zero_point is None else None,
+        )
+        rewriter.replace(op, [], [result])
+
+
+class ConvIntegerExport(OnnxExport):
+    """`graph.conv_integer` of bytes in ONNX's layouts → `ConvInteger`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConvIntegerOp, rewriter: PatternRewriter) -> None:
+        if element_of(op.x) not in BYTES or element_of(op.w) not in BYTES or op.border.value.data:
+            return
+        if not is_plain(op.data_layout.data, "NC") or not is_plain(op.kernel_layout.data, "OI"):
+            return
+        if op.output_layout.letters != tuple(op.data_layout.data):
+            return
+        result = insert_node(
+            rewriter,
+            onnx.ConvIntegerOp,
+            [op.x, op.w, op.x_zero_point, op.w_zero_point],
+            op.result.type,
+            strides=op.strides.get_values(),
+            dilations=op.dilations.get_values(),
+            pads=op.pads.get_values(),
+            group=op.groups.value.data,
+        )
+        rewriter.replace(op, [], [result])
+
+
+PATTERNS: list[type[OnnxExport]] = [QuantizeExport, DequantizeExport, RequantizeExport, ConvIntegerExport]
