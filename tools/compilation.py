@@ -168,8 +168,9 @@ def tensor_spec(name: str, type: Attribute, kind: str) -> TensorSpec:
         tensor = cast(Tensor, type)
         dtype = np.dtype(object) if is_opaque(tensor) else dtype_of(tensor.element_type)
         return TensorSpec(name, dtype, dims_of(tensor))
-    if isinstance(type, onnx.SequenceType | onnx.OptionalType | onnx.MapType):
-        return TensorSpec(name, np.dtype(object), (), type_text(type))
+    is_object = isinstance(type, onnx.SequenceType | onnx.OptionalType | onnx.MapType)
+    if is_object or (kind == "output" and isinstance(type, UnrankedTensorType)):
+        return TensorSpec(name, np.dtype(object), (), type_text(cast(Attribute, type)))
     raise StepwellError("unsupported", None, f"{kind} {name!r} is {type}, expected a tensor of known rank")
 
 

@@ -23,9 +23,16 @@ NATIVE, BODY, HOST, MISSING = "native", "by function body", "host", "missing"
 
 
 @cache
-def _converted() -> frozenset[type[Operation]]:
-    patterns = (pattern(WeightStore()) for pattern in ONNX_TO_GRAPH)
+def _converted(on_host: bool) -> frozenset[type[Operation]]:
+    """The operators that patterns of a kind take: those that make kernels, or calls of the host."""
+    patterns = (pattern(WeightStore()) for pattern in ONNX_TO_GRAPH if pattern.ON_HOST == on_host)
     return frozenset(op_type for pattern in patterns for op_type in matched_op_types(pattern))
+
+
+def _has_strings(op: onnx.OnnxOp) -> bool:
+    """Whether an operator takes or gives strings, as far as its model says it."""
+    types = [getattr(value.type, "element_type", None) for value in (*op.operands, *op.results)]
+    return any(isinstance(type, onnx.StringType) for type in types)
 
 
 @cache
@@ -37,13 +44,16 @@ def _with_body() -> frozenset[tuple[str, str]]:
 
 
 def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
-    """`native`, `by function body` or `missing`: of the operator as a whole; an option may be refused."""
+    """`native`, `by function body`, `host` or `missing`: of the operator; an option may be refused."""
     if isinstance(op, onnx.CallOp):
         module = cast(ModuleOp, op.get_toplevel_object())
         functions = [f for f in module.ops if isinstance(f, onnx.FunctionOp)]
         local = any((f.domain, f.op_type) == (op.domain, op.op_type) for f in functions)
         return BODY if local else MISSING
-    if type(op) in _converted():
+    native, host = type(op) in _converted(on_host=False), type(op) in _converted(on_host=True)
+    if host and (not native or _has_strings(op)):
+        return HOST
+    if native:
         return NATIVE
     named = (domain_of(op.name), op.name.rpartition(".")[2])
     return BODY if named in _with_body() else MISSING

@@ -132,7 +132,7 @@ SIGNATURE = "graph.signature"
 def numpy_call(
     function: str,
     attributes: Mapping[str, object],
-    arguments: Sequence[SSAValue],
+    arguments: Sequence[SSAValue | None],
     result_types: Sequence[Attribute],
     symbols: Sequence[str] = (),
     *,
@@ -141,10 +141,15 @@ def numpy_call(
     """
     A call of a function of `stepwell.runtime.meaning` on the host.
 
-    Args: `attributes` are its keyword arguments: numbers, text, lists of them, dtypes.
+    Args: `attributes` are its keyword arguments: numbers, text, lists of them, dtypes; an argument that is
+    absent is None.
     """
-    payload = StringAttr(json.dumps({"op": function, "attributes": attributes}, default=_named_dtype))
-    return HostCallOp(NUMPY, function, payload, arguments, result_types, symbols, effect=effect)
+    given = [argument for argument in arguments if argument is not None]
+    described: dict[str, object] = {"op": function, "attributes": attributes}
+    if len(given) < len(arguments):
+        described["absent"] = [i for i, argument in enumerate(arguments) if argument is None]
+    payload = StringAttr(json.dumps(described, default=_named_dtype))
+    return HostCallOp(NUMPY, function, payload, given, result_types, symbols, effect=effect)
 
 
 def _named_dtype(value: object) -> object:

@@ -44,6 +44,9 @@ from stepwell.runtime.weights import WeightStore
 class OnnxLowering(RewritePattern):
     """A pattern of the conversion from `onnx`: it sees converted operands, and the weights."""
 
+    ON_HOST: ClassVar[bool] = False
+    """Whether what it takes is computed by the host, not by compiled code."""
+
     takes: ClassVar[tuple[type[Operation], ...]] = ()
     """The operators of a pattern that goes by a table, and takes any op for its type checker."""
 

@@ -143,12 +143,12 @@ def test_unsupported_operators_are_listed_at_once(tmp_path: Path, capsys: Captur
     """By their names in ONNX, each with its nodes; `inspect` lists the same, and says so by its status."""
     model = onnx_model(
         "g (float[1, 8, 4] boxes, float[1, 1, 8] scores, string[4] s) => (int64[A, 3] y, string[4] t)"
-        "{ b = Relu(boxes) i = NonMaxSuppression(b, scores) y = Abs(i) t = StringNormalizer(s)"
+        "{ b = Relu(boxes) i = acme.Boxes(b, scores) y = Abs(i) t = acme.Words(s)"
         " u = acme.Mix(b) v = Sigmoid(u) }",
         header=', "acme" : 1',
     )
     path = written(tmp_path / "m.onnx", model)
-    names = ("NonMaxSuppression", "StringNormalizer", "acme.Mix")
+    names = ("acme.Boxes", "acme.Words", "acme.Mix")
     for command in ("compile", "run"):
         error = shown_error(capsys, cli.main, command, path)
         assert error.startswith("error[unsupported-op]: no conversion for ")
