@@ -19,6 +19,7 @@ from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.machine import compile_to_object
 from stepwell.passes import run_pipeline
 from stepwell.passes.context import PassContext, Remark
+from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.target import TargetDescription
 
@@ -89,11 +90,12 @@ def compile_kernel(module: ModuleOp, ctx: StepwellContext, target: TargetDescrip
     seconds: dict[str, float] = {}
     ctx.target = target
     context = PassContext.current().with_own_remarks()
+    reproducer = Reproducer(module)
 
     def step(level: str, pipeline: str) -> None:
         start = perf_counter()
         with context.active():
-            run_pipeline(module, pipeline, ctx)
+            run_pipeline(module, pipeline, ctx, reproducer)
         seconds[level] = perf_counter() - start
 
     step("tensor", SCHEDULE_PIPELINE)

@@ -68,19 +68,25 @@ def _make_pass(spec: ArgSpec) -> ModulePass:
     return replace(made, **unset) if unset else made
 
 
-def run_pipeline(module: ModuleOp, pipeline: str | Sequence[ModulePass], ctx: Context | None = None) -> None:
+def run_pipeline(
+    module: ModuleOp,
+    pipeline: str | Sequence[ModulePass],
+    ctx: Context | None = None,
+    reproducer: Reproducer | None = None,
+) -> None:
     """
     Run passes over `module`, in place and in order; those that the current `PassContext` does not enable are
     skipped.
 
     Args: `pipeline` is text or passes; `ctx` is the compilation's context, which holds the weights (default:
-    a new one, enough for modules without weights).
+    a new one, enough for modules without weights); `reproducer` is that of a pipeline which ran on the module
+    before, and nothing else since: this one goes on where it ended, without another copy of the module.
     Raises: StepwellError of a pass, with the pass in a note; InternalError when a pass breaks.
     """
     context = PassContext.current()
     steps = parse_passes(pipeline) if isinstance(pipeline, str) else list(pipeline)
     with context.active(), collector_paused():
-        run = _Run(module, StepwellContext() if ctx is None else ctx, context)
+        run = _Run(module, StepwellContext() if ctx is None else ctx, context, reproducer)
         for index, step in enumerate(steps):
             if context.enabled(step):
                 run.step(step, rest=steps[index + 1 :])
@@ -96,11 +102,13 @@ def run_pass(module: ModuleOp, step: ModulePass, ctx: Context | None = None) -> 
 class _Run:
     """One pipeline over one module."""
 
-    def __init__(self, module: ModuleOp, ctx: Context, context: PassContext):
+    def __init__(
+        self, module: ModuleOp, ctx: Context, context: PassContext, reproducer: Reproducer | None = None
+    ):
         self.module = module
         self.ctx = ctx
         self.context = context
-        self.reproducer = Reproducer(module) if context.reproducers else None
+        self.reproducer = (reproducer or Reproducer(module)) if context.reproducers else None
 
     def step(self, step: ModulePass, rest: Sequence[ModulePass] = ()) -> None:
         """Run a pass after those it requires."""

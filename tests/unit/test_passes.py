@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
@@ -30,8 +30,16 @@ from stepwell.passes import (
     run_pipeline,
 )
 from stepwell.passes import registry as registry_module
-from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots, VerifyEach
+from stepwell.passes.instruments import (
+    OpCounts,
+    PassTiming,
+    PrintIR,
+    Snapshots,
+    VerifyEach,
+    module_text,
+)
 from stepwell.passes.registry import register_pass
+from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.tools.opt import main as stepwell_opt
 
@@ -321,6 +329,26 @@ def test_internal_error_names_pass_op_and_place_and_can_be_reproduced(
     assert "test.mlir:3:3" in again
 
 
+def test_a_pipeline_goes_on_with_the_reproducer_of_an_earlier_one(module: ModuleOp) -> None:
+    """What it writes is the IR before the failing pass, not that before the first pipeline."""
+
+    class MarkPass(Pass):
+        name = "test-mark"
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            op.attributes["marked"] = UnitAttr()
+
+    reproducer = Reproducer(module)
+    run_pipeline(module, [MarkPass()], reproducer=reproducer)
+    before = module_text(module)
+    with pytest.raises(InternalError) as caught:
+        run_pipeline(module, "test-log,test-crash,cse", reproducer=reproducer)
+    command = re.search(r"stepwell-opt (\S+\.mlir) -p '(.*)'", caught.value.render())
+    assert command is not None and command[2] == "test-crash,cse"
+    again = parse_module(StepwellContext(), Path(command[1]).read_text())
+    assert module_text(again) == before
+
+
 def test_user_error_of_a_pass_keeps_its_code_and_gets_the_pass(module: ModuleOp) -> None:
     class RefusePass(Pass):
         name = "test-refuse"
@@ -420,3 +448,23 @@ def test_no_pass_of_ours_takes_a_name_of_upstream() -> None:
     from xdsl.transforms import get_all_passes
 
     assert not set(registry_module.PASSES) & set(get_all_passes())
+
+
+def test_snapshots_of_changes_only(module: ModuleOp, tmp_path: Path) -> None:
+    """The first module, then a file for each pass that changed it; numbers without gaps."""
+    with PassContext(instruments=[snapshots := Snapshots(tmp_path, only_changes=True)]):
+        run_pipeline(module, "test-log,canonicalize,cse")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["00-input.mlir", "01-canonicalize.mlir"]
+    names = [(taken.pass_name, taken.path is not None) for taken in snapshots.taken]
+    assert names == [("test-log", False), ("canonicalize", True), ("cse", False)]
+
+
+def test_a_context_at_another_level_shares_what_it_hears() -> None:
+    with PassContext(opt_level=1, disabled_pass=["cse"]) as context:
+        with context.at_level(3).active():
+            remark("here", "a word")
+            assert PassContext.current().opt_level == 3
+            assert PassContext.current().disabled_pass == {"cse"}
+        with context.with_own_remarks().active():
+            remark("there", "another")
+    assert [r.message for r in context.remarks] == ["a word"] and context.opt_level == 1
