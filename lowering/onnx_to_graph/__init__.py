@@ -37,6 +37,8 @@ from stepwell.lowering.onnx_to_graph import (
     scans,
     selection,
     shape,
+    signal,
+    training,
     window,
 )
 from stepwell.lowering.onnx_to_graph.regions import RegionLowering
@@ -66,6 +68,8 @@ ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *scans.PATTERNS,
     *selection.PATTERNS,
     *shape.PATTERNS,
+    *signal.PATTERNS,
+    *training.PATTERNS,
     *window.PATTERNS,
 ]
 

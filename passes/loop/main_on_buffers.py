@@ -283,13 +283,24 @@ class MainOnBuffers:
         if source.type == type:
             return source
         shaped = cast("MemRefType[Attribute]", type)
-        strides = [Dim.of(1)]
-        for dim in dims[:0:-1]:
-            strides.insert(0, strides[0] * dim)
-        cast_op = memref.ReinterpretCastOp.from_dynamic(
-            source, [0], [self._size(d) for d in dims], [self._size(s) for s in strides[: len(dims)]], shaped
-        )
+        sizes = [self._size(dim) for dim in dims]
+        strides: list[SSAValue | int] = [1]
+        for size in sizes[:0:-1]:
+            strides.insert(0, self._product(strides[0], size))
+        cast_op = memref.ReinterpretCastOp.from_dynamic(source, [0], sizes, strides[: len(dims)], shaped)
         return self._insert(cast_op).results[0]
+
+    def _product(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
+        """a * b in the order of dense layouts, so that it can be told to be one: a number comes second."""
+        if isinstance(a, int):
+            if isinstance(b, int):
+                return a * b
+            a, b = b, a
+        if isinstance(b, int):
+            if b == 1:
+                return a
+            b = self._insert(arith.ConstantOp(IntegerAttr.from_index_int_value(b))).results[0]
+        return self._insert(arith.MuliOp(a, b)).results[0]
 
     def _size(self, dim: Dim) -> SSAValue | int:
         return dim.value if dim.is_static else self.extents.extent(dim)
