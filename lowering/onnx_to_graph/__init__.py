@@ -41,6 +41,7 @@ from stepwell.lowering.onnx_to_graph import (
     training,
     window,
 )
+from stepwell.lowering.onnx_to_graph.agreement import check_agreement
 from stepwell.lowering.onnx_to_graph.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.passes.registry import load_pass
@@ -104,6 +105,7 @@ class ConvertOnnxToGraphPass(ModulePass):
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
                 _set_result_types(function)
+                check_agreement(function)
 
 
 def _expand_functions(ctx: Context, module: ModuleOp, ops: tuple[str, ...], *, ready: bool) -> None:

@@ -106,13 +106,13 @@ def pool(g: GraphBuilder) -> None:
         g.node(g.choice(["GlobalAveragePool", "GlobalMaxPool"][: len(value.shape) - 2]), [value])
         return
     attributes = window(g, value)
+    attributes.pop("auto_pad", None)  # the reference counts the pads of SAME wrongly
     if "pads" in attributes:  # the reference has another size where they differ
         attributes["pads"] = attributes["pads"][: len(value.shape) - 2] * 2
     if g.chance(0.5):
         g.node("MaxPool", [value], exact=True, **attributes)
     else:
         attributes.pop("dilations", None)
-        attributes.pop("auto_pad", None)  # the reference counts the pads of SAME wrongly
         g.node("AveragePool", [value], count_include_pad=g.integer(0, 1), **attributes)
 
 

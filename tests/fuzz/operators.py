@@ -68,8 +68,8 @@ def pair(g: GraphBuilder, value: Value) -> list[Value]:
 def smooth(g: GraphBuilder) -> None:
     """A function of each element."""
     op = g.choice(_SMOOTH)
-    # The reference computes erf in f32.
-    precision = "float32" if op in ("Erf", "Gelu") else "float64"
+    # The reference computes erf in f32; the 1/6 of HardSwish is an attribute, so f32 as well.
+    precision = "float32" if op in ("Erf", "Gelu", "HardSwish") else "float64"
     g.node(op, [g.pick(is_float)], exact=op in ("Relu", "Neg", "Abs", "Identity"), precision=precision)
 
 

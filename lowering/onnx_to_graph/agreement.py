@@ -1,0 +1,118 @@
+"""Run-time checks of sizes that an operator needs equal and the model does not prove so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.channel_norm import ChannelNormOp
+from stepwell.dialects.graph.norm import RowNormOp
+from stepwell.dialects.types import dims_of
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import describe_location
+
+Need = tuple[Dim, Dim, str]
+"""Two sizes that must be equal, and what they are."""
+
+
+def check_agreement(function: FuncOp) -> None:
+    """
+    Let a call stop where the inputs' sizes do not fit an operator, before it reads beyond an operand.
+
+    ```mlir
+    %y = graph.matmul %x, %w : (tensor<?x?xf32, #graph.dims<["N", "K"]>>, tensor<4x3xf32>) -> …
+    // ->
+    graph.assert "K" equals "4", "…"
+    %y = graph.matmul …
+    ```
+    """
+    checked: set[tuple[Dim, Dim]] = set()
+    for op in list(function.body.walk()):
+        for left, right, what in _needs(op):
+            if left.is_unknown or right.is_unknown or left == right or (left, right) in checked:
+                continue
+            checked.add((left, right))
+            text = f"{op.name} at {describe_location(op)}: {what} must be equal, found {left} and {right}"
+            check = graph.AssertOp(left, right, text)
+            check.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+            Rewriter.insert_op(check, InsertPoint.before(op))
+
+
+def _needs(op: Operation) -> Iterator[Need]:
+    match op:
+        case graph.MatmulOp() | graph.MatmulIntegerOp():
+            yield from _of_product(op)
+        case graph.EinsumOp():
+            yield from _of_einsum(op)
+        case graph.ConvOp() | graph.ConvIntegerOp():
+            channels = dims_of(op.w.type)[1] * op.groups.value.data
+            yield dims_of(op.x.type)[1], channels, "channels of input and weight"
+        case graph.ConvTransposeOp():
+            yield dims_of(op.x.type)[1], dims_of(op.w.type)[0], "channels of input and weight"
+        case graph.RnnOp():
+            x, w = dims_of(op.x.type), dims_of(op.w.type)
+            yield x[-1], w[1 if bool(op.transposed_weights) else 2], "sizes of a step and of the weight"
+        case graph.BatchNormOp():
+            channels = dims_of(op.input.type)[op.axis.value.data]
+            yield from _of_vectors(channels, [op.mean, op.variance, op.scale, op.bias])
+        case ChannelNormOp():
+            yield from _of_vectors(dims_of(op.input.type)[1], [op.scale, op.bias])
+        case RowNormOp():
+            for vector in (op.scale, op.bias):
+                yield from _that_broadcast(op.input, vector)
+        case graph.GatherElementsOp() | graph.ScatterElementsOp():
+            dims, axis = dims_of(op.input.type), op.axis.value.data
+            for i, (size, many) in enumerate(zip(dims, dims_of(op.indices.type), strict=True)):
+                if i != axis:
+                    yield from _at_most(many, size, f"indices in dimension {i} and its size")
+        case graph.TopKOp():
+            (k,) = op.k.get()
+            yield from _at_most(
+                k, dims_of(op.input.type)[op.axis.value.data], "k and the size of the dimension"
+            )
+        case _:
+            return
+
+
+def _of_product(op: graph.MatmulOp | graph.MatmulIntegerOp) -> Iterator[Need]:
+    a, b = list(dims_of(op.a.type)), list(dims_of(op.b.type))
+    if isinstance(op, graph.MatmulOp):
+        a = [*a[:-2], *a[-2:][::-1]] if bool(op.transpose_a) else a
+        b = [*b[:-2], *b[-2:][::-1]] if bool(op.transpose_b) else b
+    yield a[-1], b[-2] if len(b) > 1 else b[0], "columns of the left and rows of the right operand"
+    for left, right in zip(a[-3::-1], b[-3::-1], strict=False):
+        if left != 1 and right != 1:
+            yield left, right, "batch sizes"
+
+
+def _of_einsum(op: graph.EinsumOp) -> Iterator[Need]:
+    found: dict[str, Dim] = {}
+    for term, value in zip(op.terms, op.inputs, strict=True):
+        for letter, dim in zip(term, dims_of(value.type), strict=True):
+            if dim != 1:
+                yield found.setdefault(letter, dim), dim, f"sizes of {letter!r}"
+
+
+def _of_vectors(channels: Dim, vectors: Sequence[SSAValue | None]) -> Iterator[Need]:
+    for vector in vectors:
+        if vector is not None:
+            yield channels, dims_of(vector.type)[0], "channels of input and of its statistics"
+
+
+def _that_broadcast(value: SSAValue, vector: SSAValue | None) -> Iterator[Need]:
+    if vector is None:
+        return
+    for left, right in zip(dims_of(value.type)[::-1], dims_of(vector.type)[::-1], strict=False):
+        if right != 1:
+            yield left, right, "sizes of input and of scale or bias"
+
+
+def _at_most(size: Dim, limit: Dim, what: str) -> Iterator[Need]:
+    """That a size is no larger than another one: nothing is left over."""
+    if size.is_static and limit.is_static or size == limit or size.is_unknown or limit.is_unknown:
+        return
+    yield size.minimum(limit), size, what
