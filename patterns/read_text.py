@@ -12,11 +12,12 @@ from xdsl.dialects.builtin import IntAttr, ModuleOp, StringAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from stepwell.dialects.pattern import calls, combinators, leaves, rules
+from stepwell.dialects.pattern import calls, combinators, edges, leaves, rules
 from stepwell.dialects.pattern.base import NodeOp, YieldOp
 from stepwell.patterns import nodes
 from stepwell.patterns.calls import callee_test
 from stepwell.patterns.compile import program_of
+from stepwell.patterns.edges import GraphPattern
 from stepwell.patterns.groups import Check
 from stepwell.patterns.make import Recipe, callback_of
 from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed
@@ -57,6 +58,7 @@ class PatternFile:
     patterns: dict[str, Pattern] = field(default_factory=dict[str, Pattern])
     rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
     tables: dict[str, list[TableEntry]] = field(default_factory=dict[str, list[TableEntry]])
+    graphs: dict[str, GraphPattern] = field(default_factory=dict[str, GraphPattern])
     warnings: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
     """What looks like a mistake and is none for sure, with the op that it is about."""
 
@@ -87,6 +89,8 @@ class _Reader:
                     self.definition(op.sym_name.data, op)
                 case rules.RuleOp():
                     self.file.rules[op.sym_name.data] = self.rule(op)
+                case edges.GraphOp():
+                    self.file.graphs[op.sym_name.data] = self.graph(op)
                 case _:
                     pass
         for op in self.ops:
@@ -101,6 +105,9 @@ class _Reader:
                 self.compile(self.file.patterns[op.sym_name.data], op)
             elif isinstance(op, rules.RuleOp):
                 self.compile(self.file.rules[op.sym_name.data].pattern, op)
+            elif isinstance(op, edges.GraphOp):
+                for pattern in self.file.graphs[op.sym_name.data].nodes:
+                    self.compile(pattern, op)
         return self.file
 
     def compile(self, pattern: Pattern, where: Operation) -> None:
@@ -187,6 +194,21 @@ class _Reader:
         if op.wanted is not None:
             made.label = f"{op.result.name_hint or name}"
             made = nodes.HasAttr(made, op.wanted.data)
+        return made
+
+    def graph(self, op: edges.GraphOp) -> GraphPattern:
+        values = self.block(op.body.block, {})
+        made = GraphPattern()
+        made.add(*(values[node] for node in cast(edges.BindOp, op.body.block.last_op).nodes))
+        for inner in op.body.block.ops:
+            match inner:
+                case edges.EdgeOp():
+                    index = None if inner.index is None else inner.index.value.data
+                    made.add_edge(values[inner.source], values[inner.user], index, inner.only is not None)
+                case edges.SameShapeOp():
+                    made.add_same_shape(values[inner.first], values[inner.second])
+                case _:
+                    pass
         return made
 
     def rule(self, op: rules.RuleOp) -> Rule:

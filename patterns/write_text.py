@@ -16,10 +16,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from stepwell.dialects.pattern import calls, combinators, leaves, rules
+from stepwell.dialects.pattern import calls, combinators, edges, leaves, rules
 from stepwell.dialects.pattern.base import NODE, YieldOp
 from stepwell.dialects.types import dims_attr
 from stepwell.patterns import nodes
+from stepwell.patterns.edges import GraphPattern
 from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed, inner_patterns, reachable
 from stepwell.patterns.values import owner_of
 
@@ -27,9 +28,46 @@ Path = tuple[Pattern, ...]
 """The optional patterns in whose regions an object stands, the outermost first."""
 
 
-def to_text(pattern: Pattern, name: str = "pattern") -> str:
-    """A pattern as a `pattern.def @name`, with more of them where it is recursive."""
-    return str(to_module({name: pattern}))
+def to_text(pattern: Pattern | GraphPattern, name: str = "pattern") -> str:
+    """
+    A pattern as a `pattern.def @name`, a graph as a `pattern.graph @name`; with more of them where it is
+    recursive.
+    """
+    return str(
+        graph_module(pattern, name) if isinstance(pattern, GraphPattern) else to_module({name: pattern})
+    )
+
+
+def graph_module(graph: GraphPattern, name: str) -> ModuleOp:
+    """A graph as text has it, with a definition for each object that several need."""
+    together = nodes.Tuple(tuple(graph.nodes))  # so that what its patterns share stands once
+    names = _definitions({name: together})
+    made = [_Definition(root, names) for root in names]
+    first, *others = (definition.write(names[definition.root]) for definition in made)
+    block = first.body.block
+    values = made[0].values
+    for op in list(block.ops)[-2:]:  # the tuple, and the end of the definition
+        op.detach()
+    block.add_ops(_edges(graph, values))
+    block.add_op(edges.BindOp.create(operands=[values[pattern] for pattern in graph.nodes]))
+    body = first.detach_region(first.body)
+    return ModuleOp(
+        [edges.GraphOp.create(properties={"sym_name": StringAttr(name)}, regions=[body]), *others]
+    )
+
+
+def _edges(graph: GraphPattern, values: dict[Pattern, SSAValue]) -> list[Operation]:
+    made: list[Operation] = []
+    for edge in graph.edges:
+        properties: dict[str, Attribute] = {"only": UnitAttr()} if edge.only else {}
+        if edge.index is not None:
+            properties["index"] = IntegerAttr(edge.index, i64)
+        made.append(
+            edges.EdgeOp.create(operands=[values[edge.source], values[edge.user]], properties=properties)
+        )
+    for first, second in graph.same_shapes:
+        made.append(edges.SameShapeOp.create(operands=[values[first], values[second]]))
+    return made
 
 
 def to_module(patterns: dict[str, Pattern]) -> ModuleOp:

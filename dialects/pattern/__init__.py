@@ -5,12 +5,12 @@ it mean one and the same matched node.
 
 from xdsl.ir import Dialect
 
-from stepwell.dialects.pattern import base, calls, combinators, leaves, rules
+from stepwell.dialects.pattern import base, calls, combinators, edges, leaves, rules
 from stepwell.dialects.pattern.base import NodeType
 from stepwell.dialects.pattern.rules import FromAttr
 
 Pattern = Dialect(
     "pattern",
-    [*base.OPS, *leaves.OPS, *calls.OPS, *combinators.OPS, *rules.OPS],
+    [*base.OPS, *leaves.OPS, *calls.OPS, *combinators.OPS, *edges.OPS, *rules.OPS],
     [NodeType, FromAttr],
 )

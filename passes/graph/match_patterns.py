@@ -15,6 +15,7 @@ from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
 from stepwell.patterns.explain import place_of
 from stepwell.patterns.files import entries_of, load_patterns
+from stepwell.patterns.graph_mode import match_graph
 from stepwell.patterns.groups import blocks_of
 from stepwell.patterns.index import PatternIndex
 from stepwell.patterns.machine import Blocks
@@ -28,7 +29,8 @@ class MatchPatternsPass(Pass):
     """
     Print every match of every pattern to standard error: the pattern, the root with its place, all its ops.
 
-    Overlapping matches are printed too. Changes nothing.
+    Overlapping matches are printed too; of a graph of patterns, the nodes of its first binding. Changes
+    nothing.
     """
 
     name = "match-patterns"
@@ -39,8 +41,14 @@ class MatchPatternsPass(Pass):
     """Which table of the file; none: all of them, or all patterns where there is no table."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        entries = entries_of(load_patterns(self.file, op, ctx, remark), self.table)
+        patterns = load_patterns(self.file, op, ctx, remark)
+        entries = entries_of(patterns, self.table)
         for func in functions_of(op):
+            for name, pattern in patterns.graphs.items() if not self.table else ():
+                if (bound := match_graph(pattern, func)) is not None:
+                    count("matches")
+                    places = ", ".join(place_of(bound[node]) for node in pattern.nodes)
+                    print(f"match of {name}: {places}", file=sys.stderr)
             for entry, found in matches_in(func, entries):
                 count("matches")
                 names = [op_name(inner) for inner in _ops_of(found)]

@@ -9,14 +9,19 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph as g
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
 from stepwell.dialects.verify import verify_module
 from stepwell.patterns import (
     GraphPattern,
     Pattern,
+    from_text,
+    is_constant,
     is_op,
     is_var,
     match_graph,
     rewrite_graph,
+    to_text,
     wildcard,
 )
 from stepwell.patterns.graph_mode import Bound
@@ -178,3 +183,24 @@ def test_a_rewrite_that_never_ends_is_an_error() -> None:
 def test_an_edge_needs_a_graph() -> None:
     with pytest.raises(StepwellError, match="outside of a graph"):
         W().used_by(W())
+
+
+def test_graphs_have_a_text_form() -> None:
+    with GraphPattern() as made:
+        shared = wildcard()
+        first, second = (
+            is_op("graph.matmul")(shared, wildcard()),
+            is_op("graph.matmul")(shared, is_constant()),
+        )
+        total = op("add")
+        first.used_by(total, only=True)
+        second.used_by(total, 1)
+        first.same_shape_as(second)
+    text = to_text(made, "products")
+    ctx = StepwellContext()
+    module = parse_module(ctx, text)
+    verify_module(module)
+    read = from_text(module, ctx).graphs["products"]
+    assert to_text(read, "products") == text
+    assert [(edge.index, edge.only) for edge in read.edges] == [(None, True), (1, False)]
+    assert len(read.nodes) == 3 and len(read.same_shapes) == 1
