@@ -35,6 +35,12 @@ class ExtentBuilder:
             maximum=lambda a, b: self._insert(arith.MaxSIOp(a, b)),
         )
 
+    def scope(self, builder: Builder) -> ExtentBuilder:
+        """One for a region inside: it knows what is built, and what it builds stays in there."""
+        inner = ExtentBuilder(builder, self._symbols)
+        inner._built = dict(self._built)
+        return inner
+
     def extent(self, dim: Dim | int) -> SSAValue:
         """The value of a dimension. Raises: KeyError when a symbol of it has no value here."""
         dim = Dim.of(dim)

@@ -11,7 +11,8 @@ from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.machine import compile_to_object, emit_assembly
 from stepwell.passes.loop.arena import plan_arena
-from stepwell.passes.loop.main_buffers import KernelSignature, analyse_main
+from stepwell.passes.loop.main_analysis import analyse_main
+from stepwell.passes.loop.main_buffers import KernelSignature
 from stepwell.passes.loop.plan_memory import plan_text
 from stepwell.runtime.files import write_bytes
 from stepwell.tools.compilation import Compilation, kernels_of, main_of

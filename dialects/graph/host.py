@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
+    FunctionType,
     IndexType,
     StringAttr,
     TensorType,
@@ -30,6 +31,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.control_flow import ControlFlowOp
+from stepwell.dialects.graph.loops import LoopOp
 from stepwell.dialects.graph.symbols import INDEX, symbol_names
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
 from stepwell.runtime.dims import Dim
@@ -126,7 +129,16 @@ class HostCallOp(GraphOp):
 
 
 SIGNATURE = "graph.signature"
-"""From level 2 on, the function type that a host call had: with names of dimensions and signs of integers."""
+"""
+From level 2 on, the function type of a host call, or of what a branch or loop carries and gives, with names
+of dimensions and signs of integers.
+"""
+
+
+def signature_before(op: Operation) -> FunctionType:
+    """What `SIGNATURE` says, while the types still do: operands, or what a loop carries, and results."""
+    carried = op.carried if isinstance(op, LoopOp) else () if isinstance(op, ControlFlowOp) else op.operands
+    return FunctionType.from_lists([value.type for value in carried], list(op.result_types))
 
 
 def numpy_call(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -17,7 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.symbols import defined_symbols
@@ -26,6 +27,7 @@ from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.graph_to_linalg.support import SYMBOLS, symbol_arguments
 from stepwell.passes.graph.annotate_work import BYTES, FLOPS
+from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
@@ -53,19 +55,45 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
     """
     kernels: list[Operation] = []
     for function in [f for f in module.ops if isinstance(f, FuncOp) and not f.is_declaration]:
+        _hoist_constants(function)
         fused_ops = [op for op in function.body.walk() if isinstance(op, graph.FusedOp)]
         outside = _symbols_outside_kernels(function)
         if not fused_ops and not outside:
             continue
         symbols = {op: _distinct(_symbols_in_kernel(op)) for op in fused_ops}
         defined = {name: value for op in function.walk() for name, value in defined_symbols(op)}
-        _expect_known(function, symbols, defined)
-        needed = _distinct([*(name for names in symbols.values() for name in names), *outside])
-        _add_symbol_arguments(function, [name for name in needed if name not in defined])
+        carried = {op: _carried_symbols(op) for op in fused_ops}
+        for op in fused_ops:
+            _expect_known(function, op, symbols[op], defined.keys() | carried[op].keys())
+        needed = [*(n for op in fused_ops for n in symbols[op] if n not in carried[op]), *outside]
+        _add_symbol_arguments(function, [name for name in _distinct(needed) if name not in defined])
         values = dict(symbol_arguments(function)) | defined
         for op in fused_ops:
-            kernels.append(_outline(op, f"k{len(kernels)}", [(name, values[name]) for name in symbols[op]]))
+            here = values | carried[op]
+            kernels.append(_outline(op, f"k{len(kernels)}", [(name, here[name]) for name in symbols[op]]))
     return ModuleOp(kernels)
+
+
+def _hoist_constants(function: FuncOp) -> None:
+    """Move the constants of branches and loops in front of them, where weights are numbered."""
+    for op in function.body.block.ops:
+        if isinstance(op, graph.ControlFlowOp):
+            constants = [inner for inner in op.walk() if isinstance(inner, graph.ConstantOp)]
+            for constant in constants:
+                if not isinstance(constant.parent_op(), graph.ClosedRegionOp):
+                    constant.detach()
+                    Rewriter.insert_op(constant, InsertPoint.before(op))
+
+
+def _carried_symbols(op: Operation) -> dict[str, SSAValue]:
+    """The sizes that the loops around an op carry, and their values in the regions that it stands in."""
+    found: dict[str, SSAValue] = {}
+    block = op.parent
+    while block is not None and (outer := block.parent_op()) is not None:
+        if isinstance(outer, graph.LoopOp) and (names := outer.carried_names):
+            found |= zip(names, block.args[-len(names) :], strict=True)
+        block = outer.parent
+    return found
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
@@ -76,7 +104,7 @@ def _symbols_outside_kernels(function: FuncOp) -> list[str]:
     """Symbols of what `@main` does itself: it views values in other shapes, and copies inputs to outputs."""
     if SYMBOLS in function.attributes:
         return []
-    ops = [op for op in function.body.block.ops if not isinstance(op, graph.FusedOp)]
+    ops = [op for block in blocks_of(function) for op in block.ops if not isinstance(op, graph.FusedOp)]
     known = {name for arg in function.args for name in _symbols_in_type(arg.type)}
     names = [
         name for op in ops for value in (*op.operands, *op.results) for name in _symbols_in_type(value.type)
@@ -113,17 +141,16 @@ def _symbols_in_dims(dims: Sequence[Dim]) -> Iterator[str]:
 
 
 def _expect_known(
-    function: FuncOp, needed: Mapping[graph.FusedOp, Sequence[str]], defined: Mapping[str, SSAValue]
+    function: FuncOp, op: graph.FusedOp, needed: Sequence[str], defined: AbstractSet[str]
 ) -> None:
-    known = {name for arg in function.args for name in _symbols_in_type(arg.type)} | defined.keys()
-    for op, names in needed.items():
-        if unknown := [name for name in names if name not in known]:
-            raise StepwellError(
-                "unsupported",
-                op,
-                f"dimension {', '.join(unknown)} depends on data, not on the shapes of the inputs",
-                help="give the model's inputs fixed shapes, for example with --input-shape",
-            )
+    known = {name for arg in function.args for name in _symbols_in_type(arg.type)} | defined
+    if unknown := [name for name in needed if name not in known]:
+        raise StepwellError(
+            "unsupported",
+            op,
+            f"dimension {', '.join(unknown)} depends on data, not on the shapes of the inputs",
+            help="give the model's inputs fixed shapes, for example with --input-shape",
+        )
 
 
 def _add_symbol_arguments(function: FuncOp, symbols: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.host import SIGNATURE
+from stepwell.dialects.graph.host import SIGNATURE, signature_before
 from stepwell.dialects.types import DimsAttr, Tensor, WeightAttr
 from stepwell.lowering.graph_to_linalg.scalars import signless
 
@@ -30,8 +30,8 @@ DIMS = "graph.dims"
 def drop_names_and_signs(module: ModuleOp) -> None:
     """Give every value of a module its type at level 2; functions keep dimension names as `graph.dims`."""
     for op in module.walk():
-        if isinstance(op, graph.HostCallOp) and SIGNATURE not in op.attributes:
-            op.attributes[SIGNATURE] = FunctionType.from_lists(list(op.operand_types), list(op.result_types))
+        if isinstance(op, graph.HostCallOp | graph.ControlFlowOp) and SIGNATURE not in op.attributes:
+            op.attributes[SIGNATURE] = signature_before(op)
         for result in op.results:
             _retype(result)
         for region in op.regions:

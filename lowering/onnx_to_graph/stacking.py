@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -26,6 +25,7 @@ class Stacked:
     ):
         self._lowering, self._op, self._body, self._rewriter = lowering, op, body, rewriter
         self._inside = {*body.carries, *defined_names(body.region)}
+        self._bound: dict[SSAValue, Dim] = {}
         self.next_values: list[SSAValue] = []
         """What the body hands on for each of them."""
 
@@ -40,7 +40,7 @@ class Stacked:
         initial = self._zeros(value, [*dims[:axis], rows, *dims[axis:]])
         carried = self._body.block.insert_arg(initial.type, at)
         row = self._body.emit(graph.ExpandDimsOp(value, [axis]))
-        offsets = self._offsets(number, axis, len(dims) + 1)
+        offsets = [self._offset(number) if i == axis else Dim.of(0) for i in range(len(dims) + 1)]
         self.next_values.append(self._body.emit(graph.InsertSliceOp(carried, row, offsets)))
         return initial
 
@@ -73,17 +73,13 @@ class Stacked:
         zero = self._lowering.scalar(0, tensor_of(like).element_type, self._rewriter)
         return emit(graph.FullOp(zero, dims), self._rewriter)
 
-    def _offsets(self, number: SSAValue, axis: int, rank: int) -> SSAValue:
-        """Where a row goes, as a tensor of one number a dimension."""
-        place = self._body.emit(graph.ReshapeOp(number, [1]))
-        if rank == 1:
-            return place
-        zeros = [np.zeros(count, np.int64) for count in (axis, rank - 1 - axis)]
-        before, after = ([self._constant(array)] if array.size else [] for array in zeros)
-        return self._body.emit(graph.ConcatOp([*before, place, *after], 0))
-
-    def _constant(self, array: np.ndarray[tuple[int], np.dtype[np.int64]]) -> SSAValue:
-        return self._body.constant(array, self._lowering.weights)
+    def _offset(self, number: SSAValue) -> Dim:
+        """The number of an iteration as a symbol, which the body defines."""
+        if number not in self._bound:
+            name = fresh_symbols(self._op, 1)[0]
+            self._body.emit(graph.BindSizesOp(number, [name]))
+            self._bound[number] = Dim.symbol(name)
+        return self._bound[number]
 
 
 def rows_of(lowering: RegionLowering, op: onnx.OnnxOp, count: SSAValue, rewriter: PatternRewriter) -> Dim:

@@ -6,6 +6,7 @@ data; and for how long.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from math import prod
 from typing import cast
@@ -25,9 +26,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.host import SIGNATURE, is_opaque
+from stepwell.dialects.graph.host import SIGNATURE, is_opaque, signature_before
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.types import DimsAttr, dims_of, tensor_of
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of, tensor_of
 from stepwell.passes.loop.arena import Interval
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
@@ -117,6 +118,16 @@ class Buffer:
     """Of an output: whether the caller cannot know its shape, so that it lies in the slot of its number."""
 
 
+@dataclass(frozen=True)
+class Move:
+    """A copy from one buffer to another, both seen in the shape of a value."""
+
+    source: Buffer
+    target: Buffer
+    type: Tensor
+    dims: tuple[Dim, ...]
+
+
 @dataclass
 class MainBuffers:
     """The result of the analysis of one `@main`."""
@@ -134,6 +145,8 @@ class MainBuffers:
     """The symbols that the shapes of the inputs give; all others depend on data."""
     objects: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """Places of Python objects in the table of a call."""
+    moves: dict[Operation, list[Move]] = field(default_factory=dict[Operation, list[Move]])
+    """Copies in front of a loop, and at the end of a region: in front of its `graph.yield`."""
 
     def intervals(self) -> list[Interval]:
         """The arena's buffers with their lifetimes."""
@@ -148,20 +161,9 @@ class MainBuffers:
         return not size.symbols() <= self.inputs
 
 
-def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> MainBuffers:
-    """
-    Find the buffer of every tensor value of `@main`.
+class BlockAnalysis:
+    """Visits ops in order; `found` is what it knows. Ops with regions are for main_analysis.py."""
 
-    Raises: StepwellError `unsupported-op` for an op that is neither a call of a kernel, a constant nor a
-    view.
-    """
-    analysis = _Analysis(main, kernels)
-    for position, op in enumerate(main.body.block.ops):
-        analysis.visit(op, position)
-    return analysis.found
-
-
-class _Analysis:
     def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature]):
         self.kernels = kernels
         known = input_symbols(main).union(symbols_of(main))
@@ -172,7 +174,7 @@ class _Analysis:
         for index, arg in enumerate(inputs_of(main)):
             if not is_opaque(arg.type):
                 dims = declared_dims(arg.type, attrs[arg.index].data if attrs else {})
-                self._own(arg, dims, "input", index, 0)
+                self.own(arg, dims, "input", 0, index)
 
     def visit(self, op: Operation, position: int) -> None:
         for operand in op.operands:
@@ -185,7 +187,7 @@ class _Analysis:
         elif isinstance(op, func.ReturnOp):
             self._visit_return(op)
         elif isinstance(op, graph.ConstantOp):
-            self._own(op.results[0], dims_of(op.results[0].type), "weight", self.weights, position)
+            self.own(op.results[0], dims_of(op.results[0].type), "weight", position, self.weights)
             self.weights += 1
         elif isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
             self.found.symbols |= {value: name for name, value in defined_symbols(op)}
@@ -210,13 +212,13 @@ class _Analysis:
         names = {inner: Dim.of(outer) for inner, outer in zip(kernel.symbols, values, strict=True)}
         for result, dims in zip(op.results, kernel.result_dims, strict=True):
             known = tuple(d.substitute(names) for d in dims)
-            buffer = self._own(result, known, "arena", 0, position)
+            buffer = self.own(result, known, "arena", position)
             buffer.name = describe_location(op) or op.callee.string_value()
-            self._place(buffer)
+            self.place(buffer)
         if kernel.scratch != 0:
             size = kernel.scratch.substitute(names)
             self.found.scratch[op] = Buffer("arena", 0, size, position, position, "scratch")
-            self._place(self.found.scratch[op])
+            self.place(self.found.scratch[op])
 
     def _visit_host_call(self, op: graph.HostCallOp, position: int) -> None:
         own = dict(defined_symbols(op))
@@ -226,18 +228,22 @@ class _Analysis:
                 continue
             dims = dims_of(type)
             makes = any(dim.symbols() & own.keys() for dim in dims)
-            buffer = self._own(value, dims, "host" if makes else "arena", 0, position)
+            buffer = self.own(value, dims, "host" if makes else "arena", position)
             buffer.name = describe_location(op) or op.callee.data
             if not makes:
-                self._place(buffer)
+                self.place(buffer)
 
-    def _place(self, buffer: Buffer) -> None:
+    def place(self, buffer: Buffer) -> None:
         """In the arena when its size is known before the call, else in a region of its own."""
         if self.found.depends_on_data(buffer.size):
             buffer.kind = "region"
             self.found.regions.append(buffer)
         else:
             self.found.arena.append(buffer)
+
+    def unplace(self, buffer: Buffer) -> None:
+        """Take a buffer back from where it was placed: another one holds its values."""
+        (self.found.arena if buffer.kind == "arena" else self.found.regions).remove(buffer)
 
     def _visit_return(self, op: func.ReturnOp) -> None:
         written: set[int] = set()
@@ -247,7 +253,7 @@ class _Analysis:
             buffer = self.found.of[value]
             if buffer.kind in ("arena", "region") and id(buffer) not in written:
                 written.add(id(buffer))
-                (self.found.arena if buffer.kind == "arena" else self.found.regions).remove(buffer)
+                self.unplace(buffer)
                 buffer.kind, buffer.index = "output", index
                 buffer.is_allocated = self.found.has_late_shape(value)
             else:
@@ -257,7 +263,8 @@ class _Analysis:
             buffer.index = index
         _share_slots(self.found.regions, first_slot=len(op.operands))
 
-    def _own(self, value: SSAValue, dims: tuple[Dim, ...], kind: str, index: int, position: int) -> Buffer:
+    def own(self, value: SSAValue, dims: tuple[Dim, ...], kind: str, position: int, index: int = 0) -> Buffer:
+        """Give a value a buffer of its own; one in the arena is still to be placed."""
         size = prod(dims, start=Dim.of(element_bytes(tensor_of(value).element_type)))
         buffer = Buffer(kind, index, size, position, position, value.name_hint or kind)
         self.found.of[value], self.found.dims[value] = buffer, dims
@@ -319,8 +326,13 @@ def fallible_ops(main: func.FuncOp) -> list[Operation]:
         op
         for op in main.body.walk()
         if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp)
-        or (isinstance(op, graph.AssertOp) and not assertion_symbols(op) <= known)
+        or (isinstance(op, graph.AssertOp) and is_checked_on_the_way(op, main, known))
     ]
+
+
+def is_checked_on_the_way(op: graph.AssertOp, main: func.FuncOp, known: AbstractSet[str]) -> bool:
+    """Whether an assertion is about data, or in a branch or loop that a call may not run."""
+    return op.parent is not main.body.block or not assertion_symbols(op) <= known
 
 
 def assertion_symbols(op: graph.AssertOp) -> frozenset[str]:
@@ -328,12 +340,13 @@ def assertion_symbols(op: graph.AssertOp) -> frozenset[str]:
     return Dim.of(op.lhs.data).symbols() | Dim.of(op.rhs.data).symbols()
 
 
-def signature_of(op: graph.HostCallOp) -> FunctionType:
-    """The types of a host call with the names that level 2 drops."""
+def signature_of(op: graph.HostCallOp | graph.ControlFlowOp) -> FunctionType:
+    """
+    The types of a host call, or of the carried values and results of a branch or loop, with the names that
+    level 2 drops.
+    """
     kept = op.attributes.get(SIGNATURE)
-    if isinstance(kept, FunctionType):
-        return kept
-    return FunctionType.from_lists(list(op.operand_types), list(op.result_types))
+    return kept if isinstance(kept, FunctionType) else signature_before(op)
 
 
 def published_symbols(main: func.FuncOp) -> list[str]:

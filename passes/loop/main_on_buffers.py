@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import cast
 
 from xdsl.builder import Builder
@@ -40,6 +41,7 @@ from stepwell.passes.loop.main_buffers import (
     VIEWS,
     Buffer,
     MainBuffers,
+    element_bytes,
     fallible_ops,
     inputs_of,
     integer_of,
@@ -47,6 +49,7 @@ from stepwell.passes.loop.main_buffers import (
     published_symbols,
     symbols_of,
 )
+from stepwell.passes.loop.regions_on_buffers import RegionsOnBuffers
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.interface import MAX_TENSOR_BYTES
 
@@ -85,22 +88,26 @@ class MainOnBuffers:
         self.memory: dict[int, SSAValue] = {}
         """Bytes of a buffer that is neither an argument nor in the arena, by the buffer's identity."""
 
-    def replace(self, module: ModuleOp) -> None:
-        for op in self.main.body.block.ops:
+    def convert_block(self, block: Block) -> None:
+        """Build what the ops of a block become, at the builder's place."""
+        for op in block.ops:
             self.location = (
                 op.location if not isinstance(op.location, UnknownLoc) else main_location(self.main)
             )
             self._convert(op)
+
+    def replace(self, module: ModuleOp) -> None:
+        self.convert_block(self.main.body.block)
         for value, index in self.buffers.copies:
-            source = self._memref(value)
+            source = self.memref(value)
             if self.buffers.has_late_shape(value):
                 type = memref_of(cast(Tensor, value.type))
                 memory = self._allocated(index, self.buffers.of[value].size)
                 view = self._view(memory, type, self.buffers.dims[value])
             else:
                 view = self._shaped(self.outputs[index], source.type, self.buffers.dims[value])
-            self._insert(memref.CopyOp(source, view))
-        self._insert(func.ReturnOp())
+            self.insert(memref.CopyOp(source, view))
+        self.insert(func.ReturnOp())
         planned = func.FuncOp("main", FunctionType.from_lists(self.types, []), Region(self.block))
         planned.properties["arg_attrs"] = self._argument_dims()
         planned.attributes |= {
@@ -146,13 +153,15 @@ class MainOnBuffers:
                 self._convert_bound_sizes(op)
             case graph.DefineSizesOp():
                 for dim, (name, _) in zip(op.dims.get(), defined_symbols(op), strict=True):
-                    self._define(name, self._checked_size(op, self.extents.extent(dim)))
+                    self.define(name, self._checked_size(op, self.extents.extent(dim)))
             case graph.AssertOp() if op in self.rows:
                 found, expected = (self.extents.extent(Dim.of(side.data)) for side in (op.lhs, op.rhs))
-                equal = self._insert(arith.CmpiOp(found, expected, "eq")).results[0]
-                self._insert(runtime_calls.CheckOp(equal, self.rows[op], found, expected))
+                equal = self.insert(arith.CmpiOp(found, expected, "eq")).results[0]
+                self.insert(runtime_calls.CheckOp(equal, self.rows[op], found, expected))
             case graph.ConstantOp():
                 self._convert_constant(op)
+            case graph.ControlFlowOp():
+                RegionsOnBuffers(self).convert(op)
             case _ if isinstance(op, VIEWS):
                 # Made where it is used: each view is one op on the buffer itself.
                 if (weight := self.weight_of.get(op.operands[0])) is not None:
@@ -169,15 +178,15 @@ class MainOnBuffers:
         held.attributes["sched.weight"] = value
         held.location = op.location
         self.globals.append(held)
-        self.weight_of[op.results[0]] = self._insert(memref.GetGlobalOp(name, type))
+        self.weight_of[op.results[0]] = self.insert(memref.GetGlobalOp(name, type))
 
     def _convert_call(self, op: func.CallOp) -> None:
-        tensors = [self._memref(v) for v in (*op.arguments, *op.results) if isinstance(v.type, TensorType)]
+        tensors = [self.memref(v) for v in (*op.arguments, *op.results) if isinstance(v.type, TensorType)]
         if (scratch := self.buffers.scratch.get(op)) is not None:
             tensors.append(self._placed(scratch, BYTES, (scratch.size,)))
         names = self.buffers.symbols
         symbols = [self.extents.extent(Dim.of(names[v])) for v in op.arguments if v in names]
-        self._insert(func.CallOp(op.callee, [*tensors, *symbols], []))
+        self.insert(func.CallOp(op.callee, [*tensors, *symbols], []))
 
     def _convert_host_call(self, op: graph.HostCallOp) -> None:
         """One word an object, and for a tensor its address and dimensions; unknown ones are read back."""
@@ -190,7 +199,7 @@ class MainOnBuffers:
                 continue
             if makes := value in op.results and self.buffers.of[value].kind == "host":
                 reads[value] = len(words)
-            words.append(self.extents.extent(0) if makes else self._memref(value))
+            words.append(self.extents.extent(0) if makes else self.memref(value))
             for dim in self.buffers.dims[value]:
                 if str(dim) in own:
                     reads.setdefault(own[str(dim)], len(words))
@@ -198,75 +207,80 @@ class MainOnBuffers:
         types = [BYTES if isinstance(value.type, TensorType) else _INDEX for value in reads]
         call = runtime_calls.HostCallOp(self.callees, words, list(reads.values()), types)
         self.callees += 1
-        self._insert(call)
+        self.insert(call)
         for value, result in zip(reads, call.results, strict=True):
             if isinstance(value.type, TensorType):
                 self.memory[id(self.buffers.of[value])] = result
             else:
-                self._define(self.buffers.symbols[value], result)
+                self.define(self.buffers.symbols[value], result)
 
     def _convert_bound_sizes(self, op: graph.BindSizesOp) -> None:
-        memory = self._memref(op.input)
+        memory = self.memref(op.input)
         rank = len(self.buffers.dims[op.input])
         names = [name for name, _ in defined_symbols(op)]
         step = 1 if op.signed is None else 2
         for i in range(0, len(names), step):
             place = [self.extents.extent(i // step)] * rank
-            loaded = self._insert(memref.LoadOp.get(memory, place)).results[0]
-            size = self._insert(arith.IndexCastOp(loaded, _INDEX)).results[0]
+            loaded = self.insert(memref.LoadOp.get(memory, place)).results[0]
+            size = self.insert(arith.IndexCastOp(loaded, _INDEX)).results[0]
             if op.signed is None:
-                self._define(names[i], self._checked_size(op, size))
+                self.define(names[i], self._checked_size(op, size))
                 continue
             # Far below what overflows; whoever asks for that much wants all there is.
             low, high = self.extents.extent(-LARGEST_NUMBER), self.extents.extent(LARGEST_NUMBER)
             zero = self.extents.extent(0)
-            bounded = self._insert(arith.MinSIOp(self._insert(arith.MaxSIOp(size, low)).results[0], high))
-            negated = self._insert(arith.SubiOp(zero, bounded.results[0]))
-            self._define(names[i], self._insert(arith.MaxSIOp(bounded.results[0], zero)).results[0])
-            self._define(names[i + 1], self._insert(arith.MaxSIOp(negated.results[0], zero)).results[0])
+            bounded = self.insert(arith.MinSIOp(self.insert(arith.MaxSIOp(size, low)).results[0], high))
+            negated = self.insert(arith.SubiOp(zero, bounded.results[0]))
+            self.define(names[i], self.insert(arith.MaxSIOp(bounded.results[0], zero)).results[0])
+            self.define(names[i + 1], self.insert(arith.MaxSIOp(negated.results[0], zero)).results[0])
 
     def _checked_size(self, op: Operation, size: SSAValue) -> SSAValue:
         """A size that is not negative, nor more than memory can hold."""
         limit = self.extents.extent(MAX_TENSOR_BYTES)
-        fits = self._insert(arith.CmpiOp(size, limit, "ule")).results[0]
-        self._insert(runtime_calls.CheckOp(fits, self.rows[op], size, limit))
+        fits = self.insert(arith.CmpiOp(size, limit, "ule")).results[0]
+        self.insert(runtime_calls.CheckOp(fits, self.rows[op], size, limit))
         return size
 
-    def _define(self, name: str, value: SSAValue) -> None:
+    def define(self, name: str, value: SSAValue) -> None:
         """From here on a symbol has a value."""
         self.symbol_values[name] = value
         if name in self.published:
             place = len(self.symbols) + self.published.index(name)
-            self._insert(runtime_calls.PublishOp(place, value))
+            self.insert(runtime_calls.PublishOp(place, value))
 
-    def _memref(self, value: SSAValue) -> SSAValue:
+    def memref(self, value: SSAValue) -> SSAValue:
         """The buffer of a value, seen in the value's shape."""
         if value not in self.memrefs:
             buffer, dims = self.buffers.of[value], self.buffers.dims[value]
             type = memref_of(cast(Tensor, value.type))
-            match buffer.kind:
-                case "input":
-                    seen = self._shaped(self.inputs[buffer.index], type, dims)
-                case "output" if not buffer.is_allocated:
-                    seen = self._shaped(self.outputs[buffer.index], type, dims)
-                case "weight":
-                    seen = self._shaped(self.weight_of[value].results[0], type, dims)
-                case _:
-                    seen = self._placed(buffer, type, dims)
-            self.memrefs[value] = seen
+            if buffer.kind == "weight":
+                self.memrefs[value] = self._shaped(self.weight_of[value].results[0], type, dims)
+            else:
+                self.memrefs[value] = self.seen(buffer, type, dims)
         return self.memrefs[value]
+
+    def seen(self, buffer: Buffer, type: MemRefType[Attribute], dims: tuple[Dim, ...]) -> SSAValue:
+        """A buffer that is no weight, seen in a shape."""
+        match buffer.kind:
+            case "input":
+                return self._shaped(self.inputs[buffer.index], type, dims)
+            case "output" if not buffer.is_allocated:
+                return self._shaped(self.outputs[buffer.index], type, dims)
+            case _:
+                return self._placed(buffer, type, dims)
 
     def _placed(self, buffer: Buffer, type: MemRefType[Attribute], dims: tuple[Dim, ...]) -> SSAValue:
         """A buffer in the arena or in memory of its own."""
         if buffer.kind == "arena":
             return self._view(self.arena, type, dims, self.plan.offsets[buffer.index])
-        if id(buffer) not in self.memory:  # at the op that writes it
-            self.memory[id(buffer)] = self._allocated(buffer.index, buffer.size)
+        if id(buffer) not in self.memory:  # at the op that writes it, or where a region begins or ends
+            size = prod(dims, start=Dim.of(element_bytes(type.element_type)))
+            self.memory[id(buffer)] = self._allocated(buffer.index, size)
         return self._view(self.memory[id(buffer)], type, dims)
 
     def _allocated(self, slot: int, size: Dim) -> SSAValue:
         self.slots = max(self.slots, slot + 1)
-        return self._insert(runtime_calls.AllocateOp(slot, self.extents.extent(size))).results[0]
+        return self.insert(runtime_calls.AllocateOp(slot, self.extents.extent(size))).results[0]
 
     def _view(
         self, memory: SSAValue, type: MemRefType[Attribute], dims: tuple[Dim, ...], offset: Dim | int = 0
@@ -276,7 +290,7 @@ class MainOnBuffers:
         sizes = [
             self.extents.extent(d) for d, n in zip(dims, type.get_shape(), strict=True) if n == DYNAMIC_INDEX
         ]
-        return self._insert(memref.ViewOp(memory, shift, sizes, type)).results[0]
+        return self.insert(memref.ViewOp(memory, shift, sizes, type)).results[0]
 
     def _shaped(self, source: SSAValue, type: Attribute, dims: tuple[Dim, ...]) -> SSAValue:
         """A dense buffer seen in another shape."""
@@ -288,7 +302,7 @@ class MainOnBuffers:
         for size in sizes[:0:-1]:
             strides.insert(0, self._product(strides[0], size))
         cast_op = memref.ReinterpretCastOp.from_dynamic(source, [0], sizes, strides[: len(dims)], shaped)
-        return self._insert(cast_op).results[0]
+        return self.insert(cast_op).results[0]
 
     def _product(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
         """a * b in the order of dense layouts, so that it can be told to be one: a number comes second."""
@@ -299,13 +313,14 @@ class MainOnBuffers:
         if isinstance(b, int):
             if b == 1:
                 return a
-            b = self._insert(arith.ConstantOp(IntegerAttr.from_index_int_value(b))).results[0]
-        return self._insert(arith.MuliOp(a, b)).results[0]
+            b = self.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(b))).results[0]
+        return self.insert(arith.MuliOp(a, b)).results[0]
 
     def _size(self, dim: Dim) -> SSAValue | int:
         return dim.value if dim.is_static else self.extents.extent(dim)
 
-    def _insert(self, op: Operation) -> Operation:
+    def insert(self, op: Operation) -> Operation:
+        """Put an op at the builder's place."""
         self.builder.insert(op)
         return op
 

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from stepwell.passes.loop.arena import ArenaPlan, plan_arena
-from stepwell.passes.loop.main_buffers import KernelSignature, MainBuffers, analyse_main
+from stepwell.passes.loop.main_analysis import analyse_main
+from stepwell.passes.loop.main_buffers import KernelSignature, MainBuffers
 from stepwell.passes.loop.main_on_buffers import MainOnBuffers
 
 

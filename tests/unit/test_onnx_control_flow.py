@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
 from stepwell.frontend import import_onnx
@@ -34,7 +35,9 @@ def graph(nodes: list[NodeProto], inputs: Sequence[object], outputs: Sequence[ob
     return helper.make_graph(nodes, "g", inputs, outputs)  # pyright: ignore[reportArgumentType]
 
 
-def model(nodes: list[NodeProto], inputs: Sequence[object], outputs: list[str], opset: int = 17) -> ModelProto:
+def model(
+    nodes: list[NodeProto], inputs: Sequence[object], outputs: list[str], opset: int = 17
+) -> ModelProto:
     return helper.make_model(
         graph(nodes, inputs, [value(name) for name in outputs]),
         opset_imports=[helper.make_opsetid("", opset)],
@@ -42,12 +45,22 @@ def model(nodes: list[NodeProto], inputs: Sequence[object], outputs: list[str], 
     )
 
 
-def run(proto: ModelProto, *inputs: object, pipeline: str = "convert-onnx-to-graph") -> list[Array]:
+def run(proto: ModelProto, *inputs: object) -> list[Array]:
+    """What the interpreter gives for level 1; the compiled model gives the same, call after call."""
     ctx = StepwellContext()
     module = import_onnx(proto, ctx)
-    run_pipeline(module, pipeline, ctx)
+    run_pipeline(module, "convert-onnx-to-graph", ctx)
     verify_module(module)
-    return interpret(module, ctx, inputs=[np.asarray(x) for x in inputs])
+    arrays = [np.asarray(x) for x in inputs]
+    expected = interpret(module, ctx, inputs=arrays)
+    names = [info.name for info in proto.graph.input]
+    compiled = stepwell.compile(proto)
+    for _ in range(2):
+        found = list(compiled.run(dict(zip(names, arrays, strict=True))).values())
+        for a, b in zip(found, expected, strict=True):
+            assert a.shape == np.shape(b)
+            np.testing.assert_allclose(np.asarray(a, np.float64), np.asarray(b, np.float64), rtol=1e-6)
+    return expected
 
 
 def branches(then: NodeProto, otherwise: NodeProto) -> NodeProto:
