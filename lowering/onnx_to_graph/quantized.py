@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
@@ -128,19 +128,26 @@ class DynamicQuantizeLinearLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DynamicQuantizeLinearOp, rewriter: PatternRewriter) -> None:
-        axes = range(rank_of(op.x, op))
-        zero, top = self.scalar(0, f32, rewriter), self.scalar(255, f32, rewriter)
-        highest = emit(graph.ReduceOp(op.x, "max", axes, keep_dims=False), rewriter)
-        lowest = emit(graph.ReduceOp(op.x, "min", axes, keep_dims=False), rewriter)
-        highest = emit(graph.MaximumOp(highest, zero), rewriter)
-        lowest = emit(graph.MinimumOp(lowest, zero), rewriter)
-        step = emit(graph.DivideOp(emit(graph.SubtractOp(highest, lowest), rewriter), top), rewriter)
-        is_flat = emit(graph.EqualOp(step, zero), rewriter)
-        scale = emit(graph.WhereOp(is_flat, self.scalar(1, f32, rewriter), step), rewriter)
-        origin = emit(graph.DivideOp(emit(graph.SubtractOp(zero, lowest), rewriter), scale), rewriter)
-        point = emit(graph.QuantizeOp(origin, self.scalar(1, f32, rewriter), to=_U8), rewriter)
+        rank_of(op.x, op)  # it must be known
+        scale, point = dynamic_scale(op.x, lambda n: self.scalar(n, f32, rewriter), rewriter)
         y = emit(graph.QuantizeOp(op.x, scale, point, to=_U8), rewriter)
         rewriter.replace(op, [], [y, scale, point])
+
+
+def dynamic_scale(
+    x: SSAValue, constant: Callable[[float], SSAValue], rewriter: PatternRewriter
+) -> tuple[SSAValue, SSAValue]:
+    """Scale and zero point of the range of a tensor, in u8; `constant` makes numbers."""
+    axes, zero = range(len(dims_of(x.type))), constant(0)
+    highest = emit(graph.ReduceOp(x, "max", axes, keep_dims=False), rewriter)
+    lowest = emit(graph.ReduceOp(x, "min", axes, keep_dims=False), rewriter)
+    highest = emit(graph.MaximumOp(highest, zero), rewriter)
+    lowest = emit(graph.MinimumOp(lowest, zero), rewriter)
+    step = emit(graph.DivideOp(emit(graph.SubtractOp(highest, lowest), rewriter), constant(255)), rewriter)
+    is_flat = emit(graph.EqualOp(step, zero), rewriter)
+    scale = emit(graph.WhereOp(is_flat, constant(1), step), rewriter)
+    origin = emit(graph.DivideOp(emit(graph.SubtractOp(zero, lowest), rewriter), scale), rewriter)
+    return scale, emit(graph.QuantizeOp(origin, constant(1), to=_U8), rewriter)
 
 
 class MatMulIntegerLowering(QuantizedLowering):

@@ -162,37 +162,65 @@ def pack_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> bool
         return False
     point = None if op.x_zero_point is None else constant_of(op.x_zero_point, values.weights)
     w_points = _column_points(op.w_zero_point, values)
-    weights = None if w_points is None else _signed(w.reshape(w.shape[0], -1).T, w_points)
     width = 1 if depthwise else _width(w.shape[0], lanes)
-    if weights is None or not width or (op.x_zero_point is not None and point is None):
+    if w_points is None or not width or (op.x_zero_point is not None and point is None):
         remark(op, "not packed: its filters fill no panel, or a zero point is not known")
         return False
     x, x_point = _unsigned(values.last(op.x, op), op.x_zero_point, op, values)
-    spatial, filters = op.data_layout.data[2:], weights.T.reshape(w.shape)
-    if depthwise:
-        kernel_layout = f"I{spatial}O"
-        packed = to_layout(filters, parse_layout(f"OI{spatial}"), parse_layout(kernel_layout))
-    else:
-        packed, kernel_layout = _packed_filters(filters, spatial, width)
+    if not depthwise:
         if depth := w.shape[1] % 4:
             x = values.insert(graph.PadOp(x, [0] * (2 * w.ndim - 1) + [4 - depth]), op)
         x = values.insert(graph.WordsOp(x), op)
     number = constant_of(x_point, values.weights) if x_point is not None else None
+    centred = w.astype(np.int32) - np.reshape(w_points, (-1, *[1] * (w.ndim - 1)))
+    sums: SSAValue | None = None
+    for part in _signed_parts(centred):
+        made = _last_conv(op, x, part, width, 0 if number is None else int(number), values)
+        sums = made if sums is None else values.insert(graph.AddOp(sums, made), op)
+    assert sums is not None
+    weight_sums = centred.reshape(w.shape[0], -1).sum(1, dtype=np.int32)
+    values.define(op.result, _less_zero_point(sums, x_point, weight_sums, op, values))
+    count("convolutions packed", 1)
+    return True
+
+
+def _signed_parts(weights: npt.NDArray[np.int32]) -> list[npt.NDArray[np.int8]]:
+    """Signed bytes that add up to weights: one array, or more where zero points make these larger."""
+    parts: list[npt.NDArray[np.int8]] = []
+    while not parts or np.any(weights):
+        part = np.clip(weights, -128, 127).astype(np.int8)
+        parts.append(part)
+        weights = weights - part
+    return parts
+
+
+def _last_conv(
+    op: graph.ConvIntegerOp,
+    x: SSAValue,
+    filters: npt.NDArray[np.int8],
+    width: int,
+    border: int,
+    values: ChannelsLast,
+) -> SSAValue:
+    """The sums of a convolution of bytes or words whose channels come last; panels of 1 are no panels."""
+    spatial = op.data_layout.data[2:]
+    if width == 1:
+        kernel_layout = f"I{spatial}O"
+        packed = to_layout(filters, parse_layout(f"OI{spatial}"), parse_layout(kernel_layout))
+    else:
+        packed, kernel_layout = _packed_filters(filters, spatial, width)
     made = graph.ConvIntegerOp(
         x,
         values.constant(packed, op),
         strides=op.strides.get_values(),
         dilations=op.dilations.get_values(),
         pads=op.pads.get_values(),
-        border=0 if number is None else int(number),
+        border=border,
         groups=op.groups.value.data,
         data_layout=f"N{spatial}C",
         kernel_layout=kernel_layout,
     )
-    sums = values.insert(made, op)
-    values.define(op.result, _less_zero_point(sums, x_point, weights.sum(0, dtype=np.int32), op, values))
-    count("convolutions packed", 1)
-    return True
+    return values.insert(made, op)
 
 
 def _packed_filters(w: npt.NDArray[np.int8], spatial: str, width: int) -> tuple[npt.NDArray[np.generic], str]:

@@ -234,18 +234,21 @@ def test_products_of_bytes_are_exact(
 
 @pytest.mark.parametrize("channels", [1, 3, 8])  # one: a filter for each channel
 @pytest.mark.parametrize(("dtype", "point"), [(np.uint8, 255), (np.int8, -128), (np.int8, 5)])
-def test_convolutions_of_bytes_are_exact(channels: int, dtype: npt.DTypeLike, point: int) -> None:
+@pytest.mark.parametrize("w_point", [0, 100])  # less 100, bytes are no signed bytes
+def test_convolutions_of_bytes_are_exact(
+    channels: int, dtype: npt.DTypeLike, point: int, w_point: int
+) -> None:
     groups = 24 if channels == 1 else 1
     x, w = bytes_of(dtype, 1, channels * groups, 9, 7), bytes_of(np.int8, 24, channels, 3, 3)
     scales = array(0.02), RNG.uniform(0.001, 0.01, 24).astype(np.float32), array(0.3)
-    zero, none = array(point, dtype), np.zeros(24, np.int8)
+    zero, none = array(point, dtype), np.full(24, w_point, np.int8)
     bias = RNG.integers(-5000, 5000, 24).astype(np.int32)
     inputs = [x, scales[0], zero, w, scales[1], none, scales[2], array(-3, np.int8), bias]
     options: Mapping[str, Any] = {"pads": [1, 1, 1, 1], "strides": [2, 1]}
     model = one_node("QLinearConv", inputs, {0: x.shape}, 19, group=groups, **options)
     compiled = stepwell.compile(model)
-    op = graph.ConvIntegerOp(value(x), value(w), value(zero), groups=groups, **options)
-    (sums,) = run(op, x, w, zero, None)
+    op = graph.ConvIntegerOp(value(x), value(w), value(zero), value(none), groups=groups, **options)
+    (sums,) = run(op, x, w, zero, none)
     sums = sums.astype(np.int32) + bias.reshape(-1, 1, 1)
     scale = scales[0] * scales[1] / scales[2]
     product = np.rint(sums.astype(np.float32) * scale.reshape(-1, 1, 1))

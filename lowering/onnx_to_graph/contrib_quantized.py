@@ -1,0 +1,227 @@
+"""
+Quantized operators of ONNX Runtime's own domain, as its quantizer writes them → `graph`.
+
+Each is what it says: dequantize, compute, quantize. `fold-qdq` makes integers of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness, f32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.types import dims_of
+from stepwell.lowering.onnx_to_graph.quantized import dynamic_scale
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+DOMAIN = "com.microsoft"
+_U8 = IntegerType(8, Signedness.UNSIGNED)
+
+
+class _Node:
+    """A call of an operator: its inputs by position, its attributes, and how to emit what it means."""
+
+    def __init__(self, op: onnx.CallOp, lowering: ContribQuantizedLowering, rewriter: PatternRewriter):
+        self.op = op
+        self.rewriter = rewriter
+        self._lowering = lowering
+        absent = op.absent.get_values() if op.absent is not None else ()
+        given = iter(op.inputs)
+        count = len(op.inputs) + len(absent)
+        self.inputs: list[SSAValue | None] = [None if i in absent else next(given) for i in range(count)]
+
+    def input(self, position: int) -> SSAValue:
+        """A required input. Raises: StepwellError `invalid-model` when it is absent."""
+        value = self.inputs[position] if position < len(self.inputs) else None
+        if value is None:
+            raise StepwellError(
+                "invalid-model", self.op, f"{self.op.op_type.data}: input {position} must be given"
+            )
+        return value
+
+    def optional(self, position: int) -> SSAValue | None:
+        """An input, or None when it is absent."""
+        return self.inputs[position] if position < len(self.inputs) else None
+
+    def number(self, name: str, default: float) -> float:
+        """An attribute that is a number."""
+        match self.op.arguments.data.get(name):
+            case IntegerAttr(value=value):
+                return value.data
+            case FloatAttr(value=value):
+                return value.data
+            case _:
+                return default
+
+    def constant(self, number: float) -> SSAValue:
+        """A number as a constant of f32."""
+        return self._lowering.scalar(number, f32, self.rewriter)
+
+    def emit(self, op: GraphOp) -> SSAValue:
+        """Insert an op; its result."""
+        return emit(op, self.rewriter)
+
+    def parameter(self, position: int) -> SSAValue | None:
+        """A scale or zero point; one of a single element has rank 0, and zeros are none."""
+        value = self.optional(position)
+        if value is None:
+            return None
+        array = self._lowering.array(value)
+        if array is not None and element_of(value) != f32 and not np.any(array):
+            return None
+        if dims_of(value.type) != (Dim.of(1),):
+            return value
+        if array is not None:
+            return self._lowering.constant(array.reshape(()), self.rewriter)
+        return self.emit(graph.ReshapeOp(value, []))
+
+    def dequantized(self, position: int, axis: int = 1) -> SSAValue:
+        """The numbers of an input, whose scale and zero point follow it."""
+        scale = self.parameter(position + 1)
+        assert scale is not None
+        axis = axis if dims_of(scale.type) else 0
+        point = self.parameter(position + 2)
+        return self.emit(graph.DequantizeOp(self.input(position), scale, point, axis=axis))
+
+    def quantized(self, value: SSAValue, position: int) -> SSAValue:
+        """A value quantized by the scale at a position and the zero point behind it."""
+        scale, point = self.parameter(position), self.optional(position + 1)
+        assert scale is not None
+        to = element_of(self.input(0)) if point is None else element_of(point)
+        return self.emit(graph.QuantizeOp(value, scale, self.parameter(position + 1), to=to))
+
+
+def _binary(op_type: type[graph.AddOp] | type[graph.MultiplyOp]) -> Callable[[_Node], SSAValue]:
+    return lambda node: node.quantized(node.emit(op_type(node.dequantized(0), node.dequantized(3))), 6)
+
+
+def _leaky_relu(node: _Node) -> SSAValue:
+    op = graph.LeakyReluOp(node.dequantized(0), node.number("alpha", 0.01))
+    return node.quantized(node.emit(op), 3)
+
+
+def _softmax(node: _Node) -> SSAValue:
+    rank = len(dims_of(node.input(0).type))
+    axis = int(node.number("axis", -1)) % max(rank, 1)
+    return node.quantized(node.emit(graph.SoftmaxOp(node.dequantized(0), axis)), 3)
+
+
+def _global_average_pool(node: _Node) -> SSAValue:
+    rank = len(dims_of(node.input(0).type))
+    pixels = range(1, rank - 1) if node.number("channels_last", 0) else range(2, rank)
+    return node.quantized(node.emit(graph.ReduceOp(node.dequantized(0), "mean", pixels, keep_dims=True)), 3)
+
+
+def _concat(node: _Node) -> SSAValue:
+    parts = [node.dequantized(i) for i in range(2, len(node.inputs), 3)]
+    axis = int(node.number("axis", 0)) % len(dims_of(parts[0].type))
+    return node.quantized(node.emit(graph.ConcatOp(parts, axis)), 0)
+
+
+def _gemm(node: _Node) -> SSAValue:
+    """alpha · A · B + C, C in units of the scales of A and B; floats when y has no scale."""
+    transposed = bool(node.number("transB", 0))
+    a, b = node.dequantized(0), node.dequantized(3, 0 if transposed else 1)
+    transpose_a = bool(node.number("transA", 0))
+    value = node.emit(graph.MatmulOp(a, b, transpose_a=transpose_a, transpose_b=transposed))
+    scales = [node.parameter(1), node.parameter(4)]
+    if (alpha := node.number("alpha", 1)) != 1:
+        factor = node.constant(alpha)
+        value, scales = node.emit(graph.MultiplyOp(value, factor)), [*scales, factor]
+    if (bias := node.optional(6)) is not None:
+        unit = scales[0]
+        for scale in scales[1:]:
+            assert unit is not None and scale is not None
+            unit = node.emit(graph.MultiplyOp(unit, scale))
+        assert unit is not None
+        axis = len(dims_of(bias.type)) - 1 if dims_of(unit.type) else 0
+        numbers = node.emit(graph.DequantizeOp(bias, unit, axis=axis))
+        is_vector = len(dims_of(bias.type)) == 1
+        value = node.emit(graph.BiasAddOp(value, numbers, 1) if is_vector else graph.AddOp(value, numbers))
+    return value if node.optional(7) is None else node.quantized(value, 7)
+
+
+def _integer_to_float(node: _Node) -> SSAValue:
+    """A · B of bytes as floats, plus a bias."""
+    a, b, points = node.input(0), node.input(1), (node.parameter(4), node.parameter(5))
+    return _scaled_product(node, a, b, points, (node.input(2), node.input(3)), node.optional(6))
+
+
+def _dynamic_matmul(node: _Node) -> SSAValue:
+    """A · B, A quantized by its own range."""
+    a = node.input(0)
+    scale, point = dynamic_scale(a, node.constant, node.rewriter)
+    a = node.emit(graph.QuantizeOp(a, scale, point, to=_U8))
+    points = (point, node.parameter(3))
+    return _scaled_product(node, a, node.input(1), points, (scale, node.input(2)), node.optional(4))
+
+
+def _scaled_product(
+    node: _Node,
+    a: SSAValue,
+    b: SSAValue,
+    points: Sequence[SSAValue | None],
+    scales: tuple[SSAValue, SSAValue],
+    bias: SSAValue | None,
+) -> SSAValue:
+    sums = node.emit(graph.CastOp(node.emit(graph.MatmulIntegerOp(a, b, *points)), f32))
+    value = node.emit(graph.MultiplyOp(sums, node.emit(graph.MultiplyOp(*scales))))
+    return value if bias is None else node.emit(graph.AddOp(value, bias))
+
+
+def _quantize(node: _Node) -> SSAValue:
+    scale, point = node.parameter(1), node.optional(2)
+    assert scale is not None
+    axis = int(node.number("axis", 1)) % len(dims_of(node.input(0).type)) if dims_of(scale.type) else 0
+    to: Attribute = _U8 if point is None else element_of(point)
+    return node.emit(graph.QuantizeOp(node.input(0), scale, node.parameter(2), to=to, axis=axis))
+
+
+OPERATORS: Mapping[str, Callable[[_Node], SSAValue]] = {
+    "DequantizeLinear": lambda node: node.dequantized(
+        0, int(node.number("axis", 1)) % max(1, len(dims_of(node.input(0).type)))
+    ),
+    "DynamicQuantizeMatMul": _dynamic_matmul,
+    "MatMulIntegerToFloat": _integer_to_float,
+    "QGemm": _gemm,
+    "QLinearAdd": _binary(graph.AddOp),
+    "QLinearConcat": _concat,
+    "QLinearGlobalAveragePool": _global_average_pool,
+    "QLinearLeakyRelu": _leaky_relu,
+    "QLinearMul": _binary(graph.MultiplyOp),
+    "QLinearSigmoid": lambda node: node.quantized(node.emit(graph.SigmoidOp(node.dequantized(0))), 3),
+    "QLinearSoftmax": _softmax,
+    "QuantizeLinear": _quantize,
+}
+"""What each operator of the domain means."""
+
+
+class ContribQuantizedLowering(OnnxLowering):
+    """
+    Quantized operators of `com.microsoft`.
+
+    ```mlir
+    %y = "onnx.Call"(%a, %s, %z, %b, %t, %w, %u, %v) <{domain = "com.microsoft", op_type = "QLinearAdd", …}>
+    // ->
+    %0 = graph.dequantize %a, %s zero_point %z …
+    %1 = graph.dequantize %b, %t zero_point %w …
+    %2 = graph.add %0, %1 …
+    %y = graph.quantize %2, %u zero_point %v …
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.CallOp, rewriter: PatternRewriter) -> None:
+        meaning = OPERATORS.get(op.op_type.data) if op.domain.data == DOMAIN else None
+        if meaning is not None:
+            rewriter.replace(op, [], [meaning(_Node(op, self, rewriter))])
+
+
+PATTERNS: list[type[OnnxLowering]] = [ContribQuantizedLowering]
