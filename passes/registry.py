@@ -67,6 +67,9 @@ PASSES: dict[str, Entry] = {
         "sugar written out",
         aliases=("CanonicalizeOps",),
     ),
+    "check-indices": Entry(
+        "stepwell.passes.graph.check_indices:CheckIndicesPass", "say at run time which index lies outside"
+    ),
     "choose-schedules": Entry(
         "stepwell.lowering.schedules:ChooseSchedulesPass", "tiles, order and lanes for each kernel, by rules"
     ),

@@ -280,6 +280,9 @@ def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
         if isinstance(op, graph.AssertOp):
             message = f"{op.lhs.data} must equal {op.rhs.data} ({op.message.data})"
             rows.append(RuntimeErrorRow("shape-mismatch", message, describe_location(op)))
+        elif isinstance(op, graph.CheckIndicesOp):
+            message = "an index lies outside of the dimension that it counts along (index, then size)"
+            rows.append(RuntimeErrorRow("index-out-of-range", message, describe_location(op)))
         else:
             message = "a size that depends on data is negative, or more than memory can hold"
             rows.append(RuntimeErrorRow("bad-size", message, describe_location(op)))

@@ -39,6 +39,7 @@ _STEPS: Sequence[tuple[int, str]] = (
     (0, "dead-code-elimination"),
     (0, "canonicalize-cast"),
     (0, "fuse-ops"),
+    (0, "check-indices"),
 )
 
 

@@ -6,6 +6,7 @@ from stepwell.dialects.graph import (
     activation,
     binary,
     channel_norm,
+    checks,
     contraction,
     control_flow,
     convolution,
@@ -53,6 +54,7 @@ from stepwell.dialects.graph.channel_norm import BatchNormOp as BatchNormOp
 from stepwell.dialects.graph.channel_norm import GroupNormOp as GroupNormOp
 from stepwell.dialects.graph.channel_norm import InstanceNormOp as InstanceNormOp
 from stepwell.dialects.graph.channel_norm import LrnOp as LrnOp
+from stepwell.dialects.graph.checks import CheckIndicesOp as CheckIndicesOp
 from stepwell.dialects.graph.contraction import BiasAddOp as BiasAddOp
 from stepwell.dialects.graph.contraction import MatmulIntegerOp as MatmulIntegerOp
 from stepwell.dialects.graph.contraction import MatmulOp as MatmulOp
@@ -170,6 +172,7 @@ FAMILIES = (
     activation,
     binary,
     channel_norm,
+    checks,
     contraction,
     control_flow,
     convolution,

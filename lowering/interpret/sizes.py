@@ -6,7 +6,7 @@ import numpy as np
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.lowering.interpret.engine import Compiler, Frame, Step, Value, implements_in_frame
+from stepwell.lowering.interpret.engine import Compiler, Frame, Step, Value, implements, implements_in_frame
 from stepwell.runtime.errors import StepwellError
 
 
@@ -33,6 +33,16 @@ def prepare_define_sizes(op: graph.DefineSizesOp, compiler: Compiler) -> Step:
 
     def run(frame: Frame) -> Value:
         return _define(op, names, [dim.evaluate(machine.symbols) for dim in dims], machine.symbols)
+
+    return run
+
+
+@implements("graph.check_indices")
+def prepare_check_indices(op: graph.CheckIndicesOp) -> Step:
+    """Nothing: the meanings of the ops that read indices check them."""
+
+    def run(values: Value) -> tuple[()]:
+        return ()
 
     return run
 

@@ -18,6 +18,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.onnx_to_graph.shape_values import bound_elements, extents
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.passes.graph.check_indices import IN_BOUNDS
 from stepwell.passes.graph.fusion_flow import STOP_FUSION
 from stepwell.runtime.dims import Dim
 
@@ -92,6 +93,12 @@ class Numbers:
         rank = dims_of(default.type)[0].value
         wrapped = self.where(self.less(axes, 0), self.add(axes, rank), axes)
         return self._emit(graph.ScatterElementsOp(default, wrapped, values, 0))
+
+    def put(self, x: SSAValue, places: SSAValue, values: SSAValue) -> SSAValue:
+        """A vector with values put at places, all of them inside."""
+        op = graph.ScatterElementsOp(x, places, values, 0)
+        op.attributes[IN_BOUNDS] = UnitAttr()
+        return self._emit(op)
 
     def count_up(self, count: Dim) -> SSAValue:
         """0, 1, 2, …, `count` of them."""

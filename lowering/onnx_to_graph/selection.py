@@ -31,7 +31,7 @@ def true_positions(mask: SSAValue, lowering: OnnxLowering, rewriter: PatternRewr
     last = emit(graph.SqueezeOp(numbers.extents([count]), [0]), rewriter)
     place = numbers.where(mask, numbers.subtract(running, 1), last)
     room = emit(graph.FullOp(numbers.of(0), [count + 1]), rewriter)
-    placed = emit(graph.ScatterElementsOp(room, place, numbers.count_up(length), 0), rewriter)
+    placed = numbers.put(room, place, numbers.count_up(length))
     return emit(graph.SliceOp(placed, [0], [count], [1]), rewriter), count
 
 
@@ -119,8 +119,8 @@ class UniqueLowering(OnnxLowering):
         self, places: SSAValue, values: SSAValue, count: Dim, rewriter: PatternRewriter
     ) -> SSAValue:
         """Values put at places, which are all there are."""
-        room = emit(graph.FullOp(Numbers(self, rewriter).of(0), [count]), rewriter)
-        return emit(graph.ScatterElementsOp(room, places, values, 0), rewriter)
+        numbers = Numbers(self, rewriter)
+        return numbers.put(emit(graph.FullOp(numbers.of(0), [count]), rewriter), places, values)
 
     def _sorted_runs(self, data: SSAValue, axis: int, rewriter: PatternRewriter) -> tuple[SSAValue, SSAValue]:
         """The order that sorts slices along an axis, and whether each differs from the one before."""

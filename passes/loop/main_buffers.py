@@ -191,8 +191,8 @@ class BlockAnalysis:
             self.weights += 1
         elif isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
             self.found.symbols |= {value: name for name, value in defined_symbols(op)}
-        elif isinstance(op, graph.AssertOp):
-            pass  # over symbols alone
+        elif isinstance(op, graph.AssertOp | graph.CheckIndicesOp):
+            pass  # they make nothing
         elif isinstance(op, VIEWS):
             source, result = op.operands[0], op.results[0]
             self.found.dims[result] = view_dims(op, self.found.dims[source])
@@ -325,7 +325,7 @@ def fallible_ops(main: func.FuncOp) -> list[Operation]:
     return [
         op
         for op in main.body.walk()
-        if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp)
+        if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp | graph.CheckIndicesOp)
         or (isinstance(op, graph.AssertOp) and is_checked_on_the_way(op, main, known))
     ]
 

@@ -37,6 +37,7 @@ from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.runtime_calls import BYTES
 from stepwell.dialects.types import DimsAttr, Tensor, WeightAttr
 from stepwell.passes.loop.arena import ArenaPlan
+from stepwell.passes.loop.index_checks import check_indices
 from stepwell.passes.loop.main_buffers import (
     VIEWS,
     Buffer,
@@ -158,6 +159,14 @@ class MainOnBuffers:
                 found, expected = (self.extents.extent(Dim.of(side.data)) for side in (op.lhs, op.rhs))
                 equal = self.insert(arith.CmpiOp(found, expected, "eq")).results[0]
                 self.insert(runtime_calls.CheckOp(equal, self.rows[op], found, expected))
+            case graph.CheckIndicesOp():
+                dims = self.buffers.dims[op.indices]
+                memory = self.memref(op.indices)
+                total = prod(dims, start=Dim.of(1))
+                length = total.value if total.is_static else DYNAMIC_INDEX
+                element = cast(Tensor, op.indices.type).element_type
+                flat = self._shaped(memory, MemRefType(element, [length]), (total,))
+                check_indices(op, flat, dims, self.rows[op], self.extents, self.insert)
             case graph.ConstantOp():
                 self._convert_constant(op)
             case graph.ControlFlowOp():

@@ -1,0 +1,56 @@
+"""Checks of data at run time: indices that must lie inside of what they index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.relations import Domain, expect_domain, shape_text
+from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of
+from stepwell.runtime.dims import Dim
+
+
+@irdl_op_definition
+class CheckIndicesOp(GraphOp):
+    """
+    Stop the call with an error when an index lies outside of `-size .. size - 1`.
+
+    With several sizes the last dimension of the indices has a number for each, as `gather_nd` reads them.
+
+    ```mlir
+    graph.check_indices %i within <["N"]> : tensor<3x2xi64>
+    ```
+    Constraints:
+      (C1) indices are integers.
+      (C2) every size is known by number or name, and there is one or as many as the last dimension has.
+    """
+
+    name = "graph.check_indices"
+    KIND: ClassVar[Kind] = Kind.STRUCTURE
+
+    indices = operand_def(TensorType)
+    sizes = prop_def(DimsAttr)
+
+    assembly_format = "$indices `within` $sizes attr-dict `:` type($indices)"
+
+    def __init__(self, indices: SSAValue, sizes: Sequence[DimLike]):
+        super().__init__(operands=[indices], properties={"sizes": dims_attr(sizes)})
+
+    def infer(self) -> Sequence[Attribute]:
+        return []
+
+    def check(self) -> None:
+        expect_domain(self.indices, Domain.INTEGER, "indices")  # (C1)
+        dims, sizes = dims_of(self.indices.type), self.sizes.get()
+        fits = len(sizes) == 1 or (bool(dims) and dims[-1] == Dim.of(len(sizes)))
+        if not fits or any(size.is_unknown for size in sizes):  # (C2)
+            raise VerifyException(f"sizes {shape_text(sizes)} do not fit indices {shape_text(dims)}")
+
+
+OPS: list[type[Operation]] = [CheckIndicesOp]
