@@ -80,11 +80,18 @@ def explain(pattern: Pattern, value: SSAValue, blocks: Blocks | None = None) -> 
     return None
 
 
-def closest(pattern: Pattern, func: FuncOp) -> tuple[list[SSAValue], Explanation | None]:
-    """Where a pattern matches in a function; if nowhere, the deepest explanation of all values."""
+def closest(pattern: Pattern, func: FuncOp, location: str = "") -> tuple[list[SSAValue], Explanation | None]:
+    """
+    Where a pattern matches in a function; if nowhere, the deepest explanation of all values.
+
+    Args: `location` keeps the values of some ops: a line of the file, or a part of the text that says where
+    they come from, such as a node's name.
+    """
     matched: list[SSAValue] = []
     best: Explanation | None = None
     for value in _values(func):
+        if location and not _is_at(value, location):
+            continue
         found = explain(pattern, value)
         if found is None:
             matched.append(value)
@@ -97,6 +104,11 @@ def _values(func: FuncOp) -> Iterator[SSAValue]:
     for block in blocks_of(func):
         for op in block.ops:
             yield from op.results
+
+
+def _is_at(value: SSAValue, location: str) -> bool:
+    place = describe_location(value.owner)
+    return f":{location}:" in place if location.isdigit() else location in place
 
 
 def _failure(program: Program, machine: Machine, goals: Goals, root: SSAValue) -> Explanation | None:

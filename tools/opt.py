@@ -52,7 +52,7 @@ def _arguments() -> ArgumentParser:
     printing.add_argument("--remarks", action="store_true", help="print what passes have to say")
 
     printing.add_argument(
-        "--explain-match", metavar="[FILE]@NAME", help="why a pattern does not match, after the passes"
+        "--explain-match", metavar="[FILE]@NAME[:LINE]", help="why a pattern does not match, after the passes"
     )
 
     running = parser.add_argument_group("running")

@@ -8,6 +8,7 @@ from heapq import heapify, heappop, heappush
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
+from stepwell.dialects.graph.symbols import symbol_sources
 from stepwell.runtime.errors import StepwellError, describe_location
 
 
@@ -15,8 +16,8 @@ class Units:
     """
     The ops of a block in units, at first one each; a unit is named by the position of its first op.
 
-    An edge goes from what is computed to what reads it, regions included, and from each op with an effect to
-    the next one.
+    An edge goes from what is computed to what reads it, regions included, from what defines a symbol to what
+    speaks of it, and from each op with an effect to the next one.
     """
 
     def __init__(self, block: Block):
@@ -25,12 +26,15 @@ class Units:
         self._parent = list(range(len(self.ops)))
         self.users: list[set[int]] = [set() for _ in self.ops]
         self.sources: list[set[int]] = [set() for _ in self.ops]
+        definers = symbol_sources(block)
         last_effect: int | None = None
         for i, op in enumerate(self.ops):
             for inner in op.walk():
                 for value in inner.operands:
                     if isinstance(owner := value.owner, Operation):
                         self._connect(self._position.get(owner), i)
+            for definer in definers.get(op, ()):
+                self._connect(self._position.get(definer), i)
             if not is_side_effect_free(op):
                 self._connect(last_effect, i)
                 last_effect = i

@@ -346,3 +346,24 @@ print(compiled.image.callees[0].kind, type(stepwell.load("m.stepwell")).__name__
         check=False,
     )
     assert done.stdout.strip() == "acme CompiledModel", done.stderr
+
+
+DATA = """
+<ir_version: 8, opset_import: ["" : 18]>
+g (float[N] x) => (float[K] y, int64[K] z)
+<int64[1] first = {0}>
+{ at = NonZero(x)  row = Squeeze(at, first)  picked = Gather(x, row)  wide = Exp(picked)  y = Tanh(wide)
+  n = Shape(picked)  scalar = Squeeze(n, first)  zero = Constant<value_int = 0>()  one = Constant<value_int = 1>()
+  z = Range(zero, scalar, one) }
+"""
+
+
+@pytest.mark.parametrize("chosen", [["onnxruntime"], ["reference"]])
+def test_sizes_may_depend_on_data(chosen: Sequence[str], tmp_path: Path) -> None:
+    compiled = stepwell.compile(parser.parse_model(DATA).SerializeToString(), backends=chosen)
+    compiled.save(tmp_path / "m.stepwell")
+    x = np.array([0, 0.5, 0, -1, 2], np.float32)
+    for ready in (compiled, load(tmp_path / "m.stepwell")):
+        y, z = ready(x)
+        np.testing.assert_allclose(np.asarray(y, np.float32), np.tanh(np.exp(x[x != 0])), rtol=1e-6)
+        np.testing.assert_array_equal(np.asarray(z, np.int64), np.arange(3))
