@@ -147,9 +147,9 @@ class _Narrowing:
                 self._compute_narrow(op, forms)
                 replaced.append(op)
                 continue
-            for index, operand in enumerate(op.operands):
-                if (wide := forms.wide_of(operand, op)) is not operand:
-                    op.operands[index] = wide
+            wide = [forms.wide_of(operand, op) for operand in op.operands]
+            if any(value in forms.computed for value in op.operands):
+                op.operands = wide  # at once: a function may return thousands
             if not op.has_trait(IsolatedFromAbove):
                 for inner in [inner for region in op.regions for inner in region.blocks]:
                     self.convert(inner, forms.inside())

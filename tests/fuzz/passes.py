@@ -32,11 +32,12 @@ _WAYS = {
     "combine-parallel": [
         f"combine-parallel{{op={op} min-branches=2}}" for op in ("conv", "matmul", "batch_matmul")
     ],
-    "convert-layout": ["convert-layout{block=8}"],
+    "convert-layout": ["convert-layout{block=8}", 'convert-layout{conv="NHWC:HWIO"}'],
     "defuse-ops": ["fuse-ops,defuse-ops"],
     "fold-constant": ["fold-constant", "fold-constant,dynamic-to-static,fold-constant"],
     "fold-scale-axis": [f"fold-constant,fold-scale-axis{{direction={d}}}" for d in ("forward", "backward")],
     "fuse-ops": ["fuse-ops", "fuse-ops{max-ops=3}"],
+    "legalize": ['legalize{set="wide-floats"}'],
     "pack-weights": ["fold-constant,pack-weights{lanes=8}"],
     "simplify-inference": ["simplify-inference", "simplify-inference{only=batch_norm}"],
 }
