@@ -22,6 +22,7 @@ from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.graph.fold_control_flow import fold_control_flow
 from stepwell.passes.graph.symbolic_values import SymbolicValues
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.meaning import Array, evaluate, has_meaning
 from stepwell.runtime.weights import WeightStore
 
@@ -38,8 +39,9 @@ class FoldConstantPass(FunctionPass):
     %b = graph.constant dense<[-1.0, -2.0]> : tensor<2xf32>
     ```
     A result larger than the operands is kept to `max-bytes`, so that a small `broadcast_to` does not become a
-    large weight. An op whose evaluation fails stays, to fail when the model runs. A `graph.if` whose
-    condition is known becomes its branch, a `graph.for` that never runs what it starts with.
+    large weight; one without elements is constant always. An op whose evaluation fails stays, to fail when
+    the model runs. A `graph.if` whose condition is known becomes its branch, a `graph.for` that never runs
+    what it starts with.
 
     Class: exact, up to how numpy rounds transcendental functions.
     """
@@ -73,7 +75,7 @@ class _Folder:
             return
         if op.KIND is Kind.STRUCTURE or not op.results or not is_side_effect_free(op):
             return
-        arrays = self._shape_results(op)
+        arrays = _empty_results(op) or self._shape_results(op)
         if arrays is None:
             arrays = self._constant_results(op)
         if arrays is None:
@@ -126,6 +128,16 @@ class _Folder:
             return False
         operand_bytes = sum(_size_bytes(operand) or 0 for operand in op.operands)
         return sum(size or 0 for size in result_bytes) <= operand_bytes + self._max_bytes
+
+
+def _empty_results(op: GraphOp) -> list[Array] | None:
+    """The results of an op when none has an element: there is nothing to compute, whatever the operands."""
+    types = [tensor_of(result) for result in op.results if isinstance(result.type, TensorType)]
+    if len(types) != len(op.results) or not all(Dim.of(0) in dims_of(type) for type in types):
+        return None
+    if not all(dim.is_static for type in types for dim in dims_of(type)):
+        return None
+    return [np.empty([d.value for d in dims_of(type)], dtype_of(type.element_type)) for type in types]
 
 
 def _is_integer_tensor(value: SSAValue) -> bool:

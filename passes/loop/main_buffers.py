@@ -195,7 +195,15 @@ class BlockAnalysis:
             pass  # they make nothing
         elif isinstance(op, VIEWS):
             source, result = op.operands[0], op.results[0]
-            self.found.dims[result] = view_dims(op, self.found.dims[source])
+            dims = view_dims(op, self.found.dims[source])
+            if any(dim.is_unknown for dim in dims):
+                raise StepwellError(
+                    "unsupported",
+                    op,
+                    f"{op.name}: nothing tells the size of a dimension of the result",
+                    help="give the model's inputs fixed shapes, for example with --input-shape",
+                )
+            self.found.dims[result] = dims
             self.found.of[result] = self.found.of[source]
         else:
             raise StepwellError(

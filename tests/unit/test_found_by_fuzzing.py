@@ -32,4 +32,6 @@ def test_model(name: str, opt_level: int) -> None:
     found = stepwell.compile(model, opt_level=opt_level).run(feeds)
     wanted = reference_evaluator(model).run(None, feeds)
     for value, expected in zip(found.values(), wanted, strict=True):
-        np.testing.assert_allclose(value, np.asarray(expected, np.float32), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            value.astype(np.float32), np.asarray(expected, np.float32), rtol=1e-5, atol=1e-6
+        )

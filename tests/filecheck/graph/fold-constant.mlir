@@ -88,3 +88,13 @@ func.func @projection(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   %z = graph.get %t[1] : tuple<tensor<2xf32>, tensor<2xf32>> -> tensor<2xf32>
   func.return %y, %z : tensor<2xf32>, tensor<2xf32>
 }
+
+// What has no elements is constant, whatever it is computed from.
+// CHECK-LABEL: @empty
+// CHECK-NEXT: %[[E:.*]] = graph.constant dense<> : tensor<0x4xf32>
+// CHECK-NEXT: func.return %[[E]]
+func.func @empty(%x: tensor<2x4xf32>) -> tensor<0x4xf32> {
+  %a = graph.slice %x starts <[0, 0]> limits <[0, 4]> steps [1, 1] : tensor<2x4xf32> -> tensor<0x4xf32>
+  %b = graph.exp %a : tensor<0x4xf32> -> tensor<0x4xf32>
+  func.return %b : tensor<0x4xf32>
+}
