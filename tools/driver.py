@@ -37,7 +37,7 @@ class CompileOptions:
     3x3 convolutions with fewer products: `auto` where that is faster and the weights find room, `fast`
     whatever the weights take, or `off`. Errors stay below 1e-5 of each one's range.
     """
-    backends: Sequence[str] = ()
+    backends: str | Sequence[str] = ()
     """Engines that take part of the model, the preferred one first."""
     fallback: bool = False
     """Go on without a backend that is missing or fails; the artifact holds our kernels for its part too."""
@@ -50,6 +50,10 @@ class CompileOptions:
     """Whether the model tells the times of its kernels (`stepwell run --profile`); costs time itself."""
     processes: int | None = None
     """How many kernels compile at once; default: one a core."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.backends, str):  # as on the command line
+            object.__setattr__(self, "backends", tuple(self.backends.split(",")))
 
 
 def compile(

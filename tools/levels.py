@@ -121,6 +121,5 @@ def pipeline_of(options: CompileOptions, target: TargetDescription, context: Pas
 
 def to_level_2(compilation: Compilation, options: CompileOptions) -> None:
     """From kernels of graph ops to kernel functions on tensors; partitions of backends are compiled."""
-    if options.backends:
-        compile_partitions(compilation, options)
+    compile_partitions(compilation, options)
     compilation.run("graph to linalg", "convert-graph-to-linalg")

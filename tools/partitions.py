@@ -30,7 +30,6 @@ from stepwell.runtime.host import FALLBACK
 from stepwell.runtime.interface import Array, TensorSpec
 from stepwell.tools.compilation import Compilation, compile_image, main_of, read_interface, tensor_spec
 from stepwell.tools.driver import CompileOptions
-from stepwell.tools.pipelines import graph_pipeline
 
 SKIPPED = "skip_optimization"
 _TRIAL_SIZE = 4
@@ -66,6 +65,8 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
     """
     module = compilation.module
     functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
+    if not any(BACKEND in func.attributes for func in functions.values()):
+        return
     calls = [op for op in module.walk() if isinstance(op, graph.ExternalOp)]
     given_up = 0
     with compilation.timed("backends"):
@@ -93,9 +94,14 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
 
 def _optimize_again(compilation: Compilation, options: CompileOptions) -> None:
     """Bring what backends gave back to where the rest of level 1 is."""
+    from stepwell.tools.levels import pipeline_of  # which compiles partitions: a cycle of modules
+
     open_regions(compilation.module, graph.CompositeOp)
-    with PassContext.current().at_level(options.opt_level).active():
-        compilation.run("graph", graph_pipeline(options.opt_level, compilation.ctx.target, options.winograd))
+    context = PassContext.current().at_level(options.opt_level)
+    context = context.choosing(options.required_passes, options.disabled_passes)
+    with context.active():
+        plain = replace(options, backends=())
+        compilation.run("graph", pipeline_of(plain, compilation.ctx.target, context))
 
 
 def _compiled(

@@ -18,7 +18,7 @@ from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools import cli
 from stepwell.tools.emit import LEVELS
-from tests.commands import Capture, written
+from tests.commands import Capture, shown_error, written
 from tests.onnx_models import onnx_model
 
 F32 = npt.NDArray[np.float32]
@@ -259,3 +259,18 @@ def test_an_artifact_runs_without_the_compiler(model: CompiledModel, tmp_path: P
     modules = _modules_after(RUN_ARTIFACT, artifact, given, result)
     assert "numpy" in modules and not modules & {"xdsl", "onnx", "google", "rich"}
     np.testing.assert_array_equal(np.load(result), model(x))
+
+
+def test_compile_for_a_backend(file: Path, tmp_path: Path, capsys: Capture) -> None:
+    """`--backend` splits a model; the IR with its partitions compiles as well."""
+    artifact, ir = tmp_path / "m.stepwell", tmp_path / "m.mlir"
+    stepwell_prints(capsys, "compile", file, "--backend", "reference", "-o", artifact)
+    stepwell_prints(capsys, "run", artifact, "--fill", "ones")
+    ir.write_text(stepwell_prints(capsys, "compile", file, "--backend", "reference", "--emit", "graph"))
+    assert "graph.external @reference_0" in ir.read_text()
+    printed = stepwell_prints(
+        capsys, "compile", file, "--backend", "reference,onnxruntime", "--print-pipeline"
+    )
+    assert "annotate-target{backends=reference,onnxruntime},merge-regions" in printed
+    error = shown_error(capsys, cli.main, "compile", file, "--backend", "referenc")
+    assert "no backend is named 'referenc'" in error and "did you mean reference?" in error
