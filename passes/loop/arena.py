@@ -10,11 +10,17 @@ provably fit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+import numpy as np
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import MAX_TENSOR_BYTES
 
 
 @dataclass(frozen=True)
@@ -25,10 +31,6 @@ class Interval:
     size: Dim
     first: int
     last: int
-
-    def overlaps(self, other: Interval) -> bool:
-        """Whether both are alive at some position."""
-        return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,11 @@ class ArenaPlan:
 
 
 def plan_arena(buffers: Sequence[Interval]) -> ArenaPlan:
-    """Offsets, aligned to cache lines, for buffers such that no two that live together overlap."""
+    """
+    Offsets, aligned to cache lines, for buffers such that no two that live together overlap.
+
+    Raises: StepwellError `too-large` for a buffer that no memory can hold.
+    """
     offsets: list[Dim | None] = [None] * len(buffers)
     static_bytes = _place_static(buffers, offsets)
     total = _place_symbolic(buffers, offsets, Dim.of(static_bytes))
@@ -55,26 +61,41 @@ def _aligned(size: Dim) -> Dim:
     return size.ceildiv(ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
+class _Placed:
+    """Buffers of known size that have a place: columns of where they begin and end, and of when they live."""
+
+    def __init__(self, count: int):
+        self._table = np.empty((4, count), np.int64)
+        self._count = 0
+
+    def lowest_gap(self, buffer: Interval, need: int) -> int:
+        """The lowest offset with so many bytes that nothing covers which lives together with the buffer."""
+        begin, end, first, last = self._table[:, : self._count]
+        alive = np.flatnonzero((first <= buffer.last) & (last >= buffer.first))
+        in_order = alive[np.argsort(begin[alive], kind="stable")]
+        covered = np.maximum.accumulate(np.concatenate(([0], end[in_order])))
+        gaps = np.flatnonzero(begin[in_order] - covered[:-1] >= need)
+        return int(covered[gaps[0]] if gaps.size else covered[-1])
+
+    def add(self, begin: int, end: int, buffer: Interval) -> None:
+        self._table[:, self._count] = begin, end, buffer.first, buffer.last
+        self._count += 1
+
+
 def _place_static(buffers: Sequence[Interval], offsets: list[Dim | None]) -> int:
     """Offsets for buffers of known size; returns the bytes they take together."""
     order = sorted(
         (i for i, b in enumerate(buffers) if b.size.is_static),
         key=lambda i: (-buffers[i].size.value, buffers[i].first),
     )
-    placed: list[tuple[int, int, Interval]] = []  # (begin, end, buffer), sorted by begin
+    placed = _Placed(len(order))
     peak = 0
     for index in order:
-        buffer = buffers[index]
-        need = _aligned(buffer.size).value
-        begin = 0
-        for low, high, other in placed:
-            if not other.overlaps(buffer):
-                continue
-            if low - begin >= need:
-                break
-            begin = max(begin, high)
-        placed.append((begin, begin + need, buffer))
-        placed.sort(key=lambda entry: entry[0])
+        need = _aligned(buffers[index].size).value
+        if need > MAX_TENSOR_BYTES:
+            raise StepwellError("too-large", None, f"{buffers[index].name} would take {need} bytes")
+        begin = placed.lowest_gap(buffers[index], need)
+        placed.add(begin, begin + need, buffers[index])
         offsets[index] = Dim.of(begin)
         peak = max(peak, begin + need)
     return peak
@@ -82,26 +103,32 @@ def _place_static(buffers: Sequence[Interval], offsets: list[Dim | None]) -> int
 
 @dataclass
 class _Slot:
+    """Memory that buffers take one after the other."""
+
     size: Dim
-    buffers: list[Interval]
+    firsts: list[int] = field(default_factory=list[int])
+    lasts: list[int] = field(default_factory=list[int])
+
+    def is_free_for(self, buffer: Interval) -> bool:
+        """Whether no buffer of the slot lives together with this one."""
+        place = bisect_right(self.firsts, buffer.last)
+        return place == 0 or self.lasts[place - 1] < buffer.first
+
+    def add(self, buffer: Interval) -> None:
+        insort(self.firsts, buffer.first)
+        insort(self.lasts, buffer.last)
 
 
 def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base: Dim) -> Dim:
     """Offsets for buffers of symbolic size, behind `base`; returns the end of the arena."""
+    of_size: dict[Dim, list[int]] = {}
+    for index, buffer in enumerate(buffers):
+        if not buffer.size.is_static:
+            of_size.setdefault(buffer.size, []).append(index)
     slots: list[_Slot] = []
     slot_of: dict[int, _Slot] = {}
-    symbolic = [i for i, b in enumerate(buffers) if not b.size.is_static]
-    order = sorted(symbolic, key=lambda i: -_rank(buffers[i].size))
-    for index in order:
-        buffer = buffers[index]
-        for slot in slots:
-            if (slot.size - buffer.size).is_nonnegative and not any(b.overlaps(buffer) for b in slot.buffers):
-                break
-        else:
-            slot = _Slot(buffer.size, [])
-            slots.append(slot)
-        slot.buffers.append(buffer)
-        slot_of[index] = slot
+    for size in sorted(of_size, key=_rank, reverse=True):
+        slots += _share_slots(size, [(i, buffers[i]) for i in of_size[size]], slots, slot_of)
     end = base
     begins: dict[int, Dim] = {}
     for slot in slots:
@@ -110,6 +137,31 @@ def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base
     for index, slot in slot_of.items():
         offsets[index] = begins[id(slot)]
     return end
+
+
+def _share_slots(
+    size: Dim,
+    buffers: Iterable[tuple[int, Interval]],
+    slots: Sequence[_Slot],
+    slot_of: dict[int, _Slot],
+) -> list[_Slot]:
+    """Find a slot for each buffer of one size, among `slots` or new ones, which are returned."""
+    larger = [slot for slot in slots if (slot.size - size).is_nonnegative]
+    made: list[_Slot] = []
+    ends: list[tuple[int, int]] = []  # of the new slots, a heap: when the last buffer ends, which slot
+    for index, buffer in sorted(buffers, key=lambda entry: entry[1].first):
+        slot = next((slot for slot in larger if slot.is_free_for(buffer)), None)
+        if slot is None:
+            if ends and ends[0][0] < buffer.first:
+                number = heappop(ends)[1]
+            else:
+                number = len(made)
+                made.append(_Slot(size))
+            slot = made[number]
+            heappush(ends, (buffer.last, number))
+        slot.add(buffer)
+        slot_of[index] = slot
+    return made
 
 
 _TYPICAL_SIZE = 64  # orders symbolic sizes; any choice gives a right plan
