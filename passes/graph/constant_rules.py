@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import SSAValue
@@ -49,10 +50,8 @@ class MultiplyByReciprocal(RewritePattern):
 
 def is_regular(array: Array) -> bool:
     """Whether all numbers are finite and none is 0 or so small that it has lost digits."""
-    wide, smallest = (
-        array.astype(np.float64),
-        float(np.finfo(cast("np.dtype[np.floating]", array.dtype)).tiny),
-    )
+    finfo: Any = ml_dtypes.finfo  # numpy's own does not know bfloat16
+    wide, smallest = array.astype(np.float64), float(finfo(array.dtype).smallest_normal)
     return bool((np.isfinite(wide) & (np.abs(wide) >= smallest)).all())
 
 

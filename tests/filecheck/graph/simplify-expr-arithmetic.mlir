@@ -86,3 +86,13 @@ func.func @top(%x: tensor<9xf32>) -> (tensor<2xf32>, tensor<2xi64>, tensor<2xf32
   %c = graph.slice %w starts <[0]> limits <[2]> steps [1] : tensor<6xf32> -> tensor<2xf32>
   func.return %a, %b, %c, %j : tensor<2xf32>, tensor<2xi64>, tensor<2xf32>, tensor<6xi64>
 }
+
+// Constants of bf16 are numbers too.
+// CHECK-LABEL: @brain_floats
+// CHECK: %[[C:.*]] = graph.constant dense<1.250000e-01> : tensor<bf16>
+// CHECK-NEXT: graph.multiply %x, %[[C]]
+func.func @brain_floats(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %c = graph.constant dense<8.0> : tensor<bf16>
+  %y = graph.divide %x, %c : (tensor<4xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  func.return %y : tensor<4xbf16>
+}
