@@ -14,7 +14,8 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
     seconds = cast(Mapping[str, float], facts.get("seconds", {}))
     lines = [
         f"{facts.get('nodes', '?')} nodes -> {facts.get('kernels', '?')} kernels "
-        f"({facts.get('cached kernels', 0)} from the cache)",
+        f"({facts.get('cached kernels', 0)} from the cache)"
+        + (f", {facts['partitions']} partitions of backends" if "partitions" in facts else ""),
         "arena "
         + readable_bytes(facts.get("arena bytes"))
         + ", weights "

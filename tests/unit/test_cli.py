@@ -266,6 +266,8 @@ def test_compile_for_a_backend(file: Path, tmp_path: Path, capsys: Capture) -> N
     artifact, ir = tmp_path / "m.stepwell", tmp_path / "m.mlir"
     stepwell_prints(capsys, "compile", file, "--backend", "reference", "-o", artifact)
     stepwell_prints(capsys, "run", artifact, "--fill", "ones")
+    printed = stepwell_prints(capsys, "inspect", artifact)
+    assert "partition reference_0: " in printed and " for reference" in printed
     ir.write_text(stepwell_prints(capsys, "compile", file, "--backend", "reference", "--emit", "graph"))
     assert "graph.external @reference_0" in ir.read_text()
     printed = stepwell_prints(

@@ -14,6 +14,7 @@ from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.artifact import load_image
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.host import FALLBACK, NUMPY
 from stepwell.tools.commands.options import add_model
 from stepwell.tools.compilation import KINDS, main_of, named_types, tensor_spec
 from stepwell.tools.driver import check_suffix
@@ -63,6 +64,10 @@ def _inspect_artifact(args: Namespace) -> int:
     print(f"code: {readable_bytes(sum(map(len, image.objects)))} in {len(image.objects)} objects")
     elements = sum(prod(w.shape) for w in image.weights)
     print(f"weights: {elements:,} numbers in {len(image.weights)} tensors")
+    for callee in image.callees:
+        if callee.kind != NUMPY:
+            kind = "its backend, else our kernels" if callee.kind == FALLBACK else callee.kind
+            print(f"partition {callee.name}: {readable_bytes(len(callee.code))} for {kind}")
     for name, value in image.summary.items():
         if not isinstance(value, Mapping):
             print(f"{name}: {value}")
