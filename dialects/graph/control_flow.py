@@ -6,7 +6,15 @@ from abc import ABC
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Self, TypeAlias, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, TensorType, TupleType, i1
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IndexType,
+    StringAttr,
+    TensorType,
+    TupleType,
+    UnrankedTensorType,
+    i1,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -23,6 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.structure import YieldOp
+from stepwell.dialects.onnx.types import OptionalType, SequenceType
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.runtime.dims import UNKNOWN, Dim
 
@@ -49,7 +58,29 @@ def joined_type(a: Attribute, b: Attribute) -> Attribute | None:
         fields = [joined_type(x, y) for x, y in zip(a.types, b.types, strict=True)]
         if all(field is not None for field in fields):
             return TupleType(tuple(cast("list[TypeAttribute]", fields)))
+    return _joined_container(cast(Attribute, a), cast(Attribute, b))
+
+
+def _joined_container(a: Attribute, b: Attribute) -> Attribute | None:
+    """Of lists and optional values of the host, whose elements may be tensors of any rank."""
+    if isinstance(a, SequenceType) and isinstance(b, SequenceType):
+        element = _joined_element(a.element, b.element)
+        return None if element is None else SequenceType(element)
+    if isinstance(a, OptionalType) or isinstance(b, OptionalType):
+        parts = [type.element if isinstance(type, OptionalType) else type for type in (a, b)]
+        element = _joined_element(*parts)
+        return None if element is None else OptionalType(element)
     return None
+
+
+def _joined_element(a: Attribute, b: Attribute) -> Attribute | None:
+    if (joined := joined_type(a, b)) is not None:
+        return joined
+    shaped = (TensorType.name, UnrankedTensorType.name)
+    if a.name not in shaped or b.name not in shaped:
+        return None
+    elements = [cast(Tensor, type).element_type for type in (a, b)]
+    return UnrankedTensorType(elements[0]) if elements[0] == elements[1] else None
 
 
 class ControlFlowOp(GraphOp, ABC):

@@ -102,7 +102,7 @@ def _known(type: Attribute) -> list[bool]:
 def may_carry(carried: Attribute, given: Attribute, initial: Attribute) -> bool:
     """Whether a value of type `given` may be carried; a dimension with a name of its own takes any size."""
     if carried.name != TensorType.name:
-        return carried == given
+        return carried == given or carried == joined_type(carried, given)
     if joined_type(carried, given) is None or joined_type(carried, initial) is None:
         return False
     types = (cast(Tensor, type) for type in (carried, given, initial))

@@ -25,6 +25,7 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
+from stepwell.lowering.graph_to_linalg.objects import hand_over_objects
 from stepwell.lowering.graph_to_linalg.support import SYMBOLS, symbol_arguments
 from stepwell.passes.graph.annotate_work import BYTES, FLOPS
 from stepwell.patterns.groups import blocks_of
@@ -56,6 +57,7 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
     kernels: list[Operation] = []
     for function in [f for f in module.ops if isinstance(f, FuncOp) and not f.is_declaration]:
         _hoist_constants(function)
+        hand_over_objects(function)
         fused_ops = [op for op in function.body.walk() if isinstance(op, graph.FusedOp)]
         outside = _symbols_outside_kernels(function)
         if not fused_ops and not outside:

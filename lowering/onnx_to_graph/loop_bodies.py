@@ -138,9 +138,14 @@ def _tensor(type: Attribute) -> Tensor:
     return cast(Tensor, type)
 
 
-def _widened(op: onnx.OnnxOp, place: int, carried: Attribute, given: Attribute, names: list[str]) -> Tensor:
+def _widened(
+    op: onnx.OnnxOp, place: int, carried: Attribute, given: Attribute, names: list[str]
+) -> Attribute:
     """A carried type with a symbol of its own for each size that may not be carried on."""
-    if joined_type(carried, given) is None or carried.name != TensorType.name:
+    joined = joined_type(carried, given)
+    if joined is not None and carried.name != TensorType.name:
+        return joined
+    if joined is None:
         raise StepwellError(
             "unsupported-dynamic-rank",
             op,

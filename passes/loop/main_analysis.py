@@ -26,7 +26,7 @@ from stepwell.passes.loop.main_buffers import (
     signature_of,
 )
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.errors import describe_location
 
 
 def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> MainBuffers:
@@ -65,22 +65,18 @@ class _RegionAnalysis(BlockAnalysis):
     def visit(self, op: Operation, position: int) -> None:
         match op:
             case graph.IfOp():
-                self._touch(op, op.operands, position)
+                self._touch(op.operands, position)
                 self._visit_if(op, position)
             case graph.ForOp() | graph.WhileOp():
-                self._touch(op, op.operands, position)
+                self._touch(op.operands, position)
                 self._visit_loop(op, position)
             case graph.YieldOp():
-                self._touch(op, op.operands, position)
+                self._touch(op.operands, position)
             case _:
                 super().visit(op, position)
 
-    def _touch(self, op: Operation, values: Sequence[SSAValue], position: int) -> None:
+    def _touch(self, values: Sequence[SSAValue], position: int) -> None:
         for value in values:
-            if is_opaque(value.type):
-                raise StepwellError(
-                    "unsupported", op, f"a branch or loop that passes on {value.type} is not supported yet"
-                )
             if value in self.found.of:
                 self.found.of[value].last = position
 
@@ -92,9 +88,17 @@ class _RegionAnalysis(BlockAnalysis):
         end = self._tick()
         self.found.symbols |= {value: name for name, value in defined_symbols(op)}
         for place, (result, type) in enumerate(zip(op.values, signature_of(op).outputs, strict=False)):
+            if is_opaque(result.type):
+                self._same_place(result, [yield_of(region).operands[place] for region in op.regions])
+                continue
             target = self._new(op, result, dims_of(type), start, end)
             for region in op.regions:
                 self._give(yield_of(region), place, target)
+
+    def _same_place(self, result: SSAValue, others: Sequence[SSAValue]) -> None:
+        """Let values of the host, each handed over by a call of its own, be the same object of the table."""
+        for other in others:
+            self.found.objects[other] = self.found.objects[result]
 
     def _new(self, op: Operation, value: SSAValue, dims: tuple[Dim, ...], start: int, end: int) -> Buffer:
         """A buffer for a value that an op with regions makes."""
@@ -132,7 +136,8 @@ class _RegionAnalysis(BlockAnalysis):
     def _visit_loop(self, op: graph.ForOp | graph.WhileOp, start: int) -> None:
         signature = signature_of(op)
         targets = [
-            self._carried(op, place, dims_of(type), start) for place, type in enumerate(signature.inputs)
+            None if is_opaque(op.inits[place].type) else self._carried(op, place, dims_of(type), start)
+            for place, type in enumerate(signature.inputs)
         ]
         regions = [op.test, op.body] if isinstance(op, graph.WhileOp) else [op.body]
         for region in regions:
@@ -140,20 +145,26 @@ class _RegionAnalysis(BlockAnalysis):
             if isinstance(op, graph.ForOp):
                 self._new(op, arguments[0], (), start, start)
                 arguments = arguments[1:]
-            for arg, target, type in zip(arguments, targets, signature.inputs, strict=False):
-                self.found.of[arg], self.found.dims[arg] = target, dims_of(type)
+            for place, (target, type) in enumerate(zip(targets, signature.inputs, strict=True)):
+                arg = arguments[place]
+                if target is None:
+                    self._same_place(op.values[place], [op.inits[place], arg])
+                else:
+                    self.found.of[arg], self.found.dims[arg] = target, dims_of(type)
             self.found.symbols |= zip(arguments[len(targets) :], op.carried_names, strict=True)
             self.visit_block(region.block)
         end = self._tick()
         kept = [value for region in regions for value in captured_values(region)]
         if isinstance(op, graph.ForOp):
             kept.append(op.body.block.args[0])
-        for buffer in [*targets, *(self.found.of[value] for value in kept if value in self.found.of)]:
+        buffers = [self.found.of[value] for value in kept if value in self.found.of]
+        for buffer in [*(target for target in targets if target is not None), *buffers]:
             buffer.last = end
         self._hand_on(op, targets, end)
         self.found.symbols |= {value: name for name, value in defined_symbols(op)}
         for result, target, type in zip(op.values, targets, signature.outputs, strict=False):
-            self.found.of[result], self.found.dims[result] = target, dims_of(type)
+            if target is not None:
+                self.found.of[result], self.found.dims[result] = target, dims_of(type)
 
     def _carried(
         self, op: graph.ForOp | graph.WhileOp, place: int, dims: tuple[Dim, ...], start: int
@@ -167,7 +178,7 @@ class _RegionAnalysis(BlockAnalysis):
         self._move(op, source, buffer, initial)
         return buffer
 
-    def _hand_on(self, op: graph.ForOp | graph.WhileOp, targets: Sequence[Buffer], end: int) -> None:
+    def _hand_on(self, op: graph.ForOp | graph.WhileOp, targets: Sequence[Buffer | None], end: int) -> None:
         """
         Let an iteration leave its values where the next one finds them.
 
@@ -176,6 +187,9 @@ class _RegionAnalysis(BlockAnalysis):
         last = yield_of(op.body)
         later: list[Move] = []
         for place, (value, target) in enumerate(zip(last.operands, targets, strict=True)):
+            if target is None:
+                self._same_place(op.values[place], [value])
+                continue
             source = self.found.of[value]
             if source is target:
                 continue

@@ -69,12 +69,17 @@ class RegionsOnBuffers:
         main.builder.operation_insertion_handler.append(lambda op: adopt_location(op, main.location))
         main.extents = main.extents.scope(main.builder)
         main.memrefs, main.memory = dict(main.memrefs), dict(main.memory)
-        for value in forget:
-            main.memory.pop(id(main.buffers.of[value]), None)
+        self._forget(forget)
         yield
         main.builder, main.extents, main.memrefs, main.memory, main.location = outer
         main.symbol_values.clear()
         main.symbol_values.update(known)
+
+    def _forget(self, values: Sequence[SSAValue]) -> None:
+        """Ask for the memory of values again, where it is not in the arena."""
+        for value in values:
+            if (buffer := self._main.buffers.of.get(value)) is not None:
+                self._main.memory.pop(id(buffer), None)
 
     def _load(self, value: SSAValue) -> SSAValue:
         """The one element of a tensor."""
@@ -101,7 +106,7 @@ class RegionsOnBuffers:
         self, names: Sequence[str], types: Sequence[Attribute], values: Sequence[SSAValue]
     ) -> list[SSAValue]:
         """What symbols in `types` are for `values`, which have those types."""
-        dims = [self._main.buffers.dims[value] for value in values]
+        dims = [self._main.buffers.dims.get(value, ()) for value in values]
         return [self._main.extents.extent(dims[i][axis]) for i, axis in _places(names, types)]
 
     def _define(self, op: graph.ControlFlowOp, values: Sequence[SSAValue]) -> None:
@@ -121,8 +126,7 @@ class RegionsOnBuffers:
                 self._main.insert(scf.YieldOp(*self._sizes(op.names, types, last.operands)))
         sizes = [_INDEX] * len(op.names)
         new = self._main.insert(scf.IfOp(condition, sizes, Region(then), Region(otherwise)))
-        for value in op.values:
-            self._main.memory.pop(id(self._main.buffers.of[value]), None)
+        self._forget(op.values)
         self._define(op, new.results)
 
     def _body(self, op: graph.ForOp | graph.WhileOp, block: Block, sizes: Sequence[SSAValue]) -> None:
@@ -144,8 +148,7 @@ class RegionsOnBuffers:
     def _leave(self, op: graph.ForOp | graph.WhileOp, sizes: Sequence[SSAValue]) -> None:
         """Behind a loop: the sizes of the results are those of the last iteration."""
         signature = signature_of(op)
-        for value in op.carried:
-            self._main.memory.pop(id(self._main.buffers.of[value]), None)
+        self._forget(op.carried)
         inside = dict(zip(op.carried_names, sizes, strict=True))
         places = _places(op.names, signature.outputs.data)
         carried = [dims_of(signature.inputs.data[i])[axis] for i, axis in places]
