@@ -72,12 +72,15 @@ class SchemaFunctions:
         if schema.has_function:
             version = _version(schema.function_opset_versions, opset)
             body = FunctionProto.FromString(schema.get_function_with_opset_version(version))
-            return self._known.setdefault(key, self._read(body))
+            return self._known.setdefault(key, self._read(body, op))
         if schema.has_context_dependent_function:
-            return self._read(self._for_types(op, schema, opset))
+            return self._read(self._for_types(op, schema, opset), op)
         raise StepwellError("unsupported-op", op, f"{op.op_type} is not defined by a function")
 
-    def _read(self, body: FunctionProto) -> onnx.FunctionOp:
+    def _read(self, body: FunctionProto, op: onnx.OnnxOp) -> onnx.FunctionOp:
+        imported = {entry.domain for entry in body.opset_import}
+        for domain in {node.domain for node in body.node} - imported:  # preview operators say none
+            body.opset_import.add(domain=domain, version=onnx.opset_of(op, domain))
         # A body for a node without some outputs names them, but does not compute them: nobody will ask.
         made = {name for node in body.node for name in node.output} | set(body.input)
         for i, name in enumerate(body.output):

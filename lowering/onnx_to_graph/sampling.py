@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import is_float
 from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
-from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
+from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_equal
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
 from stepwell.runtime.dims import Dim
 
@@ -58,6 +59,36 @@ class GridSampleLowering(OnnxLowering):
         if _aligned(op):
             return (given + 1) * 0.5 * (length - 1)
         return ((given + 1) * length - 1) * 0.5
+
+
+class AffineGridLowering(ShapeLowering):
+    """`AffineGrid` → the coordinates of an even grid, and 1, times the matrix of each image."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.AffineGridOp, rewriter: PatternRewriter) -> None:
+        at = Formula(self, rewriter)
+        theta = at.value(op.theta)
+        wanted = self.sizes(op, "size", op.size, rewriter)
+        assert wanted is not None
+        batch, sizes = wanted[0], wanted[2:]
+        kind = f64 if theta.element == f64 else f32
+        columns: list[Value] = []
+        for axis in reversed(range(len(sizes))):  # x comes first
+            line = self._line(at, sizes[axis], kind, bool(op.integer("align_corners")))
+            line = line.unsqueeze(*(i for i in range(len(sizes)) if i != axis))
+            columns.append(line.broadcast_to(sizes).unsqueeze(len(sizes)))
+        columns.append(at.full(1.0, [*sizes, Dim.of(1)], kind))
+        points = prod(sizes, start=Dim.of(1))
+        grid = at.concat(columns, len(sizes)).reshape([points, len(sizes) + 1])
+        assume_equal(op, theta.dims[0], batch, "there must be a matrix for each image", rewriter)
+        theta = theta.reshape([batch, len(sizes), len(sizes) + 1]).cast(kind)
+        result = grid.matmul(theta.transpose([0, 2, 1])).cast(at.value(op.theta).element)
+        rewriter.replace(op, [], [result.reshape([batch, *sizes, len(sizes)]).ssa])
+
+    def _line(self, at: Formula, size: Dim, kind: Attribute, aligned: bool) -> Value:
+        """The centres of pixels along an axis, or with `aligned` from -1 to 1."""
+        index, length = at.iota(size, kind), at.extent(size, kind)
+        return index * 2 / (length - 1).maximum(1) - 1 if aligned else (index * 2 + 1) / length - 1
 
 
 def _aligned(op: onnx.GridSampleOp) -> bool:
@@ -121,4 +152,4 @@ def _weighted(x: Value, positions: Value, weights: Value, grid_rank: int) -> Val
     return found.transpose([0, grid_rank + 1, *range(1, grid_rank + 1)])
 
 
-PATTERNS: list[type[OnnxLowering]] = [GridSampleLowering]
+PATTERNS: list[type[OnnxLowering]] = [GridSampleLowering, AffineGridLowering]
