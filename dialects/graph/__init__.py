@@ -31,6 +31,7 @@ from stepwell.dialects.graph import (
     sizes,
     structure,
     transcendental,
+    trees,
     window,
     winograd,
 )
@@ -164,6 +165,7 @@ from stepwell.dialects.graph.transcendental import SinOp as SinOp
 from stepwell.dialects.graph.transcendental import SqrtOp as SqrtOp
 from stepwell.dialects.graph.transcendental import TanhOp as TanhOp
 from stepwell.dialects.graph.transcendental import TanOp as TanOp
+from stepwell.dialects.graph.trees import TreeEnsembleOp as TreeEnsembleOp
 from stepwell.dialects.graph.window import PoolOp as PoolOp
 from stepwell.dialects.graph.winograd import WinogradConvOp as WinogradConvOp
 from stepwell.dialects.types import DimsAttr, WeightAttr
@@ -197,6 +199,7 @@ FAMILIES = (
     sizes,
     structure,
     transcendental,
+    trees,
     window,
     winograd,
 )

@@ -26,6 +26,7 @@ from stepwell.lowering.graph_to_linalg import (
     reduction,
     resize,
     scan,
+    trees,
     window,
     winograd,
 )
@@ -51,6 +52,7 @@ GRAPH_TO_LINALG: list[RewritePattern] = [
     *reduction.PATTERNS,
     *resize.PATTERNS,
     *scan.PATTERNS,
+    *trees.PATTERNS,
     *window.PATTERNS,
     *winograd.PATTERNS,
 ]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Callable, Set
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
+from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import matched_op_types, weights_of
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.onnx_to_graph import (
     activation,
@@ -45,12 +48,16 @@ from stepwell.lowering.onnx_to_graph import (
     shape,
     signal,
     training,
+    trees,
     window,
 )
 from stepwell.lowering.onnx_to_graph.agreement import check_agreement
 from stepwell.lowering.onnx_to_graph.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.passes.registry import load_pass
+from stepwell.runtime.dims import Dim
+
+_NOT_A_NAME = re.compile(r"\W")
 
 # One list a family; a pattern is found by the class of its op.
 ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
@@ -83,6 +90,7 @@ ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *shape.PATTERNS,
     *signal.PATTERNS,
     *training.PATTERNS,
+    *trees.PATTERNS,
     *window.PATTERNS,
 ]
 
@@ -92,6 +100,7 @@ class ConvertOnnxToGraphPass(ModulePass):
     Lower `onnx` to `graph`: leaves functions of `graph` ops whose types are inferred from the inputs' types.
 
     Calls of the model's functions are inlined first, and so are operators that only their body defines.
+    Dimensions of inputs that the model leaves open without a name get one: `x_0` for the first of x.
     Fails, and lists them all, when an operator of the model has no conversion.
     """
 
@@ -102,6 +111,9 @@ class ConvertOnnxToGraphPass(ModulePass):
         for pattern in patterns:
             if isinstance(pattern, RegionLowering):
                 pattern.patterns = patterns
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                _name_open_dimensions(function)
         if any(isinstance(inner, onnx.FunctionOp) for inner in op.ops):
             _expand_functions(ctx, op, (), ready=False)
         convert(op, patterns, illegal=["onnx"], partial=True)
@@ -135,6 +147,24 @@ def _without_conversion(module: ModuleOp, converted: Set[type[Operation]]) -> se
         and type(op) not in converted
         and not any(isinstance(value.owner, onnx.OnnxOp) for value in op.operands)
     }
+
+
+def _name_open_dimensions(function: FuncOp) -> None:
+    """Give each unknown dimension of an input a symbol of its own."""
+    inputs = [arg for arg in function.args if isinstance(arg.type, TensorType)]
+    taken = {symbol for arg in inputs for dim in dims_of(arg.type) for symbol in dim.symbols()}
+    for arg in inputs:
+        dims = list(dims_of(arg.type))
+        for axis, dim in enumerate(dims):
+            if dim.is_unknown:
+                name = f"{_NOT_A_NAME.sub('_', arg.name_hint or f'input{arg.index}')}_{axis}"
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+                dims[axis] = Dim.symbol(name)
+        if dims != list(dims_of(arg.type)):
+            Rewriter.replace_value_with_new_type(arg, tensor_type(tensor_of(arg).element_type, dims))
+    _set_result_types(function)
 
 
 def _set_result_types(function: FuncOp) -> None:

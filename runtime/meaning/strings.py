@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from stepwell.runtime.meaning import Array, meaning
 
@@ -142,3 +143,9 @@ def _skip_grams(items: Sequence[object], least: int, most: int, skips: int) -> l
             starts = range(len(items) - reach)
             found += [tuple(items[start : start + reach + 1 : step]) for start in starts]
     return found
+
+
+@meaning("host.take_string")
+def take_string(index: npt.NDArray[np.int64], *, values: Sequence[str]) -> Array:
+    """The string at each position of a list."""
+    return np.array(values, _STRINGS)[index]
