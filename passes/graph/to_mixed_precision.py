@@ -120,7 +120,10 @@ class _Forms:
         if value not in self.computed:
             return value
         if value not in self.wide:
-            self.wide[value] = _insert(graph.CastOp(self.narrow[value], f32), before)
+            made = graph.CastOp(self.narrow[value], f32)
+            if isinstance(producer := self.narrow[value].owner, Operation):
+                adopt_location(made, producer.location)
+            self.wide[value] = _insert(made, before)
         return self.wide[value]
 
 

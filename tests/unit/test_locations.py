@@ -3,13 +3,17 @@
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import UnknownLoc
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 
+from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import describe_location
 from stepwell.tools.driver import CompileOptions
 from stepwell.tools.emit import lower_to
+from stepwell.tools.levels import start
+from tests.fuzz.passes import pipelines
 
 ROOT = Path(__file__).resolve().parents[2]
+GRAPH_PASSES = (*pipelines(), "to-mixed-precision", "approximate-math")
 MODELS = (ROOT / "examples" / "digits.onnx", ROOT / "tests" / "models" / "gru_seq.onnx")
 LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm")
 # These compute nothing: what they frame has locations.
@@ -19,7 +23,19 @@ FRAMES = {"builtin.module", "func.func", "func.return", "graph.yield", "llvm.fun
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("model", MODELS, ids=lambda path: path.stem)
 def test_no_op_forgets_its_node(model: Path, level: str) -> None:
-    module = lower_to(model, CompileOptions(), level).module
+    check_locations(lower_to(model, CompileOptions(), level).module)
+
+
+@pytest.mark.parametrize("pipeline", GRAPH_PASSES)
+def test_no_graph_pass_forgets_nodes(pipeline: str) -> None:
+    for model in MODELS:
+        compilation = start(model, CompileOptions())
+        run_pipeline(compilation.module, f"convert-onnx-to-graph,{pipeline}", compilation.ctx)
+        check_locations(compilation.module)
+
+
+def check_locations(module: ModuleOp) -> None:
+    """Require the location of a node for each op that computes."""
     computing = [op for op in module.walk() if op.name not in FRAMES]
     lost = [op.name for op in computing if isinstance(op.location, UnknownLoc)]
     assert not lost, f"{len(lost)} of {len(computing)} ops: {sorted(set(lost))}"
