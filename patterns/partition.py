@@ -41,20 +41,6 @@ def partition(
     Returns: the composites, in program order.
     """
     duplicate = Duplicate.PURE if allow_duplicate else Duplicate.CHEAP
-    return partition_with(pattern, func, attrs, check, duplicate, name=name, remark=remark)
-
-
-def partition_with(
-    pattern: Pattern,
-    func: FuncOp,
-    attrs: Mapping[str, Attribute] | None,
-    check: Check | None,
-    duplicate: Duplicate,
-    *,
-    name: str = "",
-    remark: Remark = ignore,
-) -> list[CompositeOp]:
-    """`partition`, with a say in what may be computed twice."""
     return partition_table([TableRow(name, pattern, check)], func, attrs, duplicate, remark=remark)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph, onnx
 from stepwell.lowering.graph_to_onnx.support import OnnxExport
+from stepwell.passes.graph.defuse_ops import dissolve
 
 
 class ConstantExport(OnnxExport):
@@ -43,13 +43,8 @@ def open_regions(module: ModuleOp, kinds: type[graph.ClosedRegionOp] = graph.Clo
     %y = graph.relu %x : tensor<4xf32> -> tensor<4xf32>
     ```
     """
-    closed = [op for op in module.walk() if isinstance(op, kinds)]
-    for op in reversed(closed):  # the inner ones first
-        inside = dict[SSAValue, SSAValue](zip(op.body.block.args, op.inputs, strict=True))
-        results = [inside.get(value, value) for value in op.yield_op.values]
-        Rewriter.erase_op(op.yield_op)
-        Rewriter.inline_block(op.body.block, InsertPoint.before(op), list(op.inputs))
-        Rewriter.replace_op(op, [], results)
+    for op in [op for op in module.walk() if isinstance(op, kinds)]:
+        dissolve(op)
 
 
 PATTERNS: list[type[OnnxExport]] = [ConstantExport]

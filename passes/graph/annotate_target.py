@@ -17,6 +17,7 @@ from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.types import Tensor, dims_of
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import count, remark
+from stepwell.passes.graph.defuse_ops import dissolve
 from stepwell.patterns.groups import Check, blocks_of
 from stepwell.patterns.nodes import Pattern
 from stepwell.runtime.backends import find_backend
@@ -46,8 +47,8 @@ class AnnotateTargetPass(FunctionPass):
 
     Of several backends the first one in the list that takes an op has it. A composite belongs to the backend
     whose table it is of. Views and tuples follow what they are computed from, else what reads them, if that
-    backend takes them at all. What has effects, or a result whose size only its data tells, stays ours. An
-    op that has a target keeps it.
+    backend takes them at all. What has effects, or a result whose size only its data tells, stays ours: a
+    composite of a backend's table is opened then. An op that has a target keeps it.
 
     Class: exact. Source: Relay's AnnotateTarget.
     """
@@ -60,6 +61,9 @@ class AnnotateTargetPass(FunctionPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         claimants = [cast(Claimant, find_backend(name)) for name in self.backends]
         for block in blocks_of(func):
+            for op in list(block.ops):
+                if isinstance(op, graph.CompositeOp) and not _is_known_throughout(op):
+                    _give_back(op, claimants)
             for op in block.ops:
                 if not isinstance(op, PASSIVE):
                     _claim(op, claimants)
@@ -74,7 +78,7 @@ class AnnotateTargetPass(FunctionPass):
 def _claim(op: Operation, claimants: Sequence[Claimant]) -> None:
     if TARGET in op.attributes or not _is_computed(op):
         return
-    if any(not _is_known(value) for value in (*op.operands, *op.results)):
+    if not _is_known_throughout(op):
         if any(claimant.supports(op) for claimant in claimants):
             remark(op, f"not taken by a backend: the size of a value of {op.name} depends on data")
         return
@@ -90,6 +94,17 @@ def _is_computed(op: Operation) -> bool:
     if not isinstance(op, GraphOp) or not is_side_effect_free(op):
         return False
     return op.KIND is not Kind.STRUCTURE or isinstance(op, graph.CompositeOp)
+
+
+def _give_back(op: graph.CompositeOp, claimants: Sequence[Claimant]) -> None:
+    """Open a composite that a backend's table made and the backend cannot take."""
+    if TARGET not in op.attributes and any(_is_row_of(op, claimant) for claimant in claimants):
+        remark(op, "not taken by a backend: the size of a value depends on data")
+        dissolve(op)
+
+
+def _is_known_throughout(op: Operation) -> bool:
+    return all(_is_known(value) for value in (*op.operands, *op.results))
 
 
 def _is_known(value: SSAValue) -> bool:

@@ -39,12 +39,12 @@ class DefuseOpsPass(FunctionPass):
         for block in list(blocks_of(func)):
             for op in list(block.ops):
                 if isinstance(op, graph.FusedOp):
-                    _dissolve(op)
+                    dissolve(op)
                     count("kernels")
 
 
-def _dissolve(fused: graph.FusedOp) -> None:
-    """Replace a kernel by its ops."""
+def dissolve(fused: graph.ClosedRegionOp) -> None:
+    """Replace a kernel or composite by its ops."""
     values: dict[SSAValue, SSAValue] = dict(zip(fused.body.block.args, fused.operands, strict=True))
     adopt_location(fused, fused.location)
     for arg, operand in values.items():

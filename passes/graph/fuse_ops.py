@@ -23,7 +23,7 @@ from stepwell.passes.context import count, remark
 from stepwell.passes.graph.fusion_groups import fusion_groups
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate, blocks_of
-from stepwell.patterns.partition import partition_with
+from stepwell.patterns.partition import TableRow, partition_table
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,9 @@ class FuseOpsPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         entries = entries_of(load_patterns(self.table, op, ctx, remark), self.only) if self.table else []
+        rows = [TableRow(entry.name, entry.pattern, entry.check) for entry in entries]
         for func in functions_of(op):
-            for entry in entries:
-                partition_with(
-                    entry.pattern, func, None, entry.check, Duplicate.NEVER, name=entry.name, remark=remark
-                )
+            partition_table(rows, func, None, Duplicate.NEVER, remark=remark)
             for block in list(blocks_of(func)):
                 for inner in list(block.ops):
                     if isinstance(inner, graph.CompositeOp):

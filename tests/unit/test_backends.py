@@ -353,8 +353,8 @@ DATA = """
 g (float[N] x) => (float[K] y, int64[K] z)
 <int64[1] first = {0}>
 { at = NonZero(x)  row = Squeeze(at, first)  picked = Gather(x, row)  wide = Exp(picked)  y = Tanh(wide)
-  n = Shape(picked)  scalar = Squeeze(n, first)  zero = Constant<value_int = 0>()  one = Constant<value_int = 1>()
-  z = Range(zero, scalar, one) }
+  n = Shape(picked)  scalar = Squeeze(n, first)
+  zero = Constant<value_int = 0>()  one = Constant<value_int = 1>()  z = Range(zero, scalar, one) }
 """
 
 
@@ -367,3 +367,16 @@ def test_sizes_may_depend_on_data(chosen: Sequence[str], tmp_path: Path) -> None
         y, z = ready(x)
         np.testing.assert_allclose(np.asarray(y, np.float32), np.tanh(np.exp(x[x != 0])), rtol=1e-6)
         np.testing.assert_array_equal(np.asarray(z, np.int64), np.arange(3))
+
+
+def test_a_composite_that_cannot_be_taken_is_opened() -> None:
+    class OneOp(TanhBackend):
+        name = "one"
+        table = (("one.tanh", lambda: is_op("graph.tanh")(wildcard()), None),)
+
+    register_backend("one", OneOp)
+    made = elementwise("r = tanh x", type="tensor<?xf32>")
+    run_pipeline(made.module, "merge-composite{table=one}", made.ctx)
+    assert made.ops() == ["composite", "return"]
+    run_pipeline(made.module, "annotate-target{backends=one}", made.ctx)
+    assert made.ops() == ["tanh", "return"]
