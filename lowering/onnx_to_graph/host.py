@@ -16,6 +16,7 @@ from stepwell.dialects.graph.relations import broadcast
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.onnx.types import StringsAttr
 from stepwell.dialects.types import Tensor, dims_of, dtype_of, tensor_type
+from stepwell.dialects.types import element_of as element_of_dtype
 from stepwell.lowering.onnx_to_graph.shape_values import block_owner
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
@@ -362,6 +363,34 @@ class TfIdfVectorizerLowering(HostLowering):
         rewriter.replace(op, [], host_results("host.tf_idf", attributes, [op.X], [result], rewriter))
 
 
+class NonMaxSuppressionLowering(HostLowering):
+    """`NonMaxSuppression` → the boxes that stay."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.NonMaxSuppressionOp, rewriter: PatternRewriter) -> None:
+        limits = (op.max_output_boxes_per_class, op.iou_threshold, op.score_threshold)
+        center = op.has("center_point_box") and op.integer("center_point_box") == 1
+        attributes = {"center": center}
+        operands = [op.boxes, op.scores, *limits]
+        result = tensor_type(i64, ["?", 3])
+        name = "host.non_max_suppression"
+        rewriter.replace(op, [], host_results(name, attributes, operands, [result], rewriter))
+
+
+class ImageDecoderLowering(HostLowering):
+    """`ImageDecoder` → pixels, by the image library of the machine that runs the model."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ImageDecoderOp, rewriter: PatternRewriter) -> None:
+        pixel_format = op.string("pixel_format") if op.has("pixel_format") else "RGB"
+        if pixel_format not in ("RGB", "BGR", "Grayscale"):
+            raise StepwellError("invalid-model", op, f"ImageDecoder: unknown pixel format {pixel_format!r}")
+        result = tensor_type(element_of_dtype("uint8"), ["?", "?", 1 if pixel_format == "Grayscale" else 3])
+        attributes = {"pixel_format": pixel_format}
+        made = host_results("host.image_decoder", attributes, [op.encoded_stream], [result], rewriter)
+        rewriter.replace(op, [], made)
+
+
 @dataclass(frozen=True)
 class _Distribution:
     function: str
@@ -437,6 +466,8 @@ PATTERNS: list[type[OnnxLowering]] = [
     StringSplitLowering,
     StringNormalizerLowering,
     TfIdfVectorizerLowering,
+    NonMaxSuppressionLowering,
+    ImageDecoderLowering,
     RandomLowering,
     DrawLowering,
 ]

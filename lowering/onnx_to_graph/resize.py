@@ -11,9 +11,12 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.types import tensor_type
+from stepwell.lowering.onnx_to_graph.host import host_results
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, normalized_axis, shape_of
-from stepwell.runtime.dims import Dim
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, normalized_axis, shape_of
+from stepwell.passes.graph.symbolic_values import symbolic_dims
+from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
 
 T = TypeVar("T")
@@ -30,6 +33,9 @@ class ResizeLowering(ShapeLowering):
         dims = shape_of(op.X, op)
         axes = [normalized_axis(a, len(dims), op) for a in op.integers("axes")] if op.has("axes") else None
         axes = axes if axes is not None else list(range(len(dims)))
+        if self._is_settled_by_data(op, dims):
+            self._resize_on_host(op, axes, rewriter)
+            return
         given = self._floats(op, "scales", op.scales)
         if given:
             scales = _spread(given, axes, [1.0] * len(dims))
@@ -56,6 +62,43 @@ class ResizeLowering(ShapeLowering):
             extrapolation=op.floating("extrapolation_value") if op.has("extrapolation_value") else 0.0,
         )
         rewriter.replace(op, resized)
+
+    def _is_settled_by_data(self, op: onnx.ResizeOp, dims: Sequence[Dim]) -> bool:
+        """Whether weights or the one scale of all axes are known at run time only."""
+        if op.scales is not None and shape_of(op.scales, op) != (Dim.of(0),):
+            if self.array(op.scales) is None:
+                return True
+        elif op.sizes is not None:
+            known = symbolic_dims(op.sizes, self.weights) or (Dim.symbol(UNKNOWN),)
+            stretches = _text(op, "keep_aspect_ratio_policy", "stretch") == "stretch"
+            antialias = op.has("antialias") and op.integer("antialias") == 1
+            if not all(dim.is_static for dim in (*known, *dims)) and (antialias or not stretches):
+                return True
+        crops = _text(op, "coordinate_transformation_mode", "") == "tf_crop_and_resize"
+        return crops and op.roi is not None and self.array(op.roi) is None
+
+    def _resize_on_host(
+        self, op: onnx.ResizeOp | onnx.UpsampleOp, axes: Sequence[int], rewriter: PatternRewriter
+    ) -> None:
+        dims = shape_of(op.X, op)
+        mode = _text(op, "mode", "nearest")
+        is_resize = isinstance(op, onnx.ResizeOp)
+        attributes: dict[str, object] = {
+            "axes": list(axes),
+            "policy": _text(op, "keep_aspect_ratio_policy", "stretch"),
+            "old_rounding": is_resize and onnx.opset_of(op) <= 10,
+            "mode": "linear" if mode == "bilinear" else mode,
+            "coordinate": _text(op, "coordinate_transformation_mode", "asymmetric"),
+            "nearest": _text(op, "nearest_mode", "floor"),
+            "cubic_a": op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
+            "antialias": op.has("antialias") and op.integer("antialias") == 1,
+            "exclude_outside": op.has("exclude_outside") and op.integer("exclude_outside") == 1,
+            "extrapolation": op.floating("extrapolation_value") if op.has("extrapolation_value") else 0.0,
+        }
+        resized = ["?" if axis in axes else dim for axis, dim in enumerate(dims)]
+        result = tensor_type(element_of(op.X), resized)
+        operands = [op.X, op.roi if is_resize else None, op.scales, op.sizes if is_resize else None]
+        rewriter.replace(op, [], host_results("host.resize", attributes, operands, [result], rewriter))
 
     def _floats(self, op: onnx.OnnxOp, name: str, value: SSAValue | None) -> list[float] | None:
         """Constant numbers; None when they are absent or, as files also say it, empty."""
@@ -89,6 +132,9 @@ class UpsampleLowering(ResizeLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.UpsampleOp, rewriter: PatternRewriter) -> None:
         dims = shape_of(op.X, op)
+        if op.scales is not None and self.array(op.scales) is None:
+            self._resize_on_host(op, range(len(dims)), rewriter)
+            return
         scales = self._floats(op, "scales", op.scales)
         if scales is None and op.has("scales"):
             scales = list(op.floats("scales"))

@@ -29,7 +29,7 @@ def _judged(case: Case) -> tuple[str, str]:
             text = difference(list(outputs), prepared.run(inputs), case.rtol if case.set == "light" else 0.0)
             if text is not None:
                 return "wrong", text
-        return how_supported(case.model), ""
+        return ("host" if prepared.model.image.callees else how_supported(case.model)), ""
     except InternalError as error:
         return "internal", f"{error.code}: {error.message}"
     except StepwellError as error:

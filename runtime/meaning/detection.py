@@ -1,0 +1,63 @@
+"""Boxes in images: which of them stay when those that overlap a better one go."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.meaning import Array, meaning
+
+F64 = npt.NDArray[np.float64]
+
+
+@meaning("host.non_max_suppression")
+def non_max_suppression(
+    boxes: Array,
+    scores: Array,
+    most: Array | None = None,
+    overlap: Array | None = None,
+    least_score: Array | None = None,
+    *,
+    center: bool,
+) -> Array:
+    """
+    The boxes that stay, as (batch, class, box), best first for each class of each batch.
+
+    A box goes when its overlap with a better one that stays, intersection over union, is above `overlap`, or
+    its score is not above `least_score`. At most `most` stay for each class; without it none does.
+    """
+    limit = 0 if most is None else int(most.reshape(-1)[0])
+    threshold = 0.0 if overlap is None else float(overlap.reshape(-1)[0])
+    chosen: list[tuple[int, int, int]] = []
+    for batch in range(scores.shape[0]):
+        corners = _corners(boxes[batch].astype(np.float64), center)
+        for kind in range(scores.shape[1]):
+            row = scores[batch, kind]
+            order = np.argsort(-row.astype(np.float64), kind="stable")
+            if least_score is not None:
+                order = order[row[order] > least_score.reshape(-1)[0]]
+            chosen += [(batch, kind, int(box)) for box in _survivors(corners, order, limit, threshold)]
+    return np.array(chosen, np.int64).reshape(-1, 3)
+
+
+def _corners(boxes: F64, center: bool) -> F64:
+    """Boxes as (low y, low x, high y, high x)."""
+    if center:
+        x, y, width, height = boxes.T
+        return np.stack([y - height / 2, x - width / 2, y + height / 2, x + width / 2], 1)
+    first, second = boxes[:, :2], boxes[:, 2:]
+    return np.concatenate([np.minimum(first, second), np.maximum(first, second)], 1)
+
+
+def _survivors(corners: F64, order: npt.NDArray[np.intp], limit: int, threshold: float) -> list[int]:
+    area = np.prod(corners[:, 2:] - corners[:, :2], axis=1)
+    kept: list[int] = []
+    while len(order) and len(kept) < limit:
+        best, order = int(order[0]), order[1:]
+        kept.append(best)
+        low = np.maximum(corners[best, :2], corners[order, :2])
+        high = np.minimum(corners[best, 2:], corners[order, 2:])
+        shared = np.prod(np.maximum(high - low, 0), axis=1)
+        union = area[best] + area[order] - shared
+        order = order[shared <= threshold * union]
+    return kept
