@@ -42,11 +42,8 @@ class LoopLowering(RegionLowering):
             return
         condition = self.as_scalar(op.cond, op, rewriter)
         count = self.as_scalar(op.M, op, rewriter)
-        if self._goes_on(body, condition):
-            loop, bounded = self._count(op, body, count, condition, rewriter), False
-        else:
-            loop, bounded = self._test(op, body, count, condition, rewriter)
-        rewriter.replace(op, [], self._results(op, loop, bounded, rewriter))
+        build = self._count if self._goes_on(body, condition) else self._test
+        rewriter.replace(op, [], build(op, body, count, condition, rewriter))
 
     def _goes_on(self, body: ConvertedBody, condition: SSAValue | None) -> bool:
         """Whether an iteration never ends the loop: it yields true, or the condition that it was given."""
@@ -65,8 +62,8 @@ class LoopLowering(RegionLowering):
         count: SSAValue | None,
         condition: SSAValue | None,
         rewriter: PatternRewriter,
-    ) -> graph.ForOp:
-        """A loop that runs a number of times."""
+    ) -> list[SSAValue]:
+        """A loop that runs a number of times: what the operator gives."""
         if count is None:
             raise StepwellError("invalid-model", op, "Loop: neither a trip count nor a condition ends it")
         if condition is not None and self.known_number(condition) != 1:
@@ -79,12 +76,14 @@ class LoopLowering(RegionLowering):
         rows = rows_of(self, op, count, rewriter) if yields[1 + values :] else Dim.of(0)
         stacked = Stacked(self, op, body, rewriter)
         collected = [
-            stacked.add(value, rows, number, at=1 + values + place)
-            for place, value in enumerate(yields[1 + values :])
+            initial
+            for value in yields[1 + values :]
+            for initial in stacked.collect(value, rows, number, at=1 + values)
         ]
         body.finish([*yields[1 : 1 + values], *stacked.next_values])
         inits = [*op.v_initial, *collected]
-        return rewriter.insert(graph.ForOp(count, inits, body.region, body.carries, fresh_names(op)))
+        loop = rewriter.insert(graph.ForOp(count, inits, body.region, body.carries, fresh_names(op)))
+        return [*loop.values[:values], *stacked.results(loop.values[values:], rows)]
 
     def _test(
         self,
@@ -93,19 +92,18 @@ class LoopLowering(RegionLowering):
         count: SSAValue | None,
         condition: SSAValue | None,
         rewriter: PatternRewriter,
-    ) -> tuple[graph.WhileOp, bool]:
-        """A loop that asks before each iteration; and whether what it collects has rows to spare."""
+    ) -> list[SSAValue]:
+        """A loop that asks before each iteration: what the operator gives."""
         values = len(op.v_initial)
         limit = self.known_number(count)
-        bounded = limit is not None and limit <= MAX_ROWS
+        rows = Dim.of(max(limit, 0)) if limit is not None and limit <= MAX_ROWS else None
         number = body.block.args[0]
         yields = list(body.yields)
         stacked = Stacked(self, op, body, rewriter)
         collected = [
-            stacked.add(value, Dim.of(max(limit, 0)), number, at=2 + values + place)
-            if bounded and limit is not None
-            else stacked.grow(value, at=2 + values + place)
-            for place, value in enumerate(yields[1 + values :])
+            initial
+            for value in yields[1 + values :]
+            for initial in stacked.collect(value, rows, number, at=2 + values)
         ]
         one = body.constant(np.array(1, np.int64), self.weights)
         following = body.emit(graph.AddOp(number, one))
@@ -117,27 +115,13 @@ class LoopLowering(RegionLowering):
         start = condition if condition is not None else self.constant(np.array(True), rewriter)
         inits = [first, start, *op.v_initial, *collected]
         test = _test_region(body, None if count is None or limit == NO_LIMIT else count)
-        loop = graph.WhileOp(inits, test, body.region, body.carries, fresh_names(op))
-        return rewriter.insert(loop), bounded
-
-    def _results(
-        self, op: onnx.LoopOp, loop: graph.ForOp | graph.WhileOp, bounded: bool, rewriter: PatternRewriter
-    ) -> list[SSAValue]:
-        """What the operator gives: final values, and as many rows as there were iterations."""
-        if isinstance(loop, graph.ForOp):
-            return list(loop.values)
-        number, _, *results = loop.values
-        values = len(op.v_initial)
-        if not bounded or len(results) == values:
-            return results
+        loop = rewriter.insert(graph.WhileOp(inits, test, body.region, body.carries, fresh_names(op)))
+        final, gathered = loop.values[2 : 2 + values], loop.values[2 + values :]
+        if not gathered:
+            return list(final)
         name = fresh_symbols(op, 1)[0]
-        rewriter.insert(graph.BindSizesOp(number, [name]))
-        for place in range(values, len(results)):
-            dims = list(dims_of(results[place].type))
-            limits = [Dim.symbol(name), *dims[1:]]
-            cut = graph.SliceOp(results[place], [0] * len(dims), limits, [1] * len(dims))
-            results[place] = emit(cut, rewriter)
-        return results
+        rewriter.insert(graph.BindSizesOp(loop.values[0], [name]))
+        return [*final, *stacked.results(gathered, Dim.symbol(name))]
 
 
 NO_LIMIT = 2**63 - 1

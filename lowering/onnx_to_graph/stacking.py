@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import Enum
+from math import prod
+
+import numpy as np
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.symbols import fresh_symbols
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.onnx_to_graph.loop_bodies import ConvertedBody
 from stepwell.lowering.onnx_to_graph.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.support import emit
 from stepwell.passes.graph.rename_symbols import defined_names
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+
+MAX_SPARE_BYTES = 1 << 26
+"""The most memory that rows may take of which not all may be needed."""
+
+
+class _Kind(Enum):
+    """How a loop collects: rows made beforehand, a tensor that grows, or elements of rows of any shape."""
+
+    ROWS = 0
+    GROWN = 1
+    FLAT = 2
+
+
+def _bytes_of(value: SSAValue, rows: Dim) -> int:
+    """The bytes of so many rows, as far as they are known."""
+    extents = [dim.value for dim in (rows, *dims_of(value.type)) if dim.is_static]
+    return prod(extents) * dtype_of(tensor_of(value).element_type).itemsize if rows.is_static else 0
 
 
 class Stacked:
@@ -28,6 +50,54 @@ class Stacked:
         self._bound: dict[SSAValue, Dim] = {}
         self.next_values: list[SSAValue] = []
         """What the body hands on for each of them."""
+        self._kinds: list[_Kind] = []
+
+    def collect(self, value: SSAValue, rows: Dim | None, number: SSAValue, *, at: int) -> Sequence[SSAValue]:
+        """
+        Let values of the iterations be stacked: in `rows` rows, or as many as there come to be (None).
+
+        Args: `at` is the position of the body's first collecting argument.
+        Returns: what the loop carries for it before the loop.
+        """
+        position = at + len(self.next_values)
+        if not self._is_known(value):
+            self._kinds.append(_Kind.FLAT)
+            return self._flat(value, at=position)
+        if rows is None or _bytes_of(value, rows) > MAX_SPARE_BYTES:
+            self._kinds.append(_Kind.GROWN)
+            return [self.grow(value, at=position)]
+        self._kinds.append(_Kind.ROWS)
+        return [self.add(value, rows, number, at=position)]
+
+    def results(self, values: Sequence[SSAValue], rows: Dim) -> list[SSAValue]:
+        """What the loop collected, from what it carried for it: as many rows as there were iterations."""
+        given = iter(values)
+        found: list[SSAValue] = []
+        for kind in self._kinds:
+            value = next(given)
+            dims = list(dims_of(value.type))
+            if kind is _Kind.FLAT:
+                names = fresh_symbols(self._op, dims_of((shape := next(given)).type)[0].value)
+                self._rewriter.insert(graph.BindSizesOp(shape, names))
+                value = emit(graph.ReshapeOp(value, [rows, *names]), self._rewriter)
+            elif not dims[0].proves_equal(rows):
+                limits = [rows, *dims[1:]]
+                cut = graph.SliceOp(value, [0] * len(dims), limits, [1] * len(dims))
+                value = emit(cut, self._rewriter)
+            found.append(value)
+        return found
+
+    def _flat(self, value: SSAValue, *, at: int) -> Sequence[SSAValue]:
+        """Elements one after the other, and the shape of the last row, where only an iteration knows it."""
+        dims = dims_of(tensor_of(value))
+        if any(dim.is_unknown for dim in dims):
+            self._dims(value)  # refuses it
+        elements = self._body.emit(graph.ReshapeOp(value, [prod(dims, start=Dim.of(1))]))
+        initial = self.grow_along(elements, at=at)
+        zeros = self._lowering.constant(np.zeros(len(dims), np.int64), self._rewriter)
+        self._body.block.insert_arg(zeros.type, at + 1)
+        self.next_values.append(self._body.emit(graph.ExtentsOp(dims)))
+        return [initial, zeros]
 
     def add(self, value: SSAValue, rows: Dim, number: SSAValue, *, at: int, axis: int = 0) -> SSAValue:
         """
@@ -46,28 +116,36 @@ class Stacked:
 
     def grow(self, value: SSAValue, *, at: int) -> SSAValue:
         """Let a value of an iteration be joined to a tensor as its last row; as `add`."""
-        dims = self._dims(value)
-        initial = self._zeros(value, [Dim.of(0), *dims])
+        self._dims(value)
+        return self.grow_along(self._body.emit(graph.ExpandDimsOp(value, [0])), at=at)
+
+    def grow_along(self, piece: SSAValue, *, at: int) -> SSAValue:
+        """Let a tensor of an iteration be joined to one that starts empty, along the first axis; as `add`."""
+        dims = dims_of(tensor_of(piece))[1:]
+        initial = self._zeros(piece, [Dim.of(0), *dims])
         name = fresh_symbols(self._op, 1)[0]
         self._body.carries.append(name)
         block = self._body.block
-        carried = block.insert_arg(tensor_type(tensor_of(value).element_type, [name, *dims]), at)
+        carried = block.insert_arg(tensor_type(tensor_of(piece).element_type, [name, *dims]), at)
         block.insert_arg(IndexType(), len(block.args))
-        row = self._body.emit(graph.ExpandDimsOp(value, [0]))
-        self.next_values.append(self._body.emit(graph.ConcatOp([carried, row], 0)))
+        self.next_values.append(self._body.emit(graph.ConcatOp([carried, piece], 0)))
         return initial
+
+    def _is_known(self, value: SSAValue) -> bool:
+        """Whether the shape of a value is known before the loop."""
+        dims = dims_of(tensor_of(value))
+        return not any(dim.is_unknown or dim.symbols() & self._inside for dim in dims)
 
     def _dims(self, value: SSAValue) -> tuple[Dim, ...]:
         """The dimensions of a row, which must be known before the loop. Raises: StepwellError."""
-        dims = dims_of(tensor_of(value))
-        if any(dim.is_unknown or dim.symbols() & self._inside for dim in dims):
+        if not self._is_known(value):
             raise StepwellError(
                 "unsupported",
                 self._op,
                 f"{self._op.op_type}: the size of what is collected is known only inside: {value.type}",
                 help="give the model's inputs fixed shapes, for example with --input-shape",
             )
-        return dims
+        return dims_of(tensor_of(value))
 
     def _zeros(self, like: SSAValue, dims: list[Dim]) -> SSAValue:
         zero = self._lowering.scalar(0, tensor_of(like).element_type, self._rewriter)

@@ -230,3 +230,66 @@ def test_every_op_has_a_location() -> None:
     assert not [
         op.name for op in module.walk() if op.name.startswith("graph.") and "unknown" in str(op.location)
     ]
+
+
+def test_carried_values_may_change_places() -> None:
+    body = graph(
+        [PASS_ON, helper.make_node("Identity", ["b"], ["p"]), helper.make_node("Add", ["a", "x"], ["q"])],
+        [value("i", I64, []), value("k", B, []), value("a"), value("b")],
+        [value("ko", B, []), value("p"), value("q"), value("a")],
+    )
+    node = helper.make_node("Loop", ["m", "", "x", "z"], ["r", "s", "all"], body=body)
+    inputs = [value("x", F, [4]), value("z", F, [4]), value("m", I64, [])]
+    z, a, b, seen = -X, X, -X, []
+    for _ in range(5):
+        seen.append(a)
+        a, b = b, a + X
+    r, s, all_ = run(model([node], inputs, ["r", "s", "all"]), X, z, 5)
+    np.testing.assert_array_equal(r, a)
+    np.testing.assert_array_equal(s, b)
+    np.testing.assert_array_equal(all_, np.array(seen))
+
+
+def test_what_is_collected_may_have_a_size_that_is_data() -> None:
+    nodes = [
+        PASS_ON,
+        helper.make_node("Compress", ["x", "keep"], ["n"], axis=0),
+        helper.make_node("Add", ["v", "v"], ["w"]),
+    ]
+    proto = model(
+        [loop("m", "", nodes, ["w", "n"])],
+        [value("x", F, [4]), value("m", I64, []), value("keep", B, [4])],
+        ["y", "s"],
+    )
+    keep = np.array([True, False, True, True])
+    np.testing.assert_array_equal(run(proto, X, 3, keep)[1], np.tile(X[keep], (3, 1)))
+    assert run(proto, X, 0, keep)[1].shape == (0, 0)
+
+
+def test_a_loop_in_a_branch_in_a_loop() -> None:
+    inner_body = graph(
+        [helper.make_node("Identity", ["k2"], ["ko2"]), helper.make_node("Add", ["u", "f"], ["u2"])],
+        [value("j", I64, []), value("k2", B, []), value("u")],
+        [value("ko2", B, []), value("u2")],
+    )
+    inner = helper.make_node("Loop", ["i", "", "v"], ["t"], body=inner_body)
+    choice = helper.make_node(
+        "If",
+        ["odd"],
+        ["w"],
+        then_branch=graph([inner], [], [value("t")]),
+        else_branch=graph([helper.make_node("Neg", ["v"], ["e"])], [], [value("e")]),
+    )
+    nodes = [
+        PASS_ON,
+        const("two", 2),
+        helper.make_node("Cast", ["i"], ["f"], to=F),
+        helper.make_node("Mod", ["i", "two"], ["rest"]),
+        helper.make_node("Cast", ["rest"], ["odd"], to=B),
+        choice,
+    ]
+    expected = X
+    for i in range(6):
+        expected = expected + np.float32(i * i) if i % 2 else -expected
+    proto = model([loop("m", "", nodes, ["w"])], [value("x", F, [4]), value("m", I64, [])], ["y"])
+    np.testing.assert_array_equal(run(proto, X, 6)[0], expected)
