@@ -24,6 +24,7 @@ from stepwell.passes.graph.fusion_groups import fusion_groups
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate, blocks_of
 from stepwell.patterns.partition import TableRow, partition_table
+from stepwell.runtime.errors import StepwellError
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,10 @@ class FuseOpsPass(Pass):
     """Which table of the file; none: all of them, or all patterns where there is no table."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.max_ops < 1:
+            raise StepwellError(
+                "bad-option", None, f"a kernel holds at least one op, found max-ops={self.max_ops}"
+            )
         entries = entries_of(load_patterns(self.table, op, ctx, remark), self.only) if self.table else []
         rows = [TableRow(entry.name, entry.pattern, entry.check) for entry in entries]
         for func in functions_of(op):

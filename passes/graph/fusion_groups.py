@@ -13,8 +13,9 @@ from stepwell.passes.graph.fusion_rows import rows_of, stays_on_rows
 
 _FOLLOWERS = (Kind.ELEMENTWISE, Kind.BROADCAST)
 _REDUCTIONS = (Kind.REDUCTION, Kind.ROW)
-# How far the search for a way around a group of several outputs goes before it gives up.
+# How far the search for a way around a group of several outputs goes, and how many readers it is tried for.
 _MOST_STEPS = 256
+_MOST_READERS = 8
 
 
 @dataclass(eq=False)
@@ -142,7 +143,7 @@ def _join_as_output(node: Node, flow: DataFlow, max_ops: int) -> None:
     """
     if node.kind not in _FOLLOWERS:
         return
-    for user in node.users:
+    for user in node.users[:_MOST_READERS]:
         if user.group is node.group or not _reads_elements(node.group, user.group):
             continue
         if not _has_detour(node.group, user.group, flow) and _merge([node, user], "elementwise", max_ops):

@@ -21,6 +21,8 @@ from tests.fuzz.passes import pipelines
 from tests.fuzz.process import SERVER
 
 LIMIT_S = 60
+_ZOO_LIMIT_S = 900
+"""Whole models in the interpreter."""
 SIZES = {"model": 2000, "pass": 1000, "zoo": len(F32_MODELS), "file": 1000}
 """How many seeds there are of each kind; for `zoo`, models."""
 KINDS = tuple(SIZES)
@@ -38,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     outcomes = {name: known[name] for name in names if name in known}
     left = [name for name in names if name not in outcomes]
     print(f"{len(names)} cases, {len(left)} to run", flush=True)
-    for outcome in run_cases(left, args.processes, args.results, lambda: CaseProcess(LIMIT_S, SERVER)):
+    limit = _ZOO_LIMIT_S if args.kind == "zoo" else LIMIT_S
+    for outcome in run_cases(left, args.processes, args.results, lambda: CaseProcess(limit, SERVER)):
         outcomes[outcome.name] = outcome
         if outcome.status not in FINE or args.verbose:
             print(f"{outcome.name}: {outcome.status} {outcome.reason} ({outcome.seconds} s)", flush=True)
