@@ -117,11 +117,13 @@ class _RegionAnalysis(BlockAnalysis):
         else:
             self._move(last, self.found.of[value], target, value)
 
-    def _is_fresh(self, value: SSAValue, reader: Operation) -> bool:
-        """Whether a kernel of the reader's block makes a value that nothing else reads."""
+    def _is_fresh(
+        self, value: SSAValue, reader: Operation, makers: tuple[type[Operation], ...] = (func.CallOp,)
+    ) -> bool:
+        """Whether a kernel, or another maker, of the reader's block makes a value that nothing else reads."""
         owner = value.owner
         return (
-            isinstance(owner, func.CallOp)
+            isinstance(owner, makers)
             and owner.parent is reader.parent
             and value.has_one_use()
             and self.found.of[value].kind in ("arena", "region")
@@ -172,7 +174,8 @@ class _RegionAnalysis(BlockAnalysis):
         """The buffer of a carried value: that of what it starts as if nothing else reads it, or its own."""
         initial = op.inits[place]
         source = self.found.of[initial]
-        if dims == self.found.dims[initial] and self._is_fresh(initial, op) and source.kind == "arena":
+        fresh = self._is_fresh(initial, op, (func.CallOp, graph.ControlFlowOp))
+        if fresh and dims == self.found.dims[initial] and source.kind == "arena":
             return source
         buffer = self._new(op, op.carried[place], dims, start, start)
         self._move(op, source, buffer, initial)
