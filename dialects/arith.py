@@ -1,6 +1,6 @@
 """
 The `arith` dialect: xDSL's, whose comparisons, selection and casts take vectors here, as MLIR's do; and
-`arith.dot_bytes`, which MLIR has for single machines only.
+`arith.dot_bytes` and `arith.dot_shorts`, which MLIR has for single machines only.
 
 Each op is a subclass of xDSL's with wider constraints, so `isinstance` and patterns for xDSL's class hold.
 """
@@ -184,6 +184,32 @@ class DotBytesOp(IRDLOperation):
         super().__init__(operands=[lhs, rhs, acc], result_types=[acc.type])
 
 
+@irdl_op_definition
+class DotShortsOp(IRDLOperation):
+    """
+    Add to a sum two products of signed 16-bit halves, the lower ones and the upper ones, modulo 2^32.
+
+    ```mlir
+    %r = arith.dot_shorts %a, %b, %acc : vector<8xi32>
+    ```
+    """
+
+    name = "arith.dot_shorts"
+
+    T: ClassVar = VarConstraint("T", eq(i32) | VectorType.constr(eq(i32)))
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    acc = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs `,` $acc attr-dict `:` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, acc: SSAValue):
+        super().__init__(operands=[lhs, rhs, acc], result_types=[acc.type])
+
+
 _WIDE: dict[type[Operation], type[Operation]] = {
     op.__mro__[2]: op
     for op in (
@@ -200,6 +226,6 @@ def vector_form(op_type: type[Operation]) -> type[Operation]:
 
 Arith = Dialect(
     "arith",
-    [*(vector_form(op) for op in upstream.Arith.operations), DotBytesOp],
+    [*(vector_form(op) for op in upstream.Arith.operations), DotBytesOp, DotShortsOp],
     list(upstream.Arith.attributes),
 )

@@ -68,6 +68,11 @@ class TargetDescription:
         return self.arch == "aarch64" or "f16c" in self.features
 
     @property
+    def has_byte_products(self) -> bool:
+        """Whether one instruction adds four products of bytes exactly."""
+        return "avx512vnni" in self.features or "avxvnni" in self.features
+
+    @property
     def feature_string(self) -> str:
         """The features as LLVM's target machine wants them: `+avx,+avx2`."""
         return ",".join(f"+{feature}" for feature in self.features)

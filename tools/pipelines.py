@@ -31,7 +31,7 @@ _STEPS: Sequence[tuple[int, str]] = (
     (0, "eliminate-common-subexpr"),
     (0, "BACKENDS"),  # they take their part before anything is done for kernels of ours
     (1, "decompose-conv-transpose"),
-    (2, "pack-integers{lanes=LANES}"),
+    (2, "pack-integers{lanes=LANES shorts=SHORTS}"),
     (2, "convert-layout{block=LANES}"),
     (2, "winograd-conv{mode=WINOGRAD lanes=LANES}"),
     (2, "pack-weights{lanes=LANES}"),
@@ -59,6 +59,7 @@ def graph_pipeline(
     named in `required` run although their level is higher, those in `disabled` never do.
     """
     lanes = str(target.lanes(_FLOAT_BYTES))
+    shorts = str(target.arch == "x86_64" and not target.has_byte_products).lower()
     steps: list[str] = []
     for level, step in _STEPS:
         name = step.partition("{")[0]
@@ -66,7 +67,7 @@ def graph_pipeline(
         if name == "BACKENDS":
             steps += _partition_passes(backends)
         elif not off and (opt_level >= level or name in required):
-            steps.append(step.replace("LANES", lanes).replace("WINOGRAD", winograd))
+            steps.append(step.replace("LANES", lanes).replace("SHORTS", shorts).replace("WINOGRAD", winograd))
     return ",".join(steps)
 
 

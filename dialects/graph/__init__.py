@@ -15,6 +15,7 @@ from stepwell.dialects.graph import (
     functions,
     gather,
     host,
+    integer_products,
     layout,
     logic,
     loops,
@@ -84,6 +85,8 @@ from stepwell.dialects.graph.gather import GatherNdOp as GatherNdOp
 from stepwell.dialects.graph.gather import GatherOp as GatherOp
 from stepwell.dialects.graph.gather import OneHotOp as OneHotOp
 from stepwell.dialects.graph.host import HostCallOp as HostCallOp
+from stepwell.dialects.graph.integer_products import ConvIntegerOp as ConvIntegerOp
+from stepwell.dialects.graph.integer_products import WordsOp as WordsOp
 from stepwell.dialects.graph.layout import LayoutTransformOp as LayoutTransformOp
 from stepwell.dialects.graph.logic import AndOp as AndOp
 from stepwell.dialects.graph.logic import EqualOp as EqualOp
@@ -111,11 +114,9 @@ from stepwell.dialects.graph.ordering import ReverseSequenceOp as ReverseSequenc
 from stepwell.dialects.graph.ordering import TopKOp as TopKOp
 from stepwell.dialects.graph.padding import PadOp as PadOp
 from stepwell.dialects.graph.padding import TileOp as TileOp
-from stepwell.dialects.graph.quantized import ConvIntegerOp as ConvIntegerOp
 from stepwell.dialects.graph.quantized import DequantizeOp as DequantizeOp
 from stepwell.dialects.graph.quantized import QuantizeOp as QuantizeOp
 from stepwell.dialects.graph.quantized import RequantizeOp as RequantizeOp
-from stepwell.dialects.graph.quantized import WordsOp as WordsOp
 from stepwell.dialects.graph.recurrent import RnnOp as RnnOp
 from stepwell.dialects.graph.reduction import ArgmaxOp as ArgmaxOp
 from stepwell.dialects.graph.reduction import ArgminOp as ArgminOp
@@ -183,6 +184,7 @@ FAMILIES = (
     functions,
     gather,
     host,
+    integer_products,
     layout,
     logic,
     loops,

@@ -38,6 +38,8 @@ from stepwell.runtime.dims import Dim
 FALSE = IntegerAttr(0, i1)
 BYTES = (IntegerType(8), IntegerType(8, Signedness.UNSIGNED))
 
+BYTES_OF_WORD = IntegerAttr(4, i64)
+
 
 @irdl_op_definition
 class MatmulOp(GraphOp):
@@ -159,7 +161,8 @@ class MatmulIntegerOp(GraphOp):
     %z = graph.matmul_integer %c, %d : (tensor<8x16xi32>, tensor<2x16x16xi32>) -> tensor<8x32xi32>
     ```
     Operands of i32 are words of four bytes along the sum, as kernels read them: unsigned bytes in `a`, signed
-    ones in `b`, which is stored as panels of columns, [N/nr, K/4, nr].
+    ones in `b`, which is stored as panels of columns, [N/nr, K/4, nr]; with `parts 2`, words of two signed
+    numbers of 16 bits.
     A zero point is one number, or one per row of `a` or column of `b`, or the rank of its operand with 1
     for the dimension that is summed.
     Constraints:
@@ -178,13 +181,14 @@ class MatmulIntegerOp(GraphOp):
     a_zero_point = opt_operand_def(TensorType)
     b_zero_point = opt_operand_def(TensorType)
     result = result_def(TensorType)
+    parts = prop_def(IntegerAttr.constr(i64), default_value=BYTES_OF_WORD)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
     assembly_format = (
         "$a `,` $b (`a_zero_point` $a_zero_point^ `:` type($a_zero_point))? "
         "(`b_zero_point` $b_zero_point^ `:` type($b_zero_point))? "
-        "attr-dict `:` `(` type($a) `,` type($b) `)` `->` type($result)"
+        "(`parts` $parts^)? attr-dict `:` `(` type($a) `,` type($b) `)` `->` type($result)"
     )
 
     def __init__(
@@ -193,8 +197,14 @@ class MatmulIntegerOp(GraphOp):
         b: SSAValue,
         a_zero_point: SSAValue | None = None,
         b_zero_point: SSAValue | None = None,
+        *,
+        parts: int = 4,
     ):
-        super().__init__(operands=[a, b, a_zero_point, b_zero_point], result_types=[a.type])
+        super().__init__(
+            operands=[a, b, a_zero_point, b_zero_point],
+            result_types=[a.type],
+            properties={"parts": IntegerAttr(parts, i64)},
+        )
         self.set_result_types()
 
     @property

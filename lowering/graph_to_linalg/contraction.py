@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.arith import DotBytesOp
+from stepwell.dialects.arith import DotBytesOp, DotShortsOp
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
@@ -166,14 +166,14 @@ def _product_of_words(op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> S
         (op.a, projection(len(dims) + 1, [*range(len(rows)), len(dims)])),
         (op.b, AffineMap(len(dims) + 1, 0, (panel, k, lane))),
     ]
-    sums = accumulated(reads, i32, dims, 1, word_body, rewriter)
+    sums = accumulated(reads, i32, dims, 1, word_body(op.parts.value.data), rewriter)
     return join_dims(sums, groups, rewriter)
 
 
-def word_body(scalars: Sequence[SSAValue]) -> SSAValue:
-    """A body that adds the products of the bytes of two words."""
-    a, b, total = scalars
-    return DotBytesOp(a, b, total).result
+def word_body(parts: int) -> Body:
+    """A body that adds the products of the parts of two words: four bytes, or two numbers of 16 bits."""
+    op_type = DotBytesOp if parts == 4 else DotShortsOp
+    return lambda scalars: op_type(*scalars).result
 
 
 def _zero_point_map(value: SSAValue, map: AffineMap, kept: AffineExpr, summed: int) -> AffineMap:

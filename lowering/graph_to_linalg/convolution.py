@@ -161,7 +161,10 @@ class ConvForm:
         points = [f"k{letter}" for letter in self.kernel.spatial]
         if self.depthwise:
             return points
-        return ["c", *points, *(["ci"] if self.in_block > 1 else [])]
+        # In the order in which the filters lie in memory.
+        is_inner = self.kernel.axis("I") > max(self.kernel.axis(letter) for letter in self.kernel.spatial)
+        loops = [*points, "c"] if is_inner else ["c", *points]
+        return [*loops, *(["ci"] if self.in_block > 1 else [])]
 
     def x_indices(self, op: SlidingFiltersOp, loops: Loops) -> list[AffineExpr]:
         """Where the input is read."""

@@ -69,6 +69,7 @@ def saturated(x: SSAValue, zero_point: SSAValue | None, wide: Scalars, to: Attri
     target, integers = Scalars(to), Scalars(i32)
     lowest, highest = integer_range(to)
     low, high = wide.constant(lowest), wide.constant(highest)
+    point = None
     if zero_point is not None:
         point = target.convert(zero_point, integers)
         origin = integers.convert(point, wide)
@@ -80,7 +81,7 @@ def saturated(x: SSAValue, zero_point: SSAValue | None, wide: Scalars, to: Attri
         number = integers.subtract(bits, integers.constant(_ONE_BINADE_BITS))
     else:
         number = arith.FPToSIOp(math.RoundEvenOp(bounded).result, i32).result
-    if zero_point is not None:
+    if point is not None:
         number = integers.add(number, point)
     return integers.convert(number, target)
 
@@ -184,9 +185,8 @@ class ConvIntegerLowering(RewritePattern):
             None if value is None else element_of_value(value) for value in (x_point, op.w_zero_point)
         ]
         is_packed = element_of_value(op.w) == i32
-        body = (
-            word_body if is_packed else integer_body(element_of_value(x), element_of_value(op.w), *elements)
-        )
+        words, bytes_ = word_body(op.parts.value.data), (element_of_value(x), element_of_value(op.w))
+        body = words if is_packed else integer_body(*bytes_, *elements)
         if is_packed:
             fill *= 0x01010101  # in each byte of a word
 

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from stepwell.dialects.arith import DotBytesOp
+from stepwell.dialects.arith import DotBytesOp, DotShortsOp
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.interpret.engine import Binary, Unary, Value, implement_all, implements
 
@@ -235,6 +235,18 @@ def prepare_dot_bytes(op: DotBytesOp) -> Callable[[Value, Value, Value], Value]:
         unsigned_bytes = np.ascontiguousarray(np.asarray(a, np.int32)[..., None]).view(np.uint8)
         signed_bytes = np.ascontiguousarray(np.asarray(b, np.int32)[..., None]).view(np.int8)
         products = unsigned_bytes.astype(np.int64) * signed_bytes.astype(np.int64)
+        return (products.sum(-1) + np.asarray(acc, np.int64)).astype(np.int32)[()]
+
+    return dot
+
+
+@implements("arith.dot_shorts")
+def prepare_dot_shorts(op: DotShortsOp) -> Callable[[Value, Value, Value], Value]:
+    """A sum plus two products of signed halves."""
+
+    def dot(a: Value, b: Value, acc: Value) -> Value:
+        halves = [np.ascontiguousarray(np.asarray(x, np.int32)[..., None]).view(np.int16) for x in (a, b)]
+        products = halves[0].astype(np.int64) * halves[1].astype(np.int64)
         return (products.sum(-1) + np.asarray(acc, np.int64)).astype(np.int32)[()]
 
     return dot

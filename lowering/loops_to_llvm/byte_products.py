@@ -1,4 +1,4 @@
-"""`arith.dot_bytes` → the target's instruction for it, or exact products of 16 bits, or of single bytes."""
+"""`arith.dot_bytes`, `arith.dot_shorts` → the target's instructions, or exact products of their parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import DenseArrayBase, StringAttr, VectorType, i8, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from stepwell.dialects.arith import DotBytesOp
+from stepwell.dialects.arith import DotBytesOp, DotShortsOp
 from stepwell.lowering.loops_to_llvm.code import Code, number_attr
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
@@ -65,6 +65,36 @@ class DotBytesLowering(LoopsToLLVMPattern):
         else:
             result = _byte_by_byte(code, op)
         rewriter.replace(op, code.ops, [result])
+
+
+class DotShortsLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = arith.dot_shorts %a, %b, %acc : vector<8xi32>
+    // ->
+    %u = llvm.bitcast %a : vector<8xi32> to vector<16xi16>
+    %s = llvm.bitcast %b : vector<8xi32> to vector<16xi16>
+    %p = llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"(%u, %s) …
+    %r = llvm.add %acc, %p : vector<8xi32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DotShortsOp, rewriter: PatternRewriter) -> None:
+        code, type = self.code_at(op), op.acc.type
+        lanes = 1 if type == i32 else lane_count(type)
+        if (name := short_dot(self.state.target, lanes)) is not None:
+            pairs = VectorType(i16, [2 * lanes])
+            halves = [code.make(llvm.BitcastOp, [x], pairs) for x in (op.lhs, op.rhs)]
+            product = _call(code, name, halves, type)
+            total = code.make(llvm.AddOp, [op.acc, product])
+        else:
+            total, half = op.acc, _number(code, 16, type)
+            for shift in (llvm.ShlOp, None):
+                factors = [code.make(shift, [x, half]) if shift is not None else x for x in (op.lhs, op.rhs)]
+                product = code.make(llvm.MulOp, [code.make(llvm.AShrOp, [x, half]) for x in factors])
+                total = code.make(llvm.AddOp, [total, product])
+        rewriter.replace(op, code.ops, [total])
 
 
 def _call(code: Code, name: str, operands: list[SSAValue], result: Attribute) -> SSAValue:

@@ -62,6 +62,7 @@ _PATTERNS = (
     arithmetic.IndexCastLowering,
     arithmetic.FloatCastLowering,
     byte_products.DotBytesLowering,
+    byte_products.DotShortsLowering,
     memory.LoadLowering,
     memory.StoreLowering,
     memory.AllocaLowering,

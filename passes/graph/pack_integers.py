@@ -20,7 +20,14 @@ from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.channels_last import ChannelsLast, channels_last_rule
-from stepwell.passes.graph.pack_weights import panel_width
+from stepwell.passes.graph.pack_shorts import short_conv, short_matmul
+from stepwell.passes.graph.packed_words import (
+    column_points,
+    columns_of_panel,
+    packed_columns,
+    packed_filters,
+    words_of,
+)
 from stepwell.runtime.layout import parse_layout, to_layout
 
 _U8 = IntegerType(8, Signedness.UNSIGNED)
@@ -35,7 +42,8 @@ class PackIntegersPass(FunctionPass):
     Signed activations are flipped into unsigned ones, unsigned weights into signed ones; what the zero points
     change is a constant for each column (times the zero point, when that is known at run time only), which is
     subtracted from the sums: exact. Zero points that signed weights have no room for are taken off by the
-    sums of the rows. Weights become panels of columns. Convolutions read and write channels last, and what
+    sums of the rows. With `shorts`, words hold two numbers of 16 bits, less their zero points. Weights become
+    panels of columns. Convolutions read and write channels last, and what
     stands between them keeps that order.
 
     ```mlir
@@ -55,6 +63,8 @@ class PackIntegersPass(FunctionPass):
 
     lanes: int = 16
     """Sums that a vector register holds."""
+    shorts: bool = False
+    """Whether the machine multiplies numbers of 16 bits, and bytes not exactly."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         for block in func.body.blocks:
@@ -72,16 +82,11 @@ class PackIntegersPass(FunctionPass):
     def _rewritten(self, op: GraphOp, values: ChannelsLast) -> bool:
         """Whether an op has been replaced by one on words, or on channels that come last."""
         if isinstance(op, graph.MatmulIntegerOp):
-            return pack_matmul(op, values, self.lanes)
+            return (short_matmul if self.shorts else pack_matmul)(op, values, self.lanes)
         if isinstance(op, graph.ConvIntegerOp):
-            return pack_conv(op, values, self.lanes)
+            is_dense = op.groups.value.data == 1
+            return (short_conv if self.shorts and is_dense else pack_conv)(op, values, self.lanes)
         return channels_last_rule(op, values)
-
-
-def _width(columns: int, lanes: int) -> int:
-    """Columns of a panel: some vectors, or a part of one; 0 when neither divides them."""
-    parts = (lanes // 2, lanes // 4)
-    return panel_width(columns, lanes) or next((n for n in parts if n >= 4 and columns % n == 0), 0)
 
 
 def pack_matmul(op: graph.MatmulIntegerOp, values: ChannelsLast, lanes: int) -> bool:
@@ -92,27 +97,20 @@ def pack_matmul(op: graph.MatmulIntegerOp, values: ChannelsLast, lanes: int) -> 
     point = op.a_zero_point
     if point is not None and dims_of(point.type):
         return False  # one for each row
-    b_points = _column_points(op.b_zero_point, values)
+    b_points = column_points(op.b_zero_point, values)
     depth, columns = b.shape
-    if b_points is None or not (width := _width(columns, lanes)) or depth == 0:
+    if b_points is None or not (width := columns_of_panel(columns, lanes)) or depth == 0:
         remark(op, "not packed: its columns fill no panel, or their zero points are not known")
         return False
     weights, rest = _signed(b, b_points), None
     if weights is None:
         weights, rest = _shifted(b, b_points)
-    padded = np.pad(weights, [(0, -depth % 4), (0, 0)])
-    panels = np.ascontiguousarray(padded.reshape(-1, 4, columns // width, width).transpose(2, 0, 3, 1))
     a, point = _unsigned(values.plain(op.a, op), point, op, values)
-    bytes_of_a = a
-    if depth % 4:
-        rank = len(dims_of(op.a.type))
-        a = values.insert(graph.PadOp(a, [0] * (2 * rank - 1) + [-depth % 4]), op)
-    words = values.insert(graph.WordsOp(a), op)
-    packed = values.constant(panels.view("<i4")[..., 0], op)
-    sums = values.insert(graph.MatmulIntegerOp(words, packed), op)
+    packed = values.constant(packed_columns(weights, width), op)
+    sums = values.insert(graph.MatmulIntegerOp(words_of(a, op, values), packed), op)
     sums = _less_zero_point(sums, point, weights.sum(0, dtype=np.int32), op, values)
     if rest is not None:
-        sums = _less_row_sums(sums, bytes_of_a, point, depth, rest, op, values)
+        sums = _less_row_sums(sums, a, point, depth, rest, op, values)
     values.define_plain(op.result, sums)
     count("products packed", 1)
     return True
@@ -161,16 +159,13 @@ def pack_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> bool
     if op.groups.value.data != 1 and not depthwise:
         return False
     point = None if op.x_zero_point is None else constant_of(op.x_zero_point, values.weights)
-    w_points = _column_points(op.w_zero_point, values)
-    width = 1 if depthwise else _width(w.shape[0], lanes)
+    w_points = column_points(op.w_zero_point, values)
+    width = 1 if depthwise else columns_of_panel(w.shape[0], lanes)
     if w_points is None or not width or (op.x_zero_point is not None and point is None):
         remark(op, "not packed: its filters fill no panel, or a zero point is not known")
         return False
     x, x_point = _unsigned(values.last(op.x, op), op.x_zero_point, op, values)
-    if not depthwise:
-        if depth := w.shape[1] % 4:
-            x = values.insert(graph.PadOp(x, [0] * (2 * w.ndim - 1) + [4 - depth]), op)
-        x = values.insert(graph.WordsOp(x), op)
+    x = x if depthwise else words_of(x, op, values)
     number = constant_of(x_point, values.weights) if x_point is not None else None
     centred = w.astype(np.int32) - np.reshape(w_points, (-1, *[1] * (w.ndim - 1)))
     sums: SSAValue | None = None
@@ -208,7 +203,7 @@ def _last_conv(
         kernel_layout = f"I{spatial}O"
         packed = to_layout(filters, parse_layout(f"OI{spatial}"), parse_layout(kernel_layout))
     else:
-        packed, kernel_layout = _packed_filters(filters, spatial, width)
+        packed, kernel_layout = packed_filters(filters, spatial, width)
     made = graph.ConvIntegerOp(
         x,
         values.constant(packed, op),
@@ -221,26 +216,6 @@ def _last_conv(
         kernel_layout=kernel_layout,
     )
     return values.insert(made, op)
-
-
-def _packed_filters(w: npt.NDArray[np.int8], spatial: str, width: int) -> tuple[npt.NDArray[np.generic], str]:
-    """Filters [O, I, spatial…] as words of four input channels, in panels of output channels."""
-    padded = np.pad(w, [(0, 0), (0, -w.shape[1] % 4), *[(0, 0)] * (w.ndim - 2)])
-    plain = f"O{spatial}I"
-    rows = np.ascontiguousarray(to_layout(padded, parse_layout(f"OI{spatial}"), parse_layout(plain)))
-    target = f"{plain}{width}o"
-    words = to_layout(rows.view("<i4"), parse_layout(plain), parse_layout(target))
-    return np.ascontiguousarray(words), target
-
-
-def _column_points(
-    zero_point: SSAValue | None, values: ChannelsLast
-) -> npt.NDArray[np.int32] | np.int32 | None:
-    """The zero points of the columns; None when they are not known."""
-    if zero_point is None:
-        return np.int32(0)
-    array = constant_of(zero_point, values.weights)
-    return None if array is None else array.astype(np.int32).reshape(-1)
 
 
 def _signed(

@@ -290,7 +290,7 @@ def view_dims(view: Operation, source: tuple[Dim, ...]) -> tuple[Dim, ...]:
                 dims.insert(axis, Dim.of(1))
             return tuple(dims)
         case graph.WordsOp():
-            return (*source[:-1], source[-1] // 4)
+            return (*source[:-1], source[-1] // view.parts)
         case graph.SqueezeOp():
             return tuple(d for axis, d in enumerate(source) if axis not in view.axes.get_values())
         case _:

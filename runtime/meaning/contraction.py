@@ -47,12 +47,18 @@ def matmul(
 
 @meaning("graph.matmul_integer")
 def matmul_integer(
-    a: Array, b: Array, a_zero_point: Array | None = None, b_zero_point: Array | None = None
+    a: Array,
+    b: Array,
+    a_zero_point: Array | None = None,
+    b_zero_point: Array | None = None,
+    *,
+    parts: int = 4,
 ) -> Array:
     """Sums of at most 2^37 products of 9-bit numbers are exact in f64, where numpy has a fast product."""
     if a.dtype == np.int32:
-        a = np.ascontiguousarray(a).view(np.uint8)
-        b = np.ascontiguousarray(b[..., None]).view(np.int8).transpose(1, 3, 0, 2).reshape(a.shape[-1], -1)
+        left, right = (np.uint8, np.int8) if parts == 4 else (np.int16, np.int16)
+        a = np.ascontiguousarray(a).view(left)
+        b = np.ascontiguousarray(b[..., None]).view(right).transpose(1, 3, 0, 2).reshape(a.shape[-1], -1)
     lhs: Numbers = a.astype(np.float64)
     rhs: Numbers = b.astype(np.float64)
     if a_zero_point is not None:

@@ -114,12 +114,15 @@ def conv_integer(
     data_layout: str = "NCHW",
     kernel_layout: str = "OIHW",
     border: int = 0,
+    parts: int = 4,
     **windows: Any,
 ) -> Array:
     """In i32 after the subtraction, borders written out: a padded cell holds the zero point, or `border`."""
     if x.dtype == np.int32:
-        x, w = np.ascontiguousarray(x).view(np.uint8), _bytes_of(w)
-        kernel_layout += "4i"
+        left, right = (np.uint8, np.int8) if parts == 4 else (np.int16, np.int16)
+        x = np.ascontiguousarray(x).view(left)
+        w = np.ascontiguousarray(w[..., None]).view(right)
+        kernel_layout += f"{parts}i"
     data, kernel = parse_layout(data_layout), parse_layout(kernel_layout)
     rank = len(data.spatial)
     cells, filters = x.astype(np.int32), w.astype(np.int32)
@@ -138,11 +141,6 @@ def conv_integer(
     padded: Array = np.pad(cells, widths, constant_values=fill)
     layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout}
     return evaluate("graph.conv", [padded, filters], {**windows, **layouts, "pads": [0] * 2 * rank})[0]
-
-
-def _bytes_of(w: Array) -> Array:
-    """Words of filters as signed bytes, in a new last dimension."""
-    return np.ascontiguousarray(w[..., None]).view(np.int8)
 
 
 def _width(filters: Array, kernel_layout: str) -> tuple[int]:

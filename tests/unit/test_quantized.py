@@ -169,6 +169,8 @@ def test_words() -> None:
     columns = b.transpose(1, 3, 0, 2).reshape(8, 8)
     np.testing.assert_array_equal(y, a.astype(np.int32) @ columns.astype(np.int32))
     expect_lowering(graph.MatmulIntegerOp, operands)
+    c, d = bytes_of(np.int16, 3, 8), bytes_of(np.int16, 2, 4, 4, 2)
+    expect_lowering(lambda p, q: graph.MatmulIntegerOp(p, q, parts=2), [c.view("<i4"), d.view("<i4")[..., 0]])
     (w,) = run(graph.WordsOp(value(a)), a)
     np.testing.assert_array_equal(w, operands[0])
     x = bytes_of(np.uint8, 1, 4, 5, 8).view("<i4")
@@ -235,8 +237,9 @@ def test_products_of_bytes_are_exact(
 @pytest.mark.parametrize("channels", [1, 3, 8])  # one: a filter for each channel
 @pytest.mark.parametrize(("dtype", "point"), [(np.uint8, 255), (np.int8, -128), (np.int8, 5)])
 @pytest.mark.parametrize("w_point", [0, 100])  # less 100, bytes are no signed bytes
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
 def test_convolutions_of_bytes_are_exact(
-    channels: int, dtype: npt.DTypeLike, point: int, w_point: int
+    channels: int, dtype: npt.DTypeLike, point: int, w_point: int, mcpu: str
 ) -> None:
     groups = 24 if channels == 1 else 1
     x, w = bytes_of(dtype, 1, channels * groups, 9, 7), bytes_of(np.int8, 24, channels, 3, 3)
@@ -246,7 +249,7 @@ def test_convolutions_of_bytes_are_exact(
     inputs = [x, scales[0], zero, w, scales[1], none, scales[2], array(-3, np.int8), bias]
     options: Mapping[str, Any] = {"pads": [1, 1, 1, 1], "strides": [2, 1]}
     model = one_node("QLinearConv", inputs, {0: x.shape}, 19, group=groups, **options)
-    compiled = stepwell.compile(model)
+    compiled = stepwell.compile(model, mcpu=mcpu)
     op = graph.ConvIntegerOp(value(x), value(w), value(zero), value(none), groups=groups, **options)
     (sums,) = run(op, x, w, zero, none)
     sums = sums.astype(np.int32) + bias.reshape(-1, 1, 1)

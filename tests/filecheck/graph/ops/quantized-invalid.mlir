@@ -48,15 +48,21 @@ func.func @requantize_c1(%x: tensor<8xf32>, %s: tensor<f32>) {
   func.return
 }
 // -----
-func.func @words_c1(%x: tensor<8xi16>) {
-  // expected-error: element type must be an 8-bit integer, found i16
-  %0 = graph.words %x : tensor<8xi16> -> tensor<2xi32>
+func.func @words_c1(%x: tensor<8xi64>) {
+  // expected-error: element type must be an integer of 8 or 16 bits, found i64
+  %0 = graph.words %x : tensor<8xi64> -> tensor<2xi32>
   func.return
 }
 // -----
 func.func @words_c2(%x: tensor<4x6xi8>) {
   // expected-error: the last dimension must be a multiple of 4, found (4, 6)
   %0 = graph.words %x : tensor<4x6xi8> -> tensor<4x1xi32>
+  func.return
+}
+// -----
+func.func @words_c2_shorts(%x: tensor<4x3xi16>) {
+  // expected-error: the last dimension must be a multiple of 2, found (4, 3)
+  %0 = graph.words %x : tensor<4x3xi16> -> tensor<4x1xi32>
   func.return
 }
 // -----

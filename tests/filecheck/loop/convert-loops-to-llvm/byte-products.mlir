@@ -29,3 +29,20 @@ func.func @scalar(%a: i32, %b: i32, %c: i32) -> i32 {
   %r = arith.dot_bytes %a, %b, %c : i32
   func.return %r : i32
 }
+
+// Two products of 16 bits in each lane; of one word, each half by itself.
+// V3-LABEL: @shorts
+// V3: %[[P:.*]] = llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+// V3: llvm.add %c{{.*}}, %[[P]] : vector<8xi32>
+func.func @shorts(%a: vector<8xi32>, %b: vector<8xi32>, %c: vector<8xi32>) -> vector<8xi32> {
+  %r = arith.dot_shorts %a, %b, %c : vector<8xi32>
+  func.return %r : vector<8xi32>
+}
+
+// V3-LABEL: @short
+// V3: llvm.ashr
+// V3: llvm.mul
+func.func @short(%a: i32, %b: i32, %c: i32) -> i32 {
+  %r = arith.dot_shorts %a, %b, %c : i32
+  func.return %r : i32
+}

@@ -1,0 +1,62 @@
+"""Words for `pack-integers`: neighbours along a sum in one i32, weights in panels of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.passes.graph.channels_last import ChannelsLast
+from stepwell.passes.graph.pack_weights import panel_width
+from stepwell.runtime.layout import parse_layout, to_layout
+
+
+def columns_of_panel(columns: int, lanes: int) -> int:
+    """Columns of a panel: some vectors, or a part of one; 0 when neither divides them."""
+    fractions = (lanes // 2, lanes // 4)
+    return panel_width(columns, lanes) or next((n for n in fractions if n >= 4 and columns % n == 0), 0)
+
+
+def words_of(x: SSAValue, op: GraphOp, values: ChannelsLast) -> SSAValue:
+    """A tensor as words along its last dimension, which zeros fill up."""
+    parts = 4 // dtype_of(tensor_of(x).element_type).itemsize
+    dims = dims_of(x.type)
+    if (depth := dims[-1].value) % parts:
+        x = values.insert(graph.PadOp(x, [0] * (2 * len(dims) - 1) + [-depth % parts]), op)
+    return values.insert(graph.WordsOp(x), op)
+
+
+def packed_columns(b: npt.NDArray[np.generic], width: int) -> npt.NDArray[np.generic]:
+    """A matrix [K, N] as words along K, in panels of columns: [N/width, K/parts, width]."""
+    parts = 4 // b.dtype.itemsize
+    depth, columns = b.shape
+    padded = np.pad(b, [(0, -depth % parts), (0, 0)])
+    panels = padded.reshape(-1, parts, columns // width, width).transpose(2, 0, 3, 1)
+    return np.ascontiguousarray(panels).view("<i4")[..., 0]
+
+
+def packed_filters(
+    w: npt.NDArray[np.generic], spatial: str, width: int
+) -> tuple[npt.NDArray[np.generic], str]:
+    """Filters [O, I, spatial…] as words of input channels, in panels of output channels; their layout."""
+    parts = 4 // w.dtype.itemsize
+    padded = np.pad(w, [(0, 0), (0, -w.shape[1] % parts), *[(0, 0)] * (w.ndim - 2)])
+    plain = f"O{spatial}I"
+    rows = np.ascontiguousarray(to_layout(padded, parse_layout(f"OI{spatial}"), parse_layout(plain)))
+    target = f"{plain}{width}o"
+    words = to_layout(rows.view("<i4"), parse_layout(plain), parse_layout(target))
+    return np.ascontiguousarray(words), target
+
+
+def column_points(
+    zero_point: SSAValue | None, values: ChannelsLast
+) -> npt.NDArray[np.int32] | np.int32 | None:
+    """The zero points of columns or filters; None when they are not known."""
+    if zero_point is None:
+        return np.int32(0)
+    array = constant_of(zero_point, values.weights)
+    return None if array is None else array.astype(np.int32).reshape(-1)
