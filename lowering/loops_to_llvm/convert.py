@@ -125,6 +125,7 @@ class ConvertLoopsToLLVMPass(ModulePass):
             type_converter=control_flow.block_argument_type,
             convert_new_ops=True,
         )
+        functions.part_blocks(state)
         for function in op.ops:
             if isinstance(function, llvm.FuncOp):
                 _erase_unused(function)

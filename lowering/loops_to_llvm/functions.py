@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StringAttr,
     UnitAttr,
+    UnrealizedConversionCastOp,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
@@ -36,6 +37,7 @@ from stepwell.lowering.loops_to_llvm.state import (
     Extent,
     FunctionInfo,
     Layout,
+    State,
     converted_type,
     element_bytes,
     is_kernel,
@@ -226,13 +228,7 @@ class CallLowering(LoopsToLLVMPattern):
         call = llvm.CallOp(callee, args, dims, info.context, return_type=I32)
         status = code.add(call)
         zero = code.make(llvm.ConstantOp, [], I32, {"value": int_attr(0, 32)})
-        ok = code.compare("eq", status, zero)
-        block = cast(Block, op.parent)
-        rest = block.split_before(op)
-        failure = failure_block(function, info)
-        rewriter.insert(
-            [*code.ops, llvm.CondBrOp(ok, rest, [], failure, [status])], InsertPoint.at_end(block)
-        )
+        return_unless(self.state, op, code, code.compare("eq", status, zero), status, rewriter)
         rewriter.erase(op)
 
     def _array(
@@ -282,6 +278,33 @@ def stack_slot(
     slot = llvm.AllocaOp(one.results[0], type, align_bytes)
     rewriter.insert([one, slot], InsertPoint.at_start(entry))
     return slot.results[0]
+
+
+def return_unless(
+    state: State, op: Operation, code: Code, ok: SSAValue, status: SSAValue, rewriter: PatternRewriter
+) -> None:
+    """
+    Put code in front of an op, and after it: return a status unless `ok`.
+
+    The block is parted there in the end (`part_blocks`): now, all that follows would move, at each call.
+    """
+    function, info = state.function(op)
+    exit = UnrealizedConversionCastOp.create(operands=[ok, status])
+    rewriter.insert([*code.ops, exit], InsertPoint.before(op))
+    state.exits.append((exit, failure_block(function, info)))
+
+
+def part_blocks(state: State) -> None:
+    """Part blocks where a call may return early, the last place first."""
+    for exit, failure in reversed(state.exits):
+        block = cast(Block, exit.parent)
+        rest = block.split_before(exit)
+        ok, status = exit.operands
+        branch = llvm.CondBrOp(ok, rest, [], failure, [status])
+        adopt_location(branch, exit.location)
+        exit.detach()
+        exit.erase()
+        block.add_op(branch)
 
 
 def failure_block(function: llvm.FuncOp, info: FunctionInfo) -> Block:

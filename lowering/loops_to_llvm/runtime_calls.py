@@ -9,11 +9,10 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import runtime_calls
 from stepwell.lowering.loops_to_llvm.code import Code, call_pointer, int_attr
-from stepwell.lowering.loops_to_llvm.functions import dense_layout, failure_block, stack_slot
+from stepwell.lowering.loops_to_llvm.functions import dense_layout, return_unless, stack_slot
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I8, I32, I64, PTR
 from stepwell.runtime.abi import ARENA_ALIGNMENT, WORD_BYTES, WORDS_PER_TIME, CtxField, Status
@@ -37,12 +36,8 @@ class RuntimePattern(LoopsToLLVMPattern):
     def return_unless(
         self, op: Operation, code: Code, ok: SSAValue, status: SSAValue, rewriter: PatternRewriter
     ) -> None:
-        """Return a status unless `ok`: the code so far ends the block in front of the op."""
-        function, info = self.state.function(op)
-        block = cast(Block, op.parent)
-        rest = block.split_before(op)
-        branch = llvm.CondBrOp(ok, rest, [], failure_block(function, info), [status])
-        rewriter.insert([*code.ops, branch], InsertPoint.at_end(block))
+        """Return a status unless `ok`, after the code so far and in front of the op."""
+        return_unless(self.state, op, code, ok, status, rewriter)
 
 
 class AllocateLowering(RuntimePattern):

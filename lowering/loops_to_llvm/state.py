@@ -96,6 +96,8 @@ class State:
     """What an i64 is surely a multiple of, where that is more than 1."""
     known: dict[tuple[object, ...], SSAValue] = field(default_factory=dict[tuple[object, ...], SSAValue])
     """Values made before in a block, by block and what they are: constants, products, addresses."""
+    exits: list[tuple[Operation, Block]] = field(default_factory=list["tuple[Operation, Block]"])
+    """Where calls may return early: an op that holds the place, and the block that returns the status."""
     _linear: dict[SSAValue, Linear] = field(default_factory=dict[SSAValue, Linear])
 
     @staticmethod
