@@ -19,6 +19,7 @@ from tests.conformance.outcome import Outcome
 from tests.conformance.process import CaseProcess
 from tests.fuzz.passes import pipelines
 from tests.fuzz.process import SERVER
+from tests.fuzz.reproduce import reproduce
 
 LIMIT_S = 60
 _ZOO_LIMIT_S = 900
@@ -45,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcomes[outcome.name] = outcome
         if outcome.status not in FINE or args.verbose:
             print(f"{outcome.name}: {outcome.status} {outcome.reason} ({outcome.seconds} s)", flush=True)
+        if outcome.status not in FINE:
+            print("  written to", reproduce(outcome.name, args.results.with_suffix("")), flush=True)
     return _sum_up(list(outcomes.values()))
 
 

@@ -1,7 +1,7 @@
 """
 A seeded sample of the random programs; with `-m fuzz`, all of them: the same as `python -m tests.fuzz KIND`.
 
-What a run of all finds stands in `build/fuzz.jsonl`; `--resume` of the command goes on from there.
+What a run of all finds stands in `build/fuzz-KIND.jsonl`; `--resume` of the command goes on from there.
 """
 
 from __future__ import annotations
@@ -36,5 +36,5 @@ def test_sample(kind: str, process: CaseProcess) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_all(kind: str) -> None:
-    """All seeds of a kind."""
-    assert main([kind, f"0:{SIZES[kind]}"]) == 0
+    """All seeds of a kind. Hours: in parts, `python -m tests.fuzz KIND 0:N --shard I/N --resume`."""
+    assert main([kind, f"0:{SIZES[kind]}", "--results", f"build/fuzz-{kind}.jsonl"]) == 0
