@@ -10,8 +10,8 @@ from stepwell.passes.registry import PASSES, load_pass
 from stepwell.runtime.target import host_target
 from stepwell.tools.pipelines import graph_pipeline
 
-# Equal in real arithmetic; but where a quantized model itself rounds to whole steps, a sum in another order may
-# tip over to the next step, so that `test_translation_validation` needs the wider tolerance.
+# Equal in real arithmetic; but where a quantized model itself rounds to whole steps, a sum in another order
+# may tip over to the next step, so that `test_translation_validation` needs the wider tolerance.
 STEPS_OF_THE_MODEL = {"fold-qdq"}
 GRAPH_PASSES = [name for name, entry in PASSES.items() if ".passes.graph." in entry.place]
 
