@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
@@ -12,6 +13,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, emit
+from stepwell.passes.graph.fusion_flow import STOP_FUSION
 from stepwell.runtime.dims import Dim
 
 # A reduction as: what is done to each element, what is accumulated, what is done in the end.
@@ -58,8 +60,10 @@ def reduce_at_run_time(
         counts = emit(graph.OrOp(same, _element(reduces, axis, rewriter)), rewriter)
         trailing = list(range(2, rank - axis + 1))
         mask = emit(graph.ExpandDimsOp(counts, trailing), rewriter) if trailing else counts
-        wide = emit(graph.WhereOp(mask, emit(graph.ExpandDimsOp(x, [axis]), rewriter), nothing), rewriter)
-        x = emit(graph.ReduceOp(wide, accumulated, [axis + 1], keep_dims=False), rewriter)
+        wide = graph.WhereOp(mask, emit(graph.ExpandDimsOp(x, [axis]), rewriter), nothing)
+        # In one kernel with the reduction, a tile of it would have a size that nobody bounds.
+        wide.attributes[STOP_FUSION] = UnitAttr()
+        x = emit(graph.ReduceOp(emit(wide, rewriter), accumulated, [axis + 1], keep_dims=False), rewriter)
     if after:
         x = emit(graph.SqrtOp(x), rewriter)
     if kind == "mean":

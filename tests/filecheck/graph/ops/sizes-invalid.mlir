@@ -1,0 +1,36 @@
+// RUN: stepwell-opt %s --split-input-file --verify-diagnostics
+func.func @bind_c1_element(%s: tensor<2xf32>) {
+  // expected-error: sizes come from an i64 tensor of known shape, found tensor<2xf32>
+  %a, %b = graph.bind_sizes %s names ["a", "b"] : tensor<2xf32> -> index, index
+  func.return
+}
+// -----
+func.func @bind_c2_a_name_each(%s: tensor<2xi64>) {
+  // expected-error: expected 2 names and results, found 1
+  %a = graph.bind_sizes %s names ["a"] : tensor<2xi64> -> index
+  func.return
+}
+// -----
+func.func @define_c1_unknown() {
+  // expected-error: every expression must be known, found (?)
+  %a = graph.define_sizes <["?"]> names ["a"] -> index
+  func.return
+}
+// -----
+func.func @define_c2_a_name_each() {
+  // expected-error: expected 2 names and results, found 1
+  %a = graph.define_sizes <[1, 2]> names ["a"] -> index
+  func.return
+}
+// -----
+func.func @check_c1_integers(%i: tensor<2xf32>) {
+  // expected-error: an integer
+  graph.check_indices %i within <[3]> : tensor<2xf32>
+  func.return
+}
+// -----
+func.func @check_c2_a_size_each(%i: tensor<3x2xi64>) {
+  // expected-error: sizes (3, 4, 5) do not fit indices (3, 2)
+  graph.check_indices %i within <[3, 4, 5]> : tensor<3x2xi64>
+  func.return
+}

@@ -1,0 +1,18 @@
+// RUN: stepwell-opt %s | stepwell-opt | filecheck %s
+// RUN: stepwell-opt %s --print-op-generic | stepwell-opt | filecheck %s
+// CHECK-LABEL: @sizes
+func.func @sizes(%s: tensor<2xi64>, %t: tensor<i64>) {
+  // CHECK: graph.bind_sizes %s names ["data_0", "data_1"] : tensor<2xi64> -> index, index
+  %a, %b = graph.bind_sizes %s names ["data_0", "data_1"] : tensor<2xi64> -> index, index
+  // CHECK: graph.bind_sizes %t signed names ["data_2", "data_3"] : tensor<i64> -> index, index
+  %p, %n = graph.bind_sizes %t signed names ["data_2", "data_3"] : tensor<i64> -> index, index
+  // CHECK: graph.define_sizes <["max(data_0, 3)"]> names ["data_4"] -> index
+  %c = graph.define_sizes <["max(data_0, 3)"]> names ["data_4"] -> index
+  func.return
+}
+// CHECK-LABEL: @indices
+func.func @indices(%i: tensor<3x2xi64>) {
+  // CHECK: graph.check_indices %i within <["N", 4]> : tensor<3x2xi64>
+  graph.check_indices %i within <["N", 4]> : tensor<3x2xi64>
+  func.return
+}
