@@ -95,8 +95,8 @@ def pack_matmul(op: graph.MatmulIntegerOp, values: ChannelsLast, lanes: int) -> 
     if op.is_packed or b is None or len(dims) != 2:
         return False
     point = op.a_zero_point
-    if point is not None and dims_of(point.type):
-        return False  # one for each row
+    if not dims_of(op.a.type)[-1].is_static or (point is not None and dims_of(point.type)):
+        return False  # a sum of unknown length, or a zero point for each row
     b_points = column_points(op.b_zero_point, values)
     depth, columns = b.shape
     if b_points is None or not (width := columns_of_panel(columns, lanes)) or depth == 0:
@@ -153,7 +153,7 @@ def pack_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> bool
     """
     w = constant_of(op.w, values.weights)
     plain = op.out_layout is None and op.data_layout.data[:2] == "NC" and op.kernel_layout.data[:2] == "OI"
-    if w is None or w.dtype == np.int32 or not plain:
+    if w is None or w.dtype == np.int32 or not plain or not dims_of(op.x.type)[1].is_static:
         return False
     depthwise = op.groups.value.data == w.shape[0] and w.shape[1] == 1
     if op.groups.value.data != 1 and not depthwise:

@@ -53,6 +53,8 @@ def short_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> boo
     plain = op.out_layout is None and op.data_layout.data[:2] == "NC" and op.kernel_layout.data[:2] == "OI"
     if w is None or w.dtype == np.int32 or points is None or not plain or op.border.value.data:
         return False
+    if not dims_of(op.x.type)[1].is_static:
+        return False
     if not (width := columns_of_panel(w.shape[0], lanes)):
         return False
     weights = (w.astype(np.int32) - np.reshape(points, (-1, *[1] * (w.ndim - 1)))).astype(np.int16)

@@ -263,3 +263,15 @@ def test_requantize_rounds_half_to_even_is_no_float() -> None:
     x = RNG.integers(-9, 9, (2, 3)).astype(np.int32)
     (y,) = run(graph.RequantizeOp(value(x), value(array(0.5)), to=I8), x, array(0.5), None)
     np.testing.assert_array_equal(y, np.rint(x * 0.5).astype(np.int8))
+
+
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
+def test_sums_of_a_length_that_is_known_at_run_time(mcpu: str) -> None:
+    a, b = bytes_of(np.uint8, 3, 8), bytes_of(np.int8, 8, 16)
+    model = one_node("MatMulInteger", [a, b], {0: ("M", "K")}, 19)
+    found = stepwell.compile(model, mcpu=mcpu).run({"x0": a})["y"]
+    np.testing.assert_array_equal(found, a.astype(np.int32) @ b.astype(np.int32))
+    x, w = bytes_of(np.uint8, 1, 4, 5, 5), bytes_of(np.int8, 16, 4, 3, 3)
+    model = one_node("ConvInteger", [x, w], {0: ("N", "C", "H", "W")}, 19)
+    (expected,) = run(graph.ConvIntegerOp(value(x), value(w)), x, w, None, None)
+    np.testing.assert_array_equal(stepwell.compile(model, mcpu=mcpu).run({"x0": x})["y"], expected)
