@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
@@ -13,11 +15,13 @@ from stepwell.lowering.onnx_to_graph.host import STRING, host_results
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit
 from stepwell.runtime.errors import StepwellError
 
+Labels: TypeAlias = "tuple[int, ...] | tuple[str, ...]"
+
 POST = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 """Transforms of scores, by the numbers of TreeEnsemble 5."""
 
 
-def class_labels(op: onnx.OnnxOp, integers: str = "classlabels_int64s") -> tuple[int, ...] | tuple[str, ...]:
+def class_labels(op: onnx.OnnxOp, integers: str = "classlabels_int64s") -> Labels:
     """The labels of a classifier, numbers or strings. Raises: StepwellError `invalid-model` for none."""
     if op.has("classlabels_strings") and op.strings("classlabels_strings"):
         return tuple(label.decode() for label in op.strings("classlabels_strings"))
@@ -58,7 +62,12 @@ def post_transform(
 
 
 def class_scores(
-    op: onnx.OnnxOp, scores: SSAValue, is_chance: bool, lowering: OnnxLowering, rewriter: PatternRewriter
+    op: onnx.OnnxOp,
+    scores: SSAValue,
+    labels: Labels,
+    is_chance: bool,
+    lowering: OnnxLowering,
+    rewriter: PatternRewriter,
 ) -> list[SSAValue]:
     """
     The label of each row, and its scores after the transform of the op.
@@ -66,7 +75,7 @@ def class_scores(
     One column of scores for two labels is that of the second: it wins above 0.5 where scores are chances
     (`is_chance`), else above 0; the first one's is the rest.
     """
-    labels, transform = class_labels(op), op.string("post_transform")
+    transform = op.string("post_transform")
     if dims_of(scores.type)[1] != 1 or len(labels) > 2:
         best = emit(graph.ArgmaxOp(scores, 1, keep_dims=False), rewriter)
         found = post_transform(op, transform, scores, lowering, rewriter)
@@ -86,7 +95,7 @@ def class_scores(
 
 def label_of(
     index: SSAValue,
-    labels: tuple[int, ...] | tuple[str, ...],
+    labels: Labels,
     lowering: OnnxLowering,
     rewriter: PatternRewriter,
 ) -> SSAValue:

@@ -317,14 +317,15 @@ class TreeEnsembleClassifierLowering(ForestLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TreeEnsembleClassifierOp, rewriter: PatternRewriter) -> None:
         forest = classic_forest(op, "class", self.threshold_dtype(op), self.weights)
-        classes = len(class_labels(op))
+        labels = class_labels(op)
+        classes = len(labels)
         weights = [w for said in forest.leaves.values() for w in said.values()]
         # Two labels and one column of weights: the score of the second one.
         binary = classes == 2 and set(op.integers("class_ids")) <= {0}
         scores = self.said(op, forest, 1 if binary else classes, "SUM", rewriter)
         scores = as_f32(self.with_base(op, scores, rewriter), rewriter)
         chance = all(w >= 0 for w in weights)
-        rewriter.replace(op, [], class_scores(op, scores, chance, self, rewriter))
+        rewriter.replace(op, [], class_scores(op, scores, labels, chance, self, rewriter))
 
 
 PATTERNS: list[type[OnnxLowering]] = [

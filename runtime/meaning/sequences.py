@@ -109,3 +109,9 @@ def optional_get_element(value: Array | None) -> object:
     if value is None:
         raise ValueError("the optional value is missing")
     return value
+
+
+@meaning("host.zip_map")
+def zip_map(x: Array, *, labels: Sequence) -> object:
+    """A dictionary of label to number for each row."""
+    return [dict(zip(labels, row, strict=True)) for row in x.tolist()]

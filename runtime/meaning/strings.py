@@ -149,3 +149,13 @@ def _skip_grams(items: Sequence[object], least: int, most: int, skips: int) -> l
 def take_string(index: npt.NDArray[np.int64], *, values: Sequence[str]) -> Array:
     """The string at each position of a list."""
     return np.array(values, _STRINGS)[index]
+
+
+@meaning("host.encode_labels")
+def encode_labels(x: Array, *, keys: Sequence[object], values: Sequence[object], default: object) -> Array:
+    """The value of the key that each element is; a default for others."""
+    table = dict(zip(keys, values, strict=True))
+    items: list[object] = x.reshape(-1).tolist()
+    found = [table.get(_text(item) if isinstance(item, bytes) else item, default) for item in items]
+    dtype = _STRINGS if isinstance(default, str) else np.asarray(default).dtype
+    return np.array(found, dtype).reshape(x.shape)
