@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, NoneAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -255,6 +255,22 @@ def dtype_of(element: Attribute) -> np.dtype[np.generic]:
     if element not in _ELEMENT_TO_DTYPE:
         raise TypeError(f"element type {element} has no numpy dtype")
     return _ELEMENT_TO_DTYPE[element]
+
+
+def element_bytes(element: Attribute) -> int:
+    """
+    Bytes of one element in memory: whole ones, so that i1 and i4 take one as in numpy; `index` takes eight.
+
+    Raises: StepwellError `unsupported` for what has no size.
+    """
+    if isinstance(element, IndexType):
+        return 8
+    if (dtype := _ELEMENT_TO_DTYPE.get(element)) is not None:
+        return dtype.itemsize
+    bits = getattr(element, "bitwidth", None)
+    if not isinstance(bits, int):
+        raise StepwellError("unsupported", None, f"{element} has no size in memory")
+    return max(8, bits) // 8
 
 
 def element_of(dtype: npt.DTypeLike) -> Attribute:

@@ -15,14 +15,14 @@ from operator import mul
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType, i8, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, i8, i64
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.extents import ExtentBuilder
 from stepwell.dialects.sched import PARALLEL
-from stepwell.dialects.types import dtype_of, tensor_of
+from stepwell.dialects.types import element_bytes, tensor_of
 from stepwell.lowering.bufferize.accesses import viewed
 from stepwell.lowering.bufferize.bounds import upper_bound
 from stepwell.lowering.bufferize.index_forms import LOCAL, IndexForms
@@ -164,11 +164,6 @@ def _request(root: SSAValue, forms: IndexForms, timeline: Timeline) -> Request:
     parallel = tuple(loop for loop in loops if PARALLEL in loop.attributes)
     elems = reduce(mul, (_bound(extent, root) for extent in extents), Dim.of(1))
     return Request(root, type, extents, elems * element_bytes(type.element_type), parallel)
-
-
-def element_bytes(element: Attribute) -> int:
-    """Bytes of one element in memory: i1 takes one, as numpy's bool does."""
-    return 8 if isinstance(element, IndexType) else dtype_of(element).itemsize
 
 
 def _bound(extent: Dim, root: SSAValue) -> Dim:

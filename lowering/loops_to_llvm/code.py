@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.llvm.instructions import SelectOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
+from stepwell.dialects.types import element_bytes
 from stepwell.lowering.loops_to_llvm.state import (
     I1,
     I64,
@@ -32,7 +33,6 @@ from stepwell.lowering.loops_to_llvm.state import (
     Layout,
     Linear,
     State,
-    element_bytes,
     memory_type,
 )
 from stepwell.runtime.dims import Algebra, Dim

@@ -26,7 +26,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import DimsAttr
+from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code, int_attr
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import (
@@ -39,7 +39,6 @@ from stepwell.lowering.loops_to_llvm.state import (
     Layout,
     State,
     converted_type,
-    element_bytes,
     is_kernel,
 )
 from stepwell.runtime.abi import WORD_BYTES

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.llvm.memory import MemcpyOp
+from stepwell.dialects.types import element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code, int_attr
 from stepwell.lowering.loops_to_llvm.functions import dense_layout, stack_slot
 from stepwell.lowering.loops_to_llvm.loops import loop_nest
@@ -27,7 +28,6 @@ from stepwell.lowering.loops_to_llvm.state import (
     Extent,
     Layout,
     converted_type,
-    element_bytes,
     memory_type,
     memref_type,
 )

@@ -165,11 +165,6 @@ def is_kernel(attributes: Mapping[str, Attribute]) -> bool:
     return any(name in attributes for name in KERNEL_ATTRIBUTES)
 
 
-def element_bytes(type: Attribute) -> int:
-    """Bytes of an element in memory: i1 takes one."""
-    return max(8, bit_width(type)) // 8
-
-
 def bit_width(type: Attribute) -> int:
     """Bits of a scalar; `index` has 64. Raises: StepwellError `unsupported` for what has no size."""
     if isinstance(type, IndexType):

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, Inte
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
+from stepwell.dialects.types import element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.functions import dense_layout
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
@@ -18,7 +19,6 @@ from stepwell.lowering.loops_to_llvm.state import (
     I8,
     Extent,
     Layout,
-    element_bytes,
     memory_type,
     memref_type,
 )

@@ -14,7 +14,7 @@ from stepwell.dialects.graph.control_flow import yield_of
 from stepwell.dialects.graph.functions import captured_values
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of, element_bytes, tensor_of
 from stepwell.passes.loop.main_buffers import (
     VIEWS,
     BlockAnalysis,
@@ -22,7 +22,6 @@ from stepwell.passes.loop.main_buffers import (
     KernelSignature,
     MainBuffers,
     Move,
-    element_bytes,
     signature_of,
 )
 from stepwell.runtime.dims import Dim

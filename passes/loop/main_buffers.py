@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from stepwell.dialects import graph
 from stepwell.dialects.graph.host import SIGNATURE, is_opaque, signature_before
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.types import DimsAttr, Tensor, dims_of, tensor_of
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of, element_bytes, tensor_of
 from stepwell.passes.loop.arena import Interval
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
@@ -295,11 +295,6 @@ def view_dims(view: Operation, source: tuple[Dim, ...]) -> tuple[Dim, ...]:
             return tuple(d for axis, d in enumerate(source) if axis not in view.axes.get_values())
         case _:
             return source
-
-
-def element_bytes(element: Attribute) -> int:
-    """Bytes of one element in memory: i1 takes one, as numpy's bool does."""
-    return max(1, int(getattr(element, "bitwidth", 8)) // 8)
 
 
 def _share_slots(regions: Sequence[Buffer], first_slot: int) -> None:

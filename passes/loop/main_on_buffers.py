@@ -35,14 +35,13 @@ from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.runtime_calls import BYTES
-from stepwell.dialects.types import DimsAttr, Tensor, WeightAttr
+from stepwell.dialects.types import DimsAttr, Tensor, WeightAttr, element_bytes
 from stepwell.passes.loop.arena import ArenaPlan
 from stepwell.passes.loop.index_checks import check_indices
 from stepwell.passes.loop.main_buffers import (
     VIEWS,
     Buffer,
     MainBuffers,
-    element_bytes,
     fallible_ops,
     inputs_of,
     integer_of,
