@@ -12,7 +12,9 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import tensor_type
+from stepwell.lowering.onnx_to_graph.expressions import Formula
 from stepwell.lowering.onnx_to_graph.host import host_results
+from stepwell.lowering.onnx_to_graph.resize_by_data import COORDINATES, Sampling, resize_by
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, normalized_axis, shape_of
 from stepwell.passes.graph.symbolic_values import symbolic_dims
@@ -33,6 +35,9 @@ class ResizeLowering(ShapeLowering):
         dims = shape_of(op.X, op)
         axes = [normalized_axis(a, len(dims), op) for a in op.integers("axes")] if op.has("axes") else None
         axes = axes if axes is not None else list(range(len(dims)))
+        if (resized := self._by_scales_as_data(op, axes, rewriter)) is not None:
+            rewriter.replace(op, [], [resized])
+            return
         if self._is_settled_by_data(op, dims):
             self._resize_on_host(op, axes, rewriter)
             return
@@ -62,6 +67,30 @@ class ResizeLowering(ShapeLowering):
             extrapolation=op.floating("extrapolation_value") if op.has("extrapolation_value") else 0.0,
         )
         rewriter.replace(op, resized)
+
+    def _by_scales_as_data(
+        self, op: onnx.ResizeOp | onnx.UpsampleOp, axes: Sequence[int], rewriter: PatternRewriter
+    ) -> SSAValue | None:
+        """
+        The tensor resized by scales that are data, where a fixed number of neighbours makes an element; else
+        None.
+        """
+        coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
+        antialias = op.has("antialias") and op.integer("antialias") == 1
+        if op.scales is None or self.array(op.scales) is not None or shape_of(op.scales, op) == (Dim.of(0),):
+            return None
+        rounds_by_scale = isinstance(op, onnx.ResizeOp) and onnx.opset_of(op) <= 10
+        if coordinate not in COORDINATES or antialias or rounds_by_scale:
+            return None
+        how = Sampling(
+            _text(op, "mode", "nearest").removeprefix("bi"),
+            coordinate,
+            _text(op, "nearest_mode", "floor"),
+            op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
+            op.has("exclude_outside") and op.integer("exclude_outside") == 1,
+        )
+        at = Formula(self, rewriter)
+        return resize_by(at.value(op.X), at.value(op.scales), axes, how).ssa
 
     def _is_settled_by_data(self, op: onnx.ResizeOp, dims: Sequence[Dim]) -> bool:
         """Whether weights or the one scale of all axes are known at run time only."""
@@ -132,8 +161,8 @@ class UpsampleLowering(ResizeLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.UpsampleOp, rewriter: PatternRewriter) -> None:
         dims = shape_of(op.X, op)
-        if op.scales is not None and self.array(op.scales) is None:
-            self._resize_on_host(op, range(len(dims)), rewriter)
+        if (resized := self._by_scales_as_data(op, range(len(dims)), rewriter)) is not None:
+            rewriter.replace(op, [], [resized])
             return
         scales = self._floats(op, "scales", op.scales)
         if scales is None and op.has("scales"):

@@ -11,14 +11,13 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import is_float
 from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
+from stepwell.lowering.onnx_to_graph.interpolation import TAPS, cubic
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_equal
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
 from stepwell.runtime.dims import Dim
 
 CUBIC_A = -0.75  # as ONNX says
 FAR = 1 << 30  # coordinates beyond it count as that: they still fit an index
-TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
-"""Neighbours along one axis, from the position rounded down (nearest: to the nearest)."""
 
 
 class GridSampleLowering(OnnxLowering):
@@ -114,20 +113,13 @@ def neighbours(x: Value, size: Dim, mode: str, padding: str, aligned: bool) -> t
         weight = at.full(1.0, index.dims, f32)
     else:
         distance = abs(x - base - taps)
-        weight = 1 - distance if mode == "linear" else cubic(distance)
+        weight = 1 - distance if mode == "linear" else cubic(distance, CUBIC_A)
     last = at.extent(size, i64) - 1
     if padding == "zeros":
         weight = at.where((index >= 0) & (index <= last), weight, 0.0)
     elif padding == "reflection":
         index = reflected(index, last, aligned)
     return index.clip(0, last), weight
-
-
-def cubic(distance: Value) -> Value:
-    """Keys' kernel with the coefficient of ONNX, at distances from 0 to 2."""
-    near = ((CUBIC_A + 2) * distance - (CUBIC_A + 3)) * distance * distance + 1
-    far = ((CUBIC_A * distance - 5 * CUBIC_A) * distance + 8 * CUBIC_A) * distance - 4 * CUBIC_A
-    return distance.formula.where(distance <= 1, near, far)
 
 
 def reflected(index: Value, last: Value, aligned: bool) -> Value:
