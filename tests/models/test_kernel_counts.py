@@ -31,8 +31,10 @@ def kernels_of_model(name: str) -> list[list[str]]:
 def test_resnet50_has_a_kernel_a_convolution() -> None:
     """Bias, addition and relu are inside; there is nothing else but pools, the last product and softmax."""
     kernels = kernels_of_model("light_resnet50")
-    convolutions = [ops for ops in kernels if "graph.conv" in ops]
-    assert Counter(" ".join(ops) for ops in convolutions) == {
+    convolutions = [ops for ops in kernels if {"graph.conv", "graph.winograd_conv"} & {*ops}]
+    # Which of them are Winograd's depends on caches.
+    named = Counter(" ".join(ops).replace("winograd_conv", "conv") for ops in convolutions)
+    assert named == {
         "graph.conv graph.bias_add graph.relu": 33,
         "graph.conv graph.bias_add graph.add graph.relu": 16,
         "graph.conv graph.bias_add": 4,
