@@ -8,6 +8,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.broadcasting import agreeing
+from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
@@ -79,9 +81,22 @@ class BatchNormalizationLowering(OnnxLowering):
             x = emit(graph.ReshapeOp(x, [dims[0], size]), rewriter)
             vectors = [emit(graph.ReshapeOp(vector, [size]), rewriter) for vector in vectors]
         axis = 1 if len(dims) > 1 else 0
+        x = _with_channels(op, x, axis, vectors[0], rewriter)
         result = emit(graph.BatchNormOp(x, *vectors, eps=op.floating("epsilon"), axis=axis), rewriter)
         result = result if x is op.X else emit(graph.ReshapeOp(result, dims), rewriter)
         rewriter.replace(op, [], [result])
+
+
+def _with_channels(
+    op: onnx.OnnxOp, x: SSAValue, axis: int, vector: SSAValue, rewriter: PatternRewriter
+) -> SSAValue:
+    """The input with as many channels as there are statistics, which a call checks where it is not proved."""
+    dims, (channels,) = list(shape_of(x, op)), shape_of(vector, op)
+    if dims[axis] == channels or dims[axis].is_unknown or not channels.is_static:
+        return x
+    assume_equal(op, dims[axis], channels, "channels of input and statistics must be equal", rewriter)
+    dims[axis] = channels
+    return emit(graph.ReshapeOp(x, dims), rewriter)
 
 
 def _as_element(value: SSAValue, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
@@ -102,11 +117,12 @@ class LayerNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LayerNormalizationOp, rewriter: PatternRewriter) -> None:
+        x, scale, *bias = agreeing(op, [op.X, op.Scale, *([] if op.B is None else [op.B])], rewriter)
         norm = rewriter.insert(
             graph.LayerNormOp(
-                op.X,
-                op.Scale,
-                op.B,
+                x,
+                scale,
+                *bias,
                 axis=normalized_axis(op.integer("axis"), rank_of(op.X, op), op),
                 eps=op.floating("epsilon"),
                 compute_type=element_type(op.integer("stash_type"), op),

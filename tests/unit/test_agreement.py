@@ -36,6 +36,21 @@ MODELS: dict[str, tuple[tuple[str, str, str, str], tuple[int, ...], tuple[int, .
         (1, 2, 3),
         (1, 5, 3),
     ),
+    "layer_norm": (
+        ("float[N, C]", "float[N, C] y", "float[2] s = {1, 2}", "y = LayerNormalization(x, s)"),
+        (3, 2),
+        (3, 4),
+    ),
+    "batch_norm": (
+        (
+            "float[N, C, 3]",
+            "float[N, C, 3] y",
+            "float[2] s = {1, 2}",
+            "y = BatchNormalization(x, s, s, s, s)",
+        ),
+        (1, 2),
+        (1, 4),
+    ),
     "gather_elements": (
         ("float[2, C]", "float[1, 3] y", "int64[1, 3] i = {0, 1, 0}", "y = GatherElements <axis = 0> (x, i)"),
         (2, 5),
