@@ -63,8 +63,8 @@ def fan_out(size: int) -> ModuleOp:
     main = func.FuncOp("main", ([type], [type]))
     block = main.body.block
     values: list[SSAValue] = []
-    for _ in range(size // 2):
-        block.add_op(op := graph.AddOp(block.args[0], values[-1] if len(values) % 2 else block.args[0]))
+    for index in range(size // 2):
+        block.add_op(op := graph.LeakyReluOp(block.args[0], (index + 1) / size))  # no two are the same
         values.append(op.results[0])
     while len(values) > 1:
         pairs = [graph.AddOp(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
