@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 
 from stepwell.dialects._xdsl import weights_of
-from stepwell.dialects.types import WeightAttr
+from stepwell.dialects.types import WeightAttr, dims_of
 from stepwell.lowering.interpret import (  # registers the ops
     buffers,
     control_flow,
@@ -104,7 +104,12 @@ class _Machine:
         callee = self.functions.get(name)
         if callee is None:
             raise StepwellError("run-time", at, f"no function is named @{name}")
-        with self.scope(Signature.of(callee).symbols([np.asarray(value) for value in values]), at):
+        symbols: dict[str, int] = {}
+        for type, value in zip(callee.function_type.inputs, values, strict=False):
+            if type.name == TensorType.name:
+                pairs = zip(dims_of(type), np.shape(value), strict=True)
+                symbols |= {str(dim): size for dim, size in pairs if str(dim) in dim.symbols()}
+        with self.scope(symbols, at):
             return self.call(name, values, at)
 
     @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.functions import captured_values
@@ -18,6 +18,7 @@ from stepwell.lowering.interpret.engine import (
     Value,
     implements_in_frame,
 )
+from stepwell.passes.loop.main_buffers import signature_of
 from stepwell.runtime.dims import Dim
 
 MAX_CALLS = 100
@@ -30,14 +31,14 @@ def packed(values: Sequence[Value]) -> Value:
 
 
 def _sizes(
-    names: Sequence[str], holders: Sequence[SSAValue], compiler: Compiler
+    names: Sequence[str], types: Sequence[Attribute], compiler: Compiler
 ) -> Callable[[Sequence[Value]], list[int]]:
-    """What reads the sizes that symbols name from the shapes of values, and makes them known."""
+    """What reads the sizes that symbols name from the shapes of values of these types, and tells them."""
     places = {
         str(dim): (position, axis)
-        for position, holder in enumerate(holders)
-        if holder.type.name == "tensor"
-        for axis, dim in enumerate(dims_of(tensor_of(holder)))
+        for position, type in enumerate(types)
+        if type.name == "tensor"
+        for axis, dim in enumerate(dims_of(type))
     }
     machine = compiler.machine
 
@@ -53,7 +54,7 @@ def _sizes(
 def prepare_if(op: graph.IfOp, compiler: Compiler) -> Step:
     """One of two branches."""
     then, otherwise = (compiler.program(region.block) for region in op.regions)
-    bind = _sizes(op.names, op.values, compiler)
+    bind = _sizes(op.names, signature_of(op).outputs.data, compiler)
 
     def run(frame: Frame, condition: Value) -> Value:
         values = (then if condition else otherwise).run(frame, [])
@@ -66,8 +67,8 @@ def prepare_if(op: graph.IfOp, compiler: Compiler) -> Step:
 def prepare_while(op: graph.WhileOp, compiler: Compiler) -> Step:
     """A loop that runs while its first region says so."""
     test, body = compiler.program(op.test.block), compiler.program(op.body.block)
-    bind_carried = _sizes(op.carried_names, op.carried, compiler)
-    bind = _sizes(op.names, op.values, compiler)
+    bind_carried = _sizes(op.carried_names, signature_of(op).inputs.data, compiler)
+    bind = _sizes(op.names, signature_of(op).outputs.data, compiler)
 
     def run(frame: Frame, *values: Value) -> Value:
         carried: Sequence[Value] = values
@@ -82,8 +83,8 @@ def prepare_while(op: graph.WhileOp, compiler: Compiler) -> Step:
 def prepare_for(op: graph.ForOp, compiler: Compiler) -> Step:
     """A loop that runs a number of times."""
     body = compiler.program(op.body.block)
-    bind_carried = _sizes(op.carried_names, op.carried, compiler)
-    bind = _sizes(op.names, op.values, compiler)
+    bind_carried = _sizes(op.carried_names, signature_of(op).inputs.data, compiler)
+    bind = _sizes(op.names, signature_of(op).outputs.data, compiler)
 
     def run(frame: Frame, *operands: Value) -> Value:
         count, *values = operands
@@ -120,7 +121,7 @@ def prepare_lambda(op: graph.LambdaOp, compiler: Compiler) -> InFrame:
 
         return call
 
-    bind = _sizes([name for name in names if name.isidentifier()], op.body.block.args, inner)
+    bind = _sizes([name for name in names if name.isidentifier()], op.body.block.arg_types, inner)
     return make
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -60,8 +60,10 @@ class InlinePass(Pass):
             and name not in recursive
             and "skip_optimization" not in function.attributes
         }
+        sizes = _expanded_sizes(functions, bodies)
         # Callees are read as they are, so what has been inlined into them already is not inlined again.
         for function in functions_of(op):
+            _expect_bounded(function, sizes[function.sym_name.data])
             _Inliner(function, bodies).run()
 
 
@@ -99,10 +101,7 @@ class _Inliner:
         """Replace a call by a body; returns the calls in it."""
         count("calls inlined")
         self._ops += sum(1 for _ in region.walk())
-        if self._ops > MAX_OPS:
-            raise StepwellError(
-                "too-large", call, f"inlining makes {self._ops} ops of a function, at most {MAX_OPS}"
-            )
+        _expect_bounded(call, self._ops)
         self._rename(call, region)
         block = region.block
         for arg, value in zip(tuple(block.args), call.arguments, strict=True):
@@ -127,7 +126,7 @@ class _Inliner:
         parameters = [arg.type for arg in region.block.args]
         names = unified(parameters, [value.type for value in call.arguments])
         own = defined_names(region)
-        fresh = fresh_symbols(call, len(own))
+        fresh = fresh_symbols(call, len(own)) if own else []
         names |= {old: Dim.symbol(new) for old, new in zip(own, fresh, strict=True)}
         if names:
             rename_symbols(region, names)
@@ -135,6 +134,33 @@ class _Inliner:
 
 def _calls(region: Region) -> list[graph.CallOp]:
     return [op for op in region.walk(reverse=True) if isinstance(op, graph.CallOp)]
+
+
+def _expanded_sizes(functions: Mapping[str, FuncOp], bodies: Mapping[str, FuncOp]) -> dict[str, int]:
+    """How many ops each function has when its direct calls are expanded."""
+    sizes: dict[str, int] = {}
+    calls: dict[str, list[str]] = {}
+    waiting = list(functions)
+    while waiting:
+        name = waiting[-1]
+        if name not in calls:
+            found = (c.callee.string_value() for c in _calls(functions[name].body) if c.callee is not None)
+            calls[name] = [callee for callee in found if callee in bodies]
+        if missing := [callee for callee in calls[name] if callee not in sizes and callee != name]:
+            waiting += missing
+            continue
+        own = sum(1 for _ in functions[name].body.walk())
+        sizes[name] = own + sum(sizes.get(callee, 0) for callee in calls[name])
+        waiting.pop()
+    return sizes
+
+
+def _expect_bounded(where: Operation, ops: int) -> None:
+    """Refuse a function that inlining makes too large. Raises: StepwellError `too-large`."""
+    if ops > MAX_OPS:
+        raise StepwellError(
+            "too-large", where, f"inlining makes {ops} ops of a function, at most {MAX_OPS} are allowed"
+        )
 
 
 def _is_function_value(op: Operation) -> bool:

@@ -15,6 +15,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
 from stepwell.frontend import import_onnx
 from stepwell.lowering.interpret import interpret
+from stepwell.lowering.kernel import LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import StepwellError
 
@@ -220,6 +221,50 @@ def test_scan_takes_slices(axis: int, backward: int, length: int | str) -> None:
     last, rows = run(proto, np.zeros(3, np.float32), x if axis == 0 else np.ascontiguousarray(x.T))
     np.testing.assert_allclose(last, x.sum(0))
     np.testing.assert_allclose(rows, sums if axis == 0 else sums.T)
+
+
+LEVEL_2 = "convert-onnx-to-graph,fuse-ops,convert-graph-to-linalg"
+LEVEL_3 = f"{LEVEL_2},{SCHEDULE_PIPELINE},{LOOP_PIPELINE},plan-memory"
+
+
+@pytest.mark.parametrize("ends", [[ALWAYS], SMALL], ids=["for", "while"])
+@pytest.mark.parametrize("pipeline", [LEVEL_2, LEVEL_3], ids=["tensors", "buffers"])
+def test_levels_agree(pipeline: str, ends: list[NodeProto]) -> None:
+    node = loop("m", "", [DOUBLE, *ends], ["w"])
+    choice = branches(helper.make_node("Neg", ["y"], ["a"]), helper.make_node("Add", ["y", "x"], ["b"]))
+    expected = {True: -8 * X, False: 9 * X}
+    check_level(model([*loop_numbers(100), node, named(choice, "z")], XC, ["z"]), pipeline, expected)
+
+
+@pytest.mark.parametrize("ends", [[ALWAYS], SMALL], ids=["for", "while"])
+def test_levels_agree_on_sizes(ends: list[NodeProto]) -> None:
+    node = loop("m", "", [GROW, *ends], ["w"])
+    choice = branches(
+        helper.make_node("Neg", ["y"], ["a"]), helper.make_node("Concat", ["y", "x"], ["b"], axis=0)
+    )
+    expected = {True: -np.tile(X, 4), False: np.tile(X, 5)}
+    check_level(model([*loop_numbers(9), node, named(choice, "z")], XC, ["z"]), LEVEL_2, expected)
+
+
+XC = [value("x", F, [4]), value("c", B, [])]
+
+
+def loop_numbers(limit: float) -> list[NodeProto]:
+    return [const("limit", np.float32(limit)), const("m", 3)]
+
+
+def named(node: NodeProto, output: str) -> NodeProto:
+    node.output[0] = output
+    return node
+
+
+def check_level(proto: ModelProto, pipeline: str, expected: dict[bool, Array]) -> None:
+    for taken, result in expected.items():
+        ctx = StepwellContext()
+        module = import_onnx(proto, ctx)
+        run_pipeline(module, pipeline, ctx)
+        verify_module(module)
+        np.testing.assert_array_equal(interpret(module, ctx, inputs=[X, np.array(taken)])[0], result)
 
 
 def test_every_op_has_a_location() -> None:
