@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from stepwell.runtime.meaning import Array, meaning
 
-F64 = npt.NDArray[np.float64]
+F32 = npt.NDArray[np.float32]
 
 
 @meaning("host.non_max_suppression")
@@ -27,10 +27,10 @@ def non_max_suppression(
     its score is not above `least_score`. At most `most` stay for each class; without it none does.
     """
     limit = 0 if most is None else int(most.reshape(-1)[0])
-    threshold = 0.0 if overlap is None else float(overlap.reshape(-1)[0])
+    threshold = np.float32(0.0 if overlap is None else overlap.reshape(-1)[0])
     chosen: list[tuple[int, int, int]] = []
     for batch in range(scores.shape[0]):
-        corners = _corners(boxes[batch].astype(np.float64), center)
+        corners = _corners(boxes[batch].astype(np.float32), center)
         for kind in range(scores.shape[1]):
             row = scores[batch, kind]
             order = np.argsort(-row.astype(np.float64), kind="stable")
@@ -40,7 +40,7 @@ def non_max_suppression(
     return np.array(chosen, np.int64).reshape(-1, 3)
 
 
-def _corners(boxes: F64, center: bool) -> F64:
+def _corners(boxes: F32, center: bool) -> F32:
     """Boxes as (low y, low x, high y, high x)."""
     if center:
         x, y, width, height = boxes.T
@@ -49,15 +49,18 @@ def _corners(boxes: F64, center: bool) -> F64:
     return np.concatenate([np.minimum(first, second), np.maximum(first, second)], 1)
 
 
-def _survivors(corners: F64, order: npt.NDArray[np.intp], limit: int, threshold: float) -> list[int]:
-    area = np.prod(corners[:, 2:] - corners[:, :2], axis=1)
+def _survivors(corners: F32, order: npt.NDArray[np.intp], limit: int, threshold: np.float32) -> list[int]:
+    with np.errstate(all="ignore"):
+        area = np.prod(corners[:, 2:] - corners[:, :2], axis=1)
     kept: list[int] = []
     while len(order) and len(kept) < limit:
         best, order = int(order[0]), order[1:]
         kept.append(best)
         low = np.maximum(corners[best, :2], corners[order, :2])
         high = np.minimum(corners[best, 2:], corners[order, 2:])
-        shared = np.prod(np.maximum(high - low, 0), axis=1)
-        union = area[best] + area[order] - shared
-        order = order[shared <= threshold * union]
+        with np.errstate(all="ignore"):
+            shared = np.prod(np.maximum(high - low, 0), axis=1)
+            union = area[best] + area[order] - shared
+            # Boxes without end have no overlap that could be told: they stay.
+            order = order[~((shared > 0) & (union > 0) & (shared / union > threshold))]
     return kept
