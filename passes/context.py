@@ -186,6 +186,11 @@ class PassContext:
         derived.disabled_pass = self.disabled_pass | {load_pass(name).name for name in disabled}
         return derived
 
+    @property
+    def chooses_passes(self) -> bool:
+        """Whether other passes or options run under it than by default: cached kernels do not count then."""
+        return bool(self.config or self.required_pass or self.disabled_pass)
+
     def with_own_remarks(self) -> PassContext:
         """This context with a list of remarks of its own, empty as yet."""
         derived = copy(self)

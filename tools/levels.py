@@ -52,13 +52,13 @@ def lower_and_compile(
         if options.profile:
             compilation.run("graph", "annotate-work")
         to_level_2(compilation, options)
-    cache = KernelCache() if options.use_cache else None
+    chosen = PassContext.current().chooses_passes  # which neither a kernel's key nor a worker knows of
     image = compile_image(
         compilation,
         interface,
-        cache,
+        KernelCache() if options.use_cache and not chosen else None,
         timed=options.profile,
-        processes=options.processes,
+        processes=1 if chosen else options.processes,
         progress=progress,
     )
     if kept is not None and source is not None and not source.warned:  # a warning is for every time

@@ -121,3 +121,14 @@ def test_the_cache_is_bounded(tmp_path: Path) -> None:
     assert 0 < cache.info().total_bytes <= 20_000 < MAX_BYTES
     ModelCache(tmp_path / "tiny", max_bytes=16).store("a", image, {})
     assert ModelCache(tmp_path / "tiny").info().entries == 0
+
+
+def test_a_context_that_chooses_passes_leaves_no_kernels(tmp_path: Path) -> None:
+    """What is compiled under it must not be taken for what the default passes make."""
+    path = scaling_model(tmp_path / "m.onnx", 3)
+    with PassContext(disabled_pass=["unroll-vectors"]) as context:
+        assert context.chooses_passes
+        model = stepwell.compile(path)
+    assert np.array_equal(model(X), 3 * X)
+    assert not list((tmp_path / "cache").glob("*.kernel"))
+    assert not PassContext().chooses_passes
