@@ -153,7 +153,8 @@ class ModLowering(OnnxLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ModOp, rewriter: PatternRewriter) -> None:
         rounding = "trunc" if op.integer("fmod") else "floor"
-        rewriter.replace(op, graph.RemainderOp(op.A, op.B, rounding))
+        a, b = agreeing(op, [op.A, op.B], rewriter)
+        rewriter.replace(op, graph.RemainderOp(a, b, rounding))
 
 
 class BitShiftLowering(OnnxLowering):
@@ -162,7 +163,7 @@ class BitShiftLowering(OnnxLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BitShiftOp, rewriter: PatternRewriter) -> None:
         target = graph.ShiftLeftOp if op.string("direction") == "LEFT" else graph.ShiftRightOp
-        rewriter.replace(op, target(op.X, op.Y))
+        rewriter.replace(op, target(*agreeing(op, [op.X, op.Y], rewriter)))
 
 
 class IsInfLowering(OnnxLowering):

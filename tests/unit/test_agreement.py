@@ -42,12 +42,7 @@ MODELS: dict[str, tuple[tuple[str, str, str, str], tuple[int, ...], tuple[int, .
         (3, 4),
     ),
     "batch_norm": (
-        (
-            "float[N, C, 3]",
-            "float[N, C, 3] y",
-            "float[2] s = {1, 2}",
-            "y = BatchNormalization(x, s, s, s, s)",
-        ),
+        ("float[N, C]", "float[N, C] y", "float[2] s = {1, 2}", "y = BatchNormalization(x, s, s, s, s)"),
         (1, 2),
         (1, 4),
     ),
