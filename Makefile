@@ -26,8 +26,9 @@ unit: .venv/with-test
 models: .venv/with-test
 	$(PYTEST) tests/models
 
+# Fails when a case is lost that the ledger has; `CONFORMANCE="--shard 1/4 --resume"` runs a part, or goes on.
 conformance: .venv/with-test
-	$(PYTEST) tests/conformance
+	$(BIN)/python -m tests.conformance --processes $(JOBS) --update $(CONFORMANCE)
 
 fuzz: .venv/with-test
 	$(PYTEST) -m fuzz

@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     recorded = read_ledger()
     lost = losses(recorded, outcomes.values())
     _summarize(outcomes.values(), lost)
-    if args.update:
+    if args.update and not lost:
         merged = recorded | outcomes
         write_ledger(every, merged)
         write_table([merged[name] for name in every if name in merged])
@@ -50,7 +50,9 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--shard", default="1/1", help="I/N: every N-th case, from the I-th on")
     parser.add_argument("--results", type=Path, default=Path("build/conformance.jsonl"))
     parser.add_argument("--resume", action="store_true", help="keep the results that the file has")
-    parser.add_argument("--update", action="store_true", help="write ledger and docs/onnx-support.md")
+    parser.add_argument(
+        "--update", action="store_true", help="unless a case is lost, write ledger and docs/onnx-support.md"
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="a line for each case")
     return parser.parse_args(argv)
 

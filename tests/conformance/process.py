@@ -16,8 +16,8 @@ from typing import IO
 
 from tests.conformance.outcome import Outcome
 
-LIMIT_S = 120
-"""For one case; the first also generates all data."""
+LIMIT_S = 300
+"""For one case; the first also generates all data, and light models are whole networks."""
 
 
 class CaseProcess:

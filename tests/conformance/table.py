@@ -21,9 +21,14 @@ compiled; *host*: a call out of `@main` to the runtime, for strings, sequences a
 """
 
 
+def page(outcomes: Sequence[Outcome]) -> str:
+    """The page as text."""
+    return _HEAD + "\n".join(_lines(outcomes)) + "\n"
+
+
 def write_table(outcomes: Sequence[Outcome]) -> None:
     """Write the page."""
-    TABLE.write_text(_HEAD + "\n".join(_lines(outcomes)) + "\n", encoding="utf-8")
+    TABLE.write_text(page(outcomes), encoding="utf-8")
 
 
 def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
