@@ -163,7 +163,8 @@ class BitShiftLowering(OnnxLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BitShiftOp, rewriter: PatternRewriter) -> None:
         target = graph.ShiftLeftOp if op.string("direction") == "LEFT" else graph.ShiftRightOp
-        rewriter.replace(op, target(*agreeing(op, [op.X, op.Y], rewriter)))
+        number, bits = agreeing(op, [op.X, op.Y], rewriter)
+        rewriter.replace(op, target(number, bits))
 
 
 class IsInfLowering(OnnxLowering):
