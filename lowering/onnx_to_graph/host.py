@@ -1,35 +1,30 @@
-"""ONNX operators on lists, optional values, strings and random numbers → `graph.host_call`."""
+"""What calls of the host share; ONNX operators on lists and optional values → `graph.host_call`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, UnrankedTensorType, f32, i1, i32, i64
+from xdsl.dialects.builtin import TensorType, UnrankedTensorType, f32, i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import onnx
 from stepwell.dialects.graph.host import is_opaque, numpy_call
-from stepwell.dialects.graph.relations import broadcast
 from stepwell.dialects.graph.symbols import fresh_symbols
-from stepwell.dialects.onnx.types import StringsAttr
-from stepwell.dialects.types import Tensor, dims_of, dtype_of, tensor_type
-from stepwell.dialects.types import element_of as element_of_dtype
+from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.lowering.onnx_to_graph.shape_values import block_owner
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
     element_type,
-    has_strings,
     shape_of,
 )
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 STRING = onnx.StringType()
-_STRING_CODE = IntegerAttr(8, i64)  # TensorProto.STRING
+"""The element type of tensors of strings."""
 
 
 def host_results(
@@ -221,231 +216,6 @@ class OptionalGetElementLowering(HostLowering):
         rewriter.replace(op, [], made)
 
 
-class StringConstantLowering(HostLowering):
-    """`Constant` of strings → a call that makes them."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.ConstantOp, rewriter: PatternRewriter) -> None:
-        if isinstance(op.value, StringsAttr):
-            values = [value.decode(errors="replace") for value in op.value.values()]
-            shape = list(op.value.type.get_shape())
-        elif op.has("value_string"):
-            values, shape = [op.string("value_string")], []
-        elif op.has("value_strings"):
-            values = _texts(op, "value_strings")
-            shape = [len(values)]
-        else:
-            return
-        attributes = {"values": values, "shape": shape}
-        result = tensor_type(STRING, shape)
-        rewriter.replace(op, [], host_results("host.strings", attributes, [], [result], rewriter))
-
-
-def _texts(op: onnx.OnnxOp, name: str) -> list[str]:
-    """An attribute that is a list of strings."""
-    return [value.decode(errors="replace") for value in op.strings(name)]
-
-
-class StringEqualLowering(HostLowering):
-    """`Equal` of strings."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.EqualOp, rewriter: PatternRewriter) -> None:
-        if has_strings(op):
-            result = tensor_type(i1, broadcast([shape_of(op.A, op), shape_of(op.B, op)]))
-            rewriter.replace(op, [], host_results("host.string_equal", {}, [op.A, op.B], [result], rewriter))
-
-
-class StringWhereLowering(HostLowering):
-    """`Where` between strings."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.WhereOp, rewriter: PatternRewriter) -> None:
-        if has_strings(op):
-            values = [op.condition, op.X, op.Y]
-            result = tensor_type(STRING, broadcast([shape_of(value, op) for value in values]))
-            rewriter.replace(op, [], host_results("host.string_where", {}, values, [result], rewriter))
-
-
-class StringCastLowering(HostLowering):
-    """`Cast` and `CastLike` from strings and to them."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.CastOp | onnx.CastLikeOp, rewriter: PatternRewriter) -> None:
-        x = op.operands[0]
-        dims, from_strings = shape_of(x, op), isinstance(element_of(x), onnx.StringType)
-        if isinstance(op, onnx.CastLikeOp):
-            to_strings = isinstance(element_of(op.target_type), onnx.StringType)
-        else:
-            to_strings = op.has("to") and op.attribute("to") == _STRING_CODE
-        if to_strings:
-            name = "host.identity" if from_strings else "host.number_to_string"
-            result = tensor_type(STRING, dims)
-            rewriter.replace(op, [], host_results(name, {}, [x], [result], rewriter))
-        elif from_strings:
-            like = isinstance(op, onnx.CastLikeOp)
-            element = element_of(op.operands[1]) if like else element_type(op.integer("to"), op)
-            attributes = {"to": dtype_of(element)}
-            result = tensor_type(element, dims)
-            made = host_results("host.string_to_number", attributes, [x], [result], rewriter)
-            rewriter.replace(op, [], made)
-
-
-class StringConcatLowering(HostLowering):
-    """`StringConcat` → strings one behind the other."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.StringConcatOp, rewriter: PatternRewriter) -> None:
-        result = tensor_type(STRING, broadcast([shape_of(op.X, op), shape_of(op.Y, op)]))
-        rewriter.replace(op, [], host_results("host.string_concat", {}, [op.X, op.Y], [result], rewriter))
-
-
-class RegexFullMatchLowering(HostLowering):
-    """`RegexFullMatch` → whether each string matches."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.RegexFullMatchOp, rewriter: PatternRewriter) -> None:
-        result = tensor_type(i1, shape_of(op.X, op))
-        attributes = {"pattern": op.string("pattern")}
-        rewriter.replace(
-            op, [], host_results("host.regex_full_match", attributes, [op.X], [result], rewriter)
-        )
-
-
-class StringSplitLowering(HostLowering):
-    """`StringSplit` → parts, and how many."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.StringSplitOp, rewriter: PatternRewriter) -> None:
-        dims = shape_of(op.X, op)
-        attributes = {
-            "delimiter": op.string("delimiter") if op.has("delimiter") else "",
-            "maxsplit": op.integer("maxsplit") if op.has("maxsplit") else -1,
-        }
-        types = [tensor_type(STRING, [*dims, "?"]), tensor_type(i64, dims)]
-        rewriter.replace(op, [], host_results("host.string_split", attributes, [op.X], types, rewriter))
-
-
-class StringNormalizerLowering(HostLowering):
-    """`StringNormalizer` → words without stop words, in one case."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.StringNormalizerOp, rewriter: PatternRewriter) -> None:
-        attributes = {
-            "case": op.string("case_change_action") if op.has("case_change_action") else "NONE",
-            "is_case_sensitive": op.integer("is_case_sensitive") if op.has("is_case_sensitive") else 0,
-            "stopwords": _texts(op, "stopwords") if op.has("stopwords") else [],
-        }
-        leading = [1] if len(shape_of(op.X, op)) == 2 else []
-        result = tensor_type(STRING, [*leading, "?"])
-        rewriter.replace(
-            op, [], host_results("host.string_normalizer", attributes, [op.X], [result], rewriter)
-        )
-
-
-class TfIdfVectorizerLowering(HostLowering):
-    """`TfIdfVectorizer` → counts of n-grams."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.TfIdfVectorizerOp, rewriter: PatternRewriter) -> None:
-        indexes = op.integers("ngram_indexes")
-        strings = op.has("pool_strings")
-        attributes = {
-            "mode": op.string("mode"),
-            **{name: op.integer(name) for name in ("min_gram_length", "max_gram_length", "max_skip_count")},
-            "ngram_counts": list(op.integers("ngram_counts")),
-            "ngram_indexes": list(indexes),
-            "pool": _texts(op, "pool_strings") if strings else list(op.integers("pool_int64s")),
-            "weights": list(op.floats("weights")) if op.has("weights") else [],
-        }
-        rows = list(shape_of(op.X, op))[:-1]
-        result = tensor_type(f32, [*rows, max(indexes, default=-1) + 1])
-        rewriter.replace(op, [], host_results("host.tf_idf", attributes, [op.X], [result], rewriter))
-
-
-class NonMaxSuppressionLowering(HostLowering):
-    """`NonMaxSuppression` → the boxes that stay."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.NonMaxSuppressionOp, rewriter: PatternRewriter) -> None:
-        limits = (op.max_output_boxes_per_class, op.iou_threshold, op.score_threshold)
-        center = op.has("center_point_box") and op.integer("center_point_box") == 1
-        attributes = {"center": center}
-        operands = [op.boxes, op.scores, *limits]
-        result = tensor_type(i64, ["?", 3])
-        name = "host.non_max_suppression"
-        rewriter.replace(op, [], host_results(name, attributes, operands, [result], rewriter))
-
-
-class ImageDecoderLowering(HostLowering):
-    """`ImageDecoder` → pixels, by the image library of the machine that runs the model."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.ImageDecoderOp, rewriter: PatternRewriter) -> None:
-        pixel_format = op.string("pixel_format") if op.has("pixel_format") else "RGB"
-        if pixel_format not in ("RGB", "BGR", "Grayscale"):
-            raise StepwellError("invalid-model", op, f"ImageDecoder: unknown pixel format {pixel_format!r}")
-        result = tensor_type(element_of_dtype("uint8"), ["?", "?", 1 if pixel_format == "Grayscale" else 3])
-        attributes = {"pixel_format": pixel_format}
-        made = host_results("host.image_decoder", attributes, [op.encoded_stream], [result], rewriter)
-        rewriter.replace(op, [], made)
-
-
-@dataclass(frozen=True)
-class _Distribution:
-    function: str
-    parameters: Mapping[str, float]
-
-
-_NORMAL = _Distribution("host.random_normal", {"mean": 0.0, "scale": 1.0})
-_UNIFORM = _Distribution("host.random_uniform", {"low": 0.0, "high": 1.0})
-
-
-class RandomLowering(HostLowering):
-    """`RandomNormal`, `RandomUniform`, and those like a tensor → random numbers."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(
-        self,
-        op: onnx.RandomNormalOp | onnx.RandomUniformOp | onnx.RandomNormalLikeOp | onnx.RandomUniformLikeOp,
-        rewriter: PatternRewriter,
-    ) -> None:
-        is_normal = isinstance(op, onnx.RandomNormalOp | onnx.RandomNormalLikeOp)
-        kind = _NORMAL if is_normal else _UNIFORM
-        like = op.operands[0] if op.operands else None
-        element: Attribute = f32 if like is None else element_of(like)
-        if op.has("dtype"):
-            element = element_type(op.integer("dtype"), op)
-        shape = [] if like is not None else list(op.integers("shape"))
-        result = tensor_type(element, shape if like is None else shape_of(like, op))
-        given = {name: op.floating(name) if op.has(name) else x for name, x in kind.parameters.items()}
-        attributes = {**given, "shape": shape, **_seed_and_type(op, element)}
-        made = host_results(kind.function, attributes, [like], [result], rewriter, effect=True)
-        rewriter.replace(op, [], made)
-
-
-class DrawLowering(HostLowering):
-    """`Bernoulli`, `Multinomial` → draws by the probabilities of a tensor."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.BernoulliOp | onnx.MultinomialOp, rewriter: PatternRewriter) -> None:
-        dims = list(shape_of(op.input, op))
-        element = element_of(op.input) if isinstance(op, onnx.BernoulliOp) else i32
-        if op.has("dtype"):
-            element = element_type(op.integer("dtype"), op)
-        attributes = _seed_and_type(op, element)
-        if isinstance(op, onnx.MultinomialOp):
-            count = op.integer("sample_size") if op.has("sample_size") else 1
-            dims, attributes = [dims[0], Dim.of(count)], {**attributes, "sample_size": count}
-        name = "host.bernoulli" if isinstance(op, onnx.BernoulliOp) else "host.multinomial"
-        result = tensor_type(element, dims)
-        rewriter.replace(op, [], host_results(name, attributes, [op.input], [result], rewriter, effect=True))
-
-
-def _seed_and_type(op: onnx.OnnxOp, element: Attribute) -> dict[str, object]:
-    return {"seed": op.floating("seed") if op.has("seed") else None, "to": dtype_of(element)}
-
-
 PATTERNS: list[type[OnnxLowering]] = [
     SequenceConstructLowering,
     SequenceInsertLowering,
@@ -457,17 +227,4 @@ PATTERNS: list[type[OnnxLowering]] = [
     OptionalLowering,
     OptionalHasElementLowering,
     OptionalGetElementLowering,
-    StringConstantLowering,
-    StringEqualLowering,
-    StringWhereLowering,
-    StringCastLowering,
-    StringConcatLowering,
-    RegexFullMatchLowering,
-    StringSplitLowering,
-    StringNormalizerLowering,
-    TfIdfVectorizerLowering,
-    NonMaxSuppressionLowering,
-    ImageDecoderLowering,
-    RandomLowering,
-    DrawLowering,
 ]
