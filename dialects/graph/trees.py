@@ -88,9 +88,7 @@ class TreeEnsembleOp(GraphOp):
             if len(dims) != rank or dims[0] != nodes or element_of_value(value) != type:
                 raise VerifyException(f"{name} must have {nodes} rows of {type}, found {value.type}")
         if dims_of(self.children.type)[1] != 2:
-            raise VerifyException(
-                f"children must come in pairs, found {shape_text(dims_of(self.children.type))}"
-            )
+            raise VerifyException(f"children must come in pairs, found {self.children.type}")
         if not is_float(element_of_value(self.weights)) or element_of_value(self.roots) != i32:
             raise VerifyException("weights must be floats, and roots i32")
         if self.aggregate.data not in AGGREGATES or self.steps.value.data < 0:  # (C3)
