@@ -96,6 +96,13 @@ class Signature:
             if position < self.inputs:
                 arguments.append(_value(inputs[position], type))
             elif position < self.inputs + self.outputs:
+                if any(symbol not in symbols for dim in dims for symbol in dim.symbols()):
+                    raise StepwellError(
+                        "unsupported",
+                        self.function,
+                        f"the interpreter cannot make result {position - self.inputs}, whose size is data",
+                        help="run it on level 2, or compiled",
+                    )
                 shape = [dim.evaluate(symbols) for dim in dims]
                 arguments.append(undefined(shape, cast("MemRefType[Attribute]", type).element_type))
             else:
