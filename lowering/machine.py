@@ -9,6 +9,11 @@ import llvmlite.binding as llvm
 from stepwell.runtime.native import parse_module, target_machine
 from stepwell.runtime.target import TargetDescription
 
+# After instruction selection LLVM hoists constants out of all loops, whatever registers are left: those of an
+# epilogue's polynomial stayed in registers across the loop of the sums, which spilled (a product with erf ran
+# at 18 GFLOP/s instead of 110). Our own passes hoist what is worth it; without LLVM's, no model was slower.
+llvm.set_option("stepwell", "-disable-machine-licm")
+
 _VECTOR_SPILL = re.compile(
     r"^\s*(?:v?mov[ua]p[sd]\s+%[xyz]mm\d+, .*\(%r[sb]p\b|st[rpu]\w*\s+q\d+.*\[(?:sp|x29)\b)", re.MULTILINE
 )
