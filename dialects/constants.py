@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerTy
 from xdsl.ir import Attribute
 
 from stepwell.dialects.types import WeightAttr, dtype_of, element_of, tensor_type
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.weights import WeightStore
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -61,9 +62,19 @@ def array_of(value: Attribute, weights: WeightStore) -> Array:
     """
     The array behind a constant attribute, read only.
 
-    Raises: KeyError when the store lacks the bytes of a weight, TypeError for any other attribute.
+    Raises: StepwellError `missing-weights` when the store lacks the bytes of a weight, TypeError for any
+    other attribute.
     """
     if isinstance(value, WeightAttr):
+        if value.hash.data not in weights:
+            name = value.weight_name.data or value.hash.data
+            raise StepwellError(
+                "missing-weights",
+                None,
+                f"the bytes of the weight {name!r} are not there",
+                note="text only names weights: the bytes of those in F.mlir stand in F.weights beside it",
+                help="write the file with -o: `stepwell compile --emit` and `stepwell-opt` write both",
+            )
         return weights.get(value.hash.data)
     if not isinstance(value, DenseIntOrFPElementsAttr):
         raise TypeError(f"{value} is no constant tensor")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,13 @@ from stepwell.dialects.verify import verify_module
 from stepwell.patterns.read_text import PatternFile, TableEntry, from_text
 from stepwell.patterns.registry import unknown_name
 from stepwell.patterns.rewrite import Rule
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, describe_location
 
 Remark = Callable[[object, str], None]
+
+
+class PatternWarning(UserWarning):
+    """A pattern that can never match, since no dialect has the op that it names."""
 
 
 def load_patterns(file: str, module: ModuleOp, ctx: Context, remark: Remark) -> PatternFile:
@@ -35,6 +40,7 @@ def load_patterns(file: str, module: ModuleOp, ctx: Context, remark: Remark) -> 
     found = from_text(module, ctx)
     for where, warning in found.warnings:
         remark(where, warning)
+        warnings.warn(f"{describe_location(where)}: {warning}", PatternWarning, stacklevel=2)
     return found
 
 

@@ -112,7 +112,12 @@ def check_main(module: ModuleOp) -> None:
             except StepwellError as error:
                 raise error.at(main) from None
         elif not isinstance(type, UnrankedTensorType) and not type.name.startswith("onnx."):  # of a model
-            raise StepwellError("bad-main", main, f"@main takes and returns tensors, found {type}")
+            raise StepwellError(
+                "bad-main",
+                main,
+                f"@main takes and returns tensors, found {type}",
+                help="below level 2 go on with `stepwell-opt -p convert-loops-to-llvm`",
+            )
 
 
 def kernels_of(module: ModuleOp) -> list[func.FuncOp]:

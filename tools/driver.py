@@ -20,6 +20,10 @@ if TYPE_CHECKING:  # the compiler itself is imported when something is to be com
     Model = str | Path | bytes | ModelProto
 
 
+OPT_LEVELS = (0, 1, 2, 3)
+WINOGRAD = ("auto", "fast", "off")
+
+
 @dataclass(frozen=True)
 class CompileOptions:
     """What a user may choose; the same names as on the command line."""
@@ -54,6 +58,12 @@ class CompileOptions:
     def __post_init__(self) -> None:
         if isinstance(self.backends, str):  # as on the command line
             object.__setattr__(self, "backends", tuple(self.backends.split(",")))
+        if self.opt_level not in OPT_LEVELS:
+            message = f"opt_level must be one of {', '.join(map(str, OPT_LEVELS))}, found {self.opt_level!r}"
+            raise StepwellError("bad-option", None, message)
+        if self.winograd not in WINOGRAD:
+            message = f"winograd must be one of {', '.join(WINOGRAD)}, found {self.winograd!r}"
+            raise StepwellError("bad-option", None, message)
 
 
 def compile(
@@ -72,8 +82,16 @@ def compile(
     Returns: the model as native code; call it with numpy arrays, `save` it.
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
-    from dataclasses import replace
+    from dataclasses import fields, replace
 
+    known = [option.name for option in fields(CompileOptions)]
+    if unknown := [name for name in overrides if name not in known]:
+        raise StepwellError(
+            "bad-option",
+            None,
+            f"there is no option {unknown[0]!r}",
+            help=f"the options are {', '.join(known)}",
+        )
     options = replace(options or CompileOptions(), **overrides)  # pyright: ignore[reportArgumentType]
     return CompiledModel(build_image(model, options, progress=progress), threads=threads)
 

@@ -31,6 +31,7 @@ from stepwell.tools.compilation import (
 )
 from stepwell.tools.driver import CompileOptions
 from stepwell.tools.dump_page import page
+from stepwell.tools.ir_files import SHARED_WEIGHTS
 from stepwell.tools.levels import start, to_level_1, to_level_2
 
 # The way from kernels on tensors to machine code, for the whole program at once: level, passes.
@@ -201,6 +202,8 @@ def compile_and_dump(
         for level, pipeline in LOWER_LEVELS:
             lower.run(level, pipeline)
             dump.end_level(level)
+    if len(compilation.ctx.weights):
+        compilation.ctx.weights.save(folder / SHARED_WEIGHTS)
     text = emit_llvm(lower.module)
     write_text(folder / "llvm.ll", text)
     write_text(folder / "assembly.s", emit_assembly(text, compilation.ctx.target, optimize=False))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from pathlib import Path
-
-from xdsl.printer import Printer
 
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.machine import compile_to_object, emit_assembly
+from stepwell.passes.instruments import module_text
 from stepwell.passes.loop.arena import plan_arena
 from stepwell.passes.loop.main_analysis import analyse_main
 from stepwell.passes.loop.main_buffers import KernelSignature
 from stepwell.passes.loop.plan_memory import plan_text
-from stepwell.runtime.files import write_bytes
+from stepwell.runtime.files import write_bytes, write_text
 from stepwell.tools.compilation import Compilation, kernels_of, main_of
 from stepwell.tools.driver import CompileOptions
+from stepwell.tools.ir_files import write_ir
 from stepwell.tools.levels import start, to_level_1, to_level_2
 from stepwell.tools.pipelines import LEVELS
 
@@ -49,9 +48,20 @@ def emit(model: Path, options: CompileOptions, level: str) -> str:
         compilation = lower_to(model, options, "llvm")
         text = emit_llvm(compilation.module)
         return text if level == "ll" else emit_assembly(text, compilation.ctx.target, optimize=False)
-    stream = StringIO()
-    Printer(stream).print_op(lower_to(model, options, level).module)
-    return stream.getvalue()
+    return module_text(lower_to(model, options, level).module).removesuffix("\n")
+
+
+def emit_file(model: Path, options: CompileOptions, level: str, output: Path) -> None:
+    """
+    Write the text of a level, and beside IR the weights that it names.
+
+    Raises: StepwellError of the pass that failed, `cannot-write`.
+    """
+    if level in ("ll", "asm"):
+        write_text(output, emit(model, options, level))
+        return
+    compilation = lower_to(model, options, level)
+    write_ir(output, module_text(compilation.module), compilation.ctx)
 
 
 def emit_object_file(model: Path, options: CompileOptions, output: Path) -> None:

@@ -1,7 +1,8 @@
 """
 Programs as files, for the commands: IR as text, whole or in parts; or a model.
 
-The weights that IR names stand in a file beside it: `model.mlir`, `model.weights`.
+The weights that IR names stand in a file beside it: `model.mlir`, `model.weights`; or in the folder's
+`all.weights`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from stepwell.runtime.files import write_text
 
 SPLIT_MARK = "// -----"
 STDIN = "-"
+SHARED_WEIGHTS = "all.weights"
+"""The weights that all files of a folder share, in one that `stepwell compile --dump` wrote."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,10 @@ class Part:
             from stepwell.frontend import import_onnx
 
             return import_onnx(self.path, ctx)
-        if self.path is not None and (weights := weights_beside(self.path)).exists():
-            ctx.weights.load(weights)
+        if self.path is not None:
+            for weights in (weights_beside(self.path), self.path.with_name(SHARED_WEIGHTS)):
+                if weights.exists():
+                    ctx.weights.load(weights)
         return parse_module(ctx, self.text, self.name)
 
 

@@ -63,10 +63,7 @@ def _properties(op: Operation, symbols: Mapping[str, int]) -> Mapping[str, objec
 @implements_in_frame("graph.constant")
 def prepare_constant(op: graph.ConstantOp, compiler: Compiler) -> InFrame:
     """A constant, from the weight store when it is large."""
-    try:
-        array = constant_array(op, compiler.machine.weights)
-    except KeyError:
-        raise StepwellError("unknown-weight", op, "the weight store lacks the bytes of a constant") from None
+    array = constant_array(op, compiler.machine.weights)
     return lambda frame: array
 
 

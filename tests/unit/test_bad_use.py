@@ -288,3 +288,17 @@ def test_exit_status(module: str, argv: list[str], tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error[no-file]: ") and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"opt_level": 9}, "opt_level must be one of 0, 1, 2, 3, found 9"),
+        ({"winograd": "maybe"}, "winograd must be one of auto, fast, off, found 'maybe'"),
+        ({"optimise": True}, "there is no option 'optimise'"),
+    ],
+)
+def test_options_of_the_function(options: dict[str, object], message: str) -> None:
+    with pytest.raises(StepwellError, match=message) as error:
+        stepwell.compile("model.onnx", **options)  # pyright: ignore[reportArgumentType]
+    assert error.value.code == "bad-option"

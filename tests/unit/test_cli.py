@@ -131,6 +131,32 @@ def test_emit_every_level(file: Path, tmp_path: Path, capsys: Capture) -> None:
     assert (tmp_path / "level").read_text().strip() == text.strip()
 
 
+@pytest.mark.parametrize("level", ["onnx", "graph"])
+def test_what_is_emitted_runs(level: str, file: Path, tmp_path: Path, capsys: Capture) -> None:
+    text = tmp_path / "emitted" / "F.mlir"
+    text.parent.mkdir()
+    assert cli.main(["compile", str(file), "--emit", level, "-o", str(text)]) == 0
+    assert text.with_suffix(".weights").exists()
+    inputs = tmp_path / "in.npz"
+    np.savez(inputs, x=rows(2))
+    command = ["run", str(text), "--inputs", str(inputs), "--outputs", str(tmp_path / "out.npz")]
+    assert cli.main(command) == 0
+    np.testing.assert_allclose(np.load(tmp_path / "out.npz")["y"], expected(rows(2)), rtol=1e-4, atol=1e-6)
+    text.with_suffix(".weights").unlink()
+    capsys.readouterr()
+    assert "error[missing-weights]" in shown_error(capsys, cli.main, "run", text)
+
+
+def test_what_is_dumped_runs(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "dump"
+    output = str(tmp_path / "out.stepwell")
+    assert cli.main(["compile", str(file), "--dump", str(folder), "-o", output]) == 0
+    inputs = tmp_path / "in.npz"
+    np.savez(inputs, x=rows(2))
+    fused = next(folder.glob("*-fuse-ops.mlir"))
+    assert cli.main(["run", str(fused), "--inputs", str(inputs)]) == 0
+
+
 def test_emit_an_object_file(file: Path, tmp_path: Path, capsys: Capture) -> None:
     """For this machine, and for another."""
     for options in ([], ["--mcpu", "aarch64"]):

@@ -151,5 +151,5 @@ def test_other_attributes_are_no_constants() -> None:
         array_of(f32, WeightStore())
     attribute = constant_attr(np.zeros(100, np.float32), "w", WeightStore())
     assert isinstance(attribute, WeightAttr)
-    with pytest.raises(KeyError):
+    with pytest.raises(StepwellError, match="the bytes of the weight 'w' are not there"):
         array_of(attribute, WeightStore())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.types import tensor_type
 from stepwell.dialects.verify import verify_module
+from stepwell.passes import run_pipeline
 from stepwell.passes.instruments import module_text
 from stepwell.patterns import (
     FunctionPattern,
@@ -35,6 +38,7 @@ from stepwell.patterns import (
     to_text,
     wildcard,
 )
+from stepwell.patterns.files import PatternWarning
 from stepwell.patterns.nodes import inner_patterns
 from stepwell.runtime.errors import StepwellError
 from tests.patterns import elementwise
@@ -290,6 +294,15 @@ def test_an_op_that_nobody_knows_is_a_warning() -> None:
     file = read('pattern.def @p {\n %x = pattern.op "graph.rellu"(...)\n pattern.yield %x\n}')
     ((_, warning),) = file.warnings
     assert warning == "no dialect has an op graph.rellu: did you mean graph.relu?"
+
+
+def test_a_file_with_such_an_op_warns(tmp_path: Path) -> None:
+    file = tmp_path / "p.mlir"
+    file.write_text('pattern.def @p {\n %x = pattern.op "graph.rellu"(...)\n pattern.yield %x\n}')
+    ctx = StepwellContext()
+    module = parse_module(ctx, "func.func @f() {\n  func.return\n}")
+    with pytest.warns(PatternWarning, match="did you mean graph.relu"):
+        run_pipeline(module, f'match-patterns{{file="{file}"}}', ctx)
 
 
 def test_a_predicate_without_a_name_has_no_text() -> None:

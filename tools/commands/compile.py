@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stepwell.runtime.artifact import ModelImage, save
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files import check_place, write_text
+from stepwell.runtime.files import check_place
 from stepwell.tools.commands.options import add_compile_options, add_model, compile_options
 from stepwell.tools.driver import CompileOptions, build_image, check_suffix
 from stepwell.tools.pipelines import LEVELS
@@ -65,18 +65,17 @@ def run(args: Namespace) -> int:
 
 
 def _emit(args: Namespace, options: CompileOptions) -> None:
-    from stepwell.tools.emit import emit, emit_object_file
+    from stepwell.tools.emit import emit, emit_file, emit_object_file
 
     if args.emit == "obj":
         if args.output is None:
             raise StepwellError("missing-output", None, "an object file needs -o FILE")
         emit_object_file(args.model, options, args.output)
         return
-    text = emit(args.model, options, args.emit)
     if args.output is None:
-        print(text)
+        print(emit(args.model, options, args.emit))
     else:
-        write_text(args.output, text)
+        emit_file(args.model, options, args.emit, args.output)
 
 
 def _image(args: Namespace, options: CompileOptions) -> ModelImage:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from stepwell.runtime.model import CompiledModel, load
-from stepwell.tools.driver import CompileOptions, check_suffix, compile
+from stepwell.tools.driver import OPT_LEVELS, WINOGRAD, CompileOptions, check_suffix, compile
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
@@ -24,10 +24,10 @@ def add_compile_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--mcpu", default="host", help="host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64")
     parser.add_argument("--target", metavar="TRIPLE", help="an LLVM triple (default: this machine's)")
-    parser.add_argument("--opt-level", type=int, choices=range(4), default=2, metavar="0-3")
+    parser.add_argument("--opt-level", type=int, choices=OPT_LEVELS, default=2, metavar="0-3")
     parser.add_argument(
         "--winograd",
-        choices=("auto", "fast", "off"),
+        choices=WINOGRAD,
         default="auto",
         help="3x3 convolutions with fewer products and larger weights (default: auto)",
     )
