@@ -76,7 +76,9 @@ def _gathers_from(value: SSAValue, reader: Operation) -> bool:
 
 
 def _elements(value: SSAValue) -> Dim:
-    return prod(dims_of(value.type), start=Dim.of(1)) if isinstance(value.type, TensorType) else Dim.of(0)
+    if not isinstance(value.type, TensorType):
+        return Dim.of(0)
+    return prod(dims_of(tensor_of(value)), start=Dim.of(1))
 
 
 def _sum(amounts: Iterable[Dim]) -> Dim:

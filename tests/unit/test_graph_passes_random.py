@@ -110,7 +110,8 @@ def branches(data: st.DataObject, values: list[SSAValue], ctx: StepwellContext) 
         first = kind(x)
         second = kind(first.result)
         region.block.add_ops([first, second, graph.YieldOp([second.result])])
-    return graph.IfOp(decider, *regions)
+    then_region, else_region = regions
+    return graph.IfOp(decider, then_region, else_region)
 
 
 def _flag_of(x: SSAValue, block: Block) -> SSAValue:
