@@ -24,7 +24,10 @@ def image_decoder(stream: Array, *, pixel_format: str) -> Array:
         library: Any = import_module("PIL.Image")
     except ImportError:
         raise StepwellError(
-            "missing-package", None, "ImageDecoder needs an image library", help="install Pillow"
+            "missing-package",
+            None,
+            "ImageDecoder needs an image library",
+            help="pip install 'stepwell[images]'",
         ) from None
     channels = 1 if pixel_format == "Grayscale" else 3
     try:
