@@ -204,7 +204,7 @@ def test_a_result_of_another_shape_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_backend_that_is_not_there(tmp_path: Path) -> None:
-    body = f'  %y = graph.host_call "acme" "part" payload "x" (%x) : ({_T}) -> {_T} loc("Part_1")'
-    with pytest.raises(StepwellError, match="needs the backend 'acme'") as caught:
+    body = f'  %y = graph.host_call "nobody" "part" payload "x" (%x) : ({_T}) -> {_T} loc("Part_1")'
+    with pytest.raises(StepwellError, match="needs the backend 'nobody'") as caught:
         stepwell.compile(_write(tmp_path, body))
     assert caught.value.code == "missing-backend" and "stepwell.backends" in str(caught.value)

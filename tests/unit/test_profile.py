@@ -71,7 +71,10 @@ def test_a_model_without_times_says_so(file: Path) -> None:
         profile(model, {"x": np.ones((2, 64), np.float32)}, 1, LIMITS)
 
 
-def test_the_command(file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path))  # another test may have left limits there
     monkeypatch.setattr(calibrate, "_measure", lambda: LIMITS)
     assert cli.main(["run", str(file), "--profile", "--threads", "1"]) == 0
     assert "the h, the r" in capsys.readouterr().out
