@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from xdsl.dialects import arith, vector
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from stepwell.passes.tensor.emit import Emitter, dense_attr
 from stepwell.passes.tensor.transfers import vector_of
@@ -99,12 +99,8 @@ def _splat(emit: Emitter, like: SSAValue, number: Fraction) -> SSAValue:
 
 
 def _add(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-    return _value(emit, arith.AddfOp(a, b))
+    return emit.value(arith.AddfOp(a, b))
 
 
 def _subtract(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-    return _value(emit, arith.SubfOp(a, b))
-
-
-def _value(emit: Emitter, op: Operation) -> SSAValue:
-    return emit.value(op)
+    return emit.value(arith.SubfOp(a, b))

@@ -30,11 +30,6 @@ def class_labels(op: onnx.OnnxOp, integers: str = "classlabels_int64s") -> Label
     raise StepwellError("invalid-model", op, f"{op.op_type} has no class labels")
 
 
-def as_f32(scores: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """Scores in the type that classifiers and regressors give."""
-    return scores if element_of(scores) == f32 else emit(graph.CastOp(scores, f32), rewriter)
-
-
 def post_transform(
     op: onnx.OnnxOp, name: str, scores: SSAValue, lowering: OnnxLowering, rewriter: PatternRewriter
 ) -> SSAValue:

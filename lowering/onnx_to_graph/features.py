@@ -16,15 +16,18 @@ from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of, dtype_of, tensor_type
 from stepwell.lowering.onnx_to_graph.host import STRING, host_results
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit, has_strings, shape_of
+from stepwell.lowering.onnx_to_graph.support import (
+    OnnxLowering,
+    as_f32,
+    element_of,
+    emit,
+    has_strings,
+    required_attribute,
+    shape_of,
+)
 from stepwell.runtime.errors import StepwellError
 
 Table = npt.NDArray[Any]
-
-
-def as_floats(x: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """A tensor as f32, which is what most of these operators compute in."""
-    return x if element_of(x) == f32 else emit(graph.CastOp(x, f32), rewriter)
 
 
 class ScalerLowering(OnnxLowering):
@@ -32,7 +35,7 @@ class ScalerLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ScalerOp, rewriter: PatternRewriter) -> None:
-        x = as_floats(op.X, rewriter)
+        x = as_f32(op.X, rewriter)
         for name, combine in (("offset", graph.SubtractOp), ("scale", graph.MultiplyOp)):
             if op.has(name):
                 numbers = self.constant(np.array(op.floats(name), np.float32), rewriter)
@@ -45,7 +48,7 @@ class NormalizerLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.NormalizerOp, rewriter: PatternRewriter) -> None:
-        x, last = as_floats(op.X, rewriter), len(shape_of(op.X, op)) - 1
+        x, last = as_f32(op.X, rewriter), len(shape_of(op.X, op)) - 1
         kinds = {"L1": "l1", "L2": "l2", "MAX": "max"}
         kind = kinds.get(name := op.string("norm"))
         if kind is None:
@@ -101,7 +104,7 @@ class FeatureVectorizerLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.FeatureVectorizerOp, rewriter: PatternRewriter) -> None:
-        parts = [as_floats(x, rewriter) for x in op.X]
+        parts = [as_f32(x, rewriter) for x in op.X]
         columns = [
             x if len(dims_of(x.type)) > 1 else emit(graph.ExpandDimsOp(x, [1]), rewriter) for x in parts
         ]
@@ -221,9 +224,7 @@ class LabelEncoderLowering(OnnxLowering):
                 return np.array(op.floats(f"{name}_floats"), np.float32)
 
     def _tensor(self, op: onnx.OnnxOp, name: str) -> Table:
-        value = op.attribute(name)
-        if value is None:
-            raise StepwellError("invalid-model", op, f"{op.op_type} needs the attribute {name}")
+        value = required_attribute(op, name)
         if isinstance(value, onnx.StringsAttr):
             return np.array([word.decode() for word in value.values()], object)
         return array_of(value, self.weights)

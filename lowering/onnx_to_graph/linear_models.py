@@ -10,9 +10,8 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import tensor_type
 from stepwell.lowering.onnx_to_graph.class_scores import class_labels, class_scores, post_transform
-from stepwell.lowering.onnx_to_graph.features import as_floats
 from stepwell.lowering.onnx_to_graph.host import STRING, HostLowering, host_results
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, emit
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, as_f32, emit
 from stepwell.runtime.errors import StepwellError
 
 
@@ -25,7 +24,7 @@ class LinearLowering(OnnxLowering):
         if targets < 1 or coefficients.size % targets:
             message = f"{op.op_type}: {coefficients.size} coefficients do not make {targets} rows"
             raise StepwellError("invalid-model", op, message)
-        x = as_floats(op.operands[0], rewriter)
+        x = as_f32(op.operands[0], rewriter)
         w = self.constant(np.ascontiguousarray(coefficients.reshape(targets, -1).T), rewriter)
         y = emit(graph.MatmulOp(x, w), rewriter)
         if op.has("intercepts") and op.floats("intercepts"):

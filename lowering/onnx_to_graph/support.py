@@ -148,6 +148,18 @@ def element_of(value: SSAValue) -> Attribute:
     return tensor_of(value).element_type
 
 
+def as_f32(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """A tensor as f32, which most operators of `ai.onnx.ml` compute in and give."""
+    return value if element_of(value) == f32 else emit(graph.CastOp(value, f32), rewriter)
+
+
+def required_attribute(op: onnx.OnnxOp, name: str) -> Attribute:
+    """An attribute of any kind. Raises: StepwellError `invalid-model` when the operator has none."""
+    if (value := op.attribute(name)) is None:
+        raise StepwellError("invalid-model", op, f"{op.op_type} needs the attribute {name}")
+    return value
+
+
 def has_strings(op: onnx.OnnxOp) -> bool:
     """Whether an operator works on strings, which only host code does."""
     tensors = [operand for operand in op.operands if isinstance(operand.type, TensorType)]

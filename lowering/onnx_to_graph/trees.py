@@ -17,12 +17,11 @@ from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.onnx_to_graph.class_scores import (
     POST,
-    as_f32,
     class_labels,
     class_scores,
     post_transform,
 )
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, as_f32, element_of, emit, required_attribute
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.weights import WeightStore
@@ -220,9 +219,7 @@ def forest_of(op: onnx.TreeEnsembleOp, dtype: np.dtype[np.generic], store: Weigh
 
 def tensor_of(op: onnx.OnnxOp, name: str, weights: WeightStore) -> Array:
     """An attribute that is a tensor. Raises: StepwellError `invalid-model` when there is none."""
-    if (value := op.attribute(name)) is None:
-        raise StepwellError("invalid-model", op, f"{op.op_type} needs the attribute {name}")
-    return array_of(value, weights)
+    return array_of(required_attribute(op, name), weights)
 
 
 def _member_sets(op: onnx.OnnxOp, weights: WeightStore) -> Iterator[Sequence[float]]:
