@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.memory import memory_ratios
-from benchmarks.zoo import F32_MODELS, model_path
+from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, model_path
 from stepwell.tools.bench import ModelResult, bench_model
 from stepwell.tools.measure import geometric_mean
 from stepwell.tools.peers import installed_peers
@@ -25,6 +25,7 @@ from stepwell.tools.peers import installed_peers
 _REPOSITORY = Path(__file__).resolve().parent.parent
 _BEGIN = "<!-- benchmarks: written by `python -m benchmarks.run --readme` -->"
 _END = "<!-- end of benchmarks -->"
+_MODELS = {**F32_MODELS, **QUANTIZED_MODELS}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if path is None:
             print(f"{name}: skipped, STEPWELL_MODELS names no folder that has it", flush=True)
             continue
-        model = F32_MODELS[name]
+        model = _MODELS[name]
         for threads in args.threads:
             result = bench_model(path, peers, threads, args.rounds, model.input_shapes(), feeds=model.feeds())
             results.append(result)
@@ -67,7 +68,8 @@ def put_in_readme(text: str) -> None:
 
 def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser = ArgumentParser(prog="benchmarks.run", description=__doc__)
-    parser.add_argument("models", nargs="*", help="names of models (default: all)")
+    names = [[], *_MODELS]  # argparse looks for the empty default too
+    parser.add_argument("models", nargs="*", choices=names, metavar="MODEL", help="default: those in f32")
     parser.add_argument("--against", help="engines, with commas between (default: every installed one)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=20)
@@ -81,18 +83,22 @@ def row(result: ModelResult, peers: Sequence[str]) -> str:
     """A line of the table."""
     ratios = [str(result.ratios[p]) if p in result.ratios else result.failed.get(p, "-") for p in peers]
     cells = [result.model, str(result.threads), f"{result.milliseconds['stepwell']:.2f}", *ratios]
-    return f"| {' | '.join(cells)} | {result.difference:.1e} |"
+    return f"| {' | '.join(cells)} | {best_ratio(result):.2f} | {result.difference:.1e} |"
+
+
+def best_ratio(result: ModelResult) -> float:
+    """The fastest peer's time over ours; NaN when no peer ran the model."""
+    return min((ratio.median for ratio in result.ratios.values()), default=float("nan"))
 
 
 def report(results: Sequence[ModelResult], peers: Sequence[str]) -> str:
     """The table in Markdown, with geometric means, and what it was measured on."""
-    heads = ["model", "threads", "ours, ms", *peers, "difference"]
+    heads = ["model", "threads", "ours, ms", *peers, "best peer", "difference"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}", *(row(r, peers) for r in results)]
     for threads in sorted({r.threads for r in results}):
-        means = [
-            geometric_mean([r.ratios[p].median for r in results if r.threads == threads and p in r.ratios])
-            for p in peers
-        ]
+        measured = [r for r in results if r.threads == threads and r.ratios]
+        columns = [[r.ratios[p].median for r in measured if p in r.ratios] for p in peers]
+        means = [geometric_mean(values) for values in (*columns, [best_ratio(r) for r in measured])]
         lines.append(f"| **geometric mean** | {threads} | | {' | '.join(f'**{m:.2f}**' for m in means)} | |")
     versions = ", ".join(f"{p} {version(p)}" for p in ("stepwell", *peers))
     lines.append(
