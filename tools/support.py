@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext, matched_op_types
 from stepwell.dialects.onnx.base import domain_of
-from stepwell.lowering.onnx_to_graph import ONNX_TO_GRAPH, contrib_quantized
+from stepwell.lowering.onnx_to_graph import ONNX_TO_GRAPH, contrib
 from stepwell.runtime.weights import WeightStore
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
         module = cast(ModuleOp, op.get_toplevel_object())
         functions = [f for f in module.ops if isinstance(f, onnx.FunctionOp)]
         local = any((f.domain, f.op_type) == (op.domain, op.op_type) for f in functions)
-        if not local and op.domain.data == contrib_quantized.DOMAIN:
-            return NATIVE if op.op_type.data in contrib_quantized.OPERATORS else MISSING
+        if not local and contrib.meaning_of(op) is not None:
+            return NATIVE
         return BODY if local else MISSING
     native, host = type(op) in _converted(on_host=False), type(op) in _converted(on_host=True)
     if host and (not native or _has_strings(op)):

@@ -9,77 +9,34 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness, f32
+from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from stepwell.dialects import graph, onnx
-from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of
+from stepwell.lowering.onnx_to_graph.contrib_node import ContribNode, Meaning
 from stepwell.lowering.onnx_to_graph.quantized import dynamic_scale
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit
+from stepwell.lowering.onnx_to_graph.support import element_of
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
 
-DOMAIN = "com.microsoft"
 _U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
-class _Node:
-    """A call of an operator: its inputs by position, its attributes, and how to emit what it means."""
-
-    def __init__(self, op: onnx.CallOp, lowering: ContribQuantizedLowering, rewriter: PatternRewriter):
-        self.op = op
-        self.rewriter = rewriter
-        self._lowering = lowering
-        absent = op.absent.get_values() if op.absent is not None else ()
-        given = iter(op.inputs)
-        count = len(op.inputs) + len(absent)
-        self.inputs: list[SSAValue | None] = [None if i in absent else next(given) for i in range(count)]
-
-    def input(self, position: int) -> SSAValue:
-        """A required input. Raises: StepwellError `invalid-model` when it is absent."""
-        value = self.inputs[position] if position < len(self.inputs) else None
-        if value is None:
-            raise StepwellError(
-                "invalid-model", self.op, f"{self.op.op_type.data}: input {position} must be given"
-            )
-        return value
-
-    def optional(self, position: int) -> SSAValue | None:
-        """An input, or None when it is absent."""
-        return self.inputs[position] if position < len(self.inputs) else None
-
-    def number(self, name: str, default: float) -> float:
-        """An attribute that is a number."""
-        match self.op.arguments.data.get(name):
-            case IntegerAttr(value=value):
-                return value.data
-            case FloatAttr(value=value):
-                return value.data
-            case _:
-                return default
-
-    def constant(self, number: float) -> SSAValue:
-        """A number as a constant of f32."""
-        return self._lowering.scalar(number, f32, self.rewriter)
-
-    def emit(self, op: GraphOp) -> SSAValue:
-        """Insert an op; its result."""
-        return emit(op, self.rewriter)
+class _Node(ContribNode):
+    """A quantized operator: its scales and zero points too."""
 
     def parameter(self, position: int) -> SSAValue | None:
         """A scale or zero point; one of a single element has rank 0, and zeros are none."""
         value = self.optional(position)
         if value is None:
             return None
-        array = self._lowering.array(value)
+        array = self.array(value)
         if array is not None and element_of(value) != f32 and not np.any(array):
             return None
         if dims_of(value.type) != (Dim.of(1),):
             return value
         if array is not None:
-            return self._lowering.constant(array.reshape(()), self.rewriter)
+            return self.table(array.reshape(()))
         return self.emit(graph.ReshapeOp(value, []))
 
     def dequantized(self, position: int, axis: int = 1) -> SSAValue:
@@ -184,7 +141,7 @@ def _quantize(node: _Node) -> SSAValue:
     return node.emit(graph.QuantizeOp(node.input(0), scale, node.parameter(2), to=to, axis=axis))
 
 
-OPERATORS: Mapping[str, Callable[[_Node], SSAValue]] = {
+_MEANINGS: Mapping[str, Callable[[_Node], SSAValue]] = {
     "DequantizeLinear": lambda node: node.dequantized(
         0, int(node.number("axis", 1)) % max(1, len(dims_of(node.input(0).type)))
     ),
@@ -200,28 +157,11 @@ OPERATORS: Mapping[str, Callable[[_Node], SSAValue]] = {
     "QLinearSoftmax": _softmax,
     "QuantizeLinear": _quantize,
 }
+
+
+def _quantized(meaning: Callable[[_Node], SSAValue]) -> Meaning:
+    return lambda node: meaning(_Node(node.op, node.lowering, node.rewriter))
+
+
+OPERATORS: Mapping[str, Meaning] = {name: _quantized(meaning) for name, meaning in _MEANINGS.items()}
 """What each operator of the domain means."""
-
-
-class ContribQuantizedLowering(OnnxLowering):
-    """
-    Quantized operators of `com.microsoft`.
-
-    ```mlir
-    %y = "onnx.Call"(%a, %s, %z, %b, %t, %w, %u, %v) <{domain = "com.microsoft", op_type = "QLinearAdd", …}>
-    // ->
-    %0 = graph.dequantize %a, %s zero_point %z …
-    %1 = graph.dequantize %b, %t zero_point %w …
-    %2 = graph.add %0, %1 …
-    %y = graph.quantize %2, %u zero_point %v …
-    ```
-    """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.CallOp, rewriter: PatternRewriter) -> None:
-        meaning = OPERATORS.get(op.op_type.data) if op.domain.data == DOMAIN else None
-        if meaning is not None:
-            rewriter.replace(op, [], [meaning(_Node(op, self, rewriter))])
-
-
-PATTERNS: list[type[OnnxLowering]] = [ContribQuantizedLowering]

@@ -1,0 +1,160 @@
+"""Operators of ONNX Runtime's own domain, compiled, against ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import stepwell
+from stepwell.runtime.meaning import Array
+
+onnxruntime: Any = pytest.importorskip("onnxruntime")
+
+RNG = np.random.default_rng(29)
+
+
+def floats(*shape: int) -> Array:
+    """Numbers around 0."""
+    return RNG.uniform(-1, 1, shape).astype(np.float32)
+
+
+def model_of(
+    op_type: str,
+    inputs: Sequence[Array | None],
+    constants: Sequence[int] = (),
+    outputs: str = "y",
+    domain: str = "com.microsoft",
+    **attributes: Any,
+) -> onnx.ModelProto:
+    """
+    A model of one node; the inputs at the positions of `constants` are weights, the others arguments.
+
+    `outputs` has a letter for each output, a blank where there is none.
+    """
+    names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
+    results = [letter.strip() for letter in outputs]
+    node = helper.make_node(op_type, names, results, domain=domain, **attributes)
+    given = [(i, x) for i, x in enumerate(inputs) if x is not None]
+    arguments = [
+        helper.make_tensor_value_info(names[i], helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        for i, x in given
+        if i not in constants
+    ]
+    weights = [numpy_helper.from_array(x, names[i]) for i, x in given if i in constants]
+    ends = [onnx.ValueInfoProto(name=name) for name in results if name]
+    made = helper.make_graph([node], "g", arguments, ends, weights)
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(made, opset_imports=opsets, ir_version=9)
+
+
+def agree(model: onnx.ModelProto, inputs: Sequence[Array | None], allowed: float = 2e-5) -> None:
+    """Run a model by both, and compare all outputs."""
+    named = {f"x{i}": x for i, x in enumerate(inputs)}
+    feeds = {value.name: named[value.name] for value in model.graph.input}
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    expected = session.run(None, feeds)
+    found = stepwell.compile(model).run(feeds)
+    for value, name in zip(expected, (value.name for value in model.graph.output), strict=True):
+        assert found[name].dtype == value.dtype and found[name].shape == value.shape
+        near = np.isclose(found[name].astype(np.float64), value.astype(np.float64), allowed, allowed)
+        assert near.all(), f"{name}: {found[name][~near][:5]} for {value[~near][:5]}"
+
+
+Case = tuple[str, list[Array | None], list[int], dict[str, Any]]
+X, ROW = floats(2, 5, 8), floats(8)
+IMAGE, FILTERS = floats(2, 4, 7, 6), floats(6, 2, 3, 3)
+CONV = {"group": 2, "strides": [2, 1], "pads": [1, 0, 1, 2]}
+IDS = RNG.integers(0, 9, (2, 5)).astype(np.int32)
+TABLES: list[Array | None] = [floats(9, 8), floats(6, 8), floats(3, 8), ROW, floats(8)]
+KEPT = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+
+CASES: list[Case] = [
+    # The operator, its inputs, which of them are weights, its attributes.
+    ("Gelu", [X], [], {}),
+    ("QuickGelu", [X], [], {}),
+    ("QuickGelu", [X], [], {"alpha": 1.0}),
+    ("FastGelu", [X], [], {}),
+    ("FastGelu", [X, ROW], [1], {}),
+    ("BiasGelu", [X, ROW], [1], {}),
+    ("FusedMatMul", [X, floats(3, 8)], [1], {"transB": 1, "alpha": 0.5}),
+    ("FusedMatMul", [floats(5, 2, 8), floats(2, 5, 3)], [], {"transBatchA": 1, "transA": 1}),
+    ("FusedMatMul", [floats(2, 5, 8), floats(8, 2, 3)], [], {"transBatchB": 1}),
+    ("FusedMatMul", [floats(8), floats(8, 3)], [], {"transA": 1}),
+    (
+        "FusedGemm",
+        [floats(8, 5), floats(3, 8), floats(3)],
+        [1],
+        {"transA": 1, "transB": 1, "activation": "Relu"},
+    ),
+    ("FusedGemm", [floats(5, 8), floats(8, 3)], [], {"activation": "LeakyRelu", "activation_alpha": 0.2}),
+    ("FusedConv", [IMAGE, FILTERS, floats(6)], [1, 2], {**CONV, "activation": "Relu"}),
+    ("FusedConv", [IMAGE, FILTERS, floats(6), floats(2, 6, 4, 6)], [1], {**CONV, "activation": "Relu"}),
+    ("FusedConv", [IMAGE, FILTERS], [1], {"group": 2, "activation": "LeakyRelu", "activation_params": [0.3]}),
+    (
+        "FusedConv",
+        [IMAGE, FILTERS],
+        [1],
+        {"group": 2, "activation": "Clip", "activation_params": [-0.2, 0.4]},
+    ),
+    ("SkipLayerNormalization", [X, floats(2, 5, 8), ROW, floats(8), floats(8)], [2, 3], {"epsilon": 1e-5}),
+    ("SkipLayerNormalization", [X, floats(5, 8), ROW], [2], {}),
+    ("SkipSimplifiedLayerNormalization", [X, floats(2, 5, 8), ROW, floats(8)], [2], {"epsilon": 1e-6}),
+    ("SimplifiedLayerNormalization", [X, ROW], [1], {"axis": -1, "epsilon": 1e-6, "stash_type": 1}),
+    ("EmbedLayerNormalization", [IDS, IDS % 3, *TABLES, KEPT], [2, 3, 4, 5, 6], {"epsilon": 1e-6}),
+    ("EmbedLayerNormalization", [IDS, None, TABLES[0], TABLES[1], None, *TABLES[3:]], [2, 3], {}),
+]
+OUTPUTS = {
+    "EmbedLayerNormalization": "yms",
+    "SimplifiedLayerNormalization": "yd",
+    "SkipLayerNormalization": "y  s",
+    "SkipSimplifiedLayerNormalization": "y  s",
+}
+
+
+@pytest.mark.parametrize(("op_type", "inputs", "constants", "attributes"), CASES)
+def test_operator(
+    op_type: str, inputs: list[Array | None], constants: list[int], attributes: dict[str, Any]
+) -> None:
+    domain = "" if op_type == "SimplifiedLayerNormalization" else "com.microsoft"
+    outputs = OUTPUTS.get(op_type, "y")
+    agree(model_of(op_type, inputs, constants, outputs, domain, **attributes), inputs)
+
+
+def packed_weights(rows: int, columns: int, bits: int, block: int, points: str) -> list[Array | None]:
+    """Inputs 1 to 3 of `MatMulNBits`: packed weights, scales, and zero points as bytes, floats or none."""
+    blocks = -(-columns // block)
+    codes = RNG.integers(0, 256, (rows, blocks, block * bits // 8)).astype(np.uint8)
+    scales = RNG.uniform(0.01, 0.1, (rows, blocks)).astype(np.float32)
+    match points:
+        case "bytes":
+            zero = RNG.integers(0, 256, (rows, -(-blocks * bits // 8))).astype(np.uint8)
+        case "floats":
+            zero = RNG.uniform(3, 9, (rows, blocks)).astype(np.float32)
+        case _:
+            zero = None
+    return [codes, scales, zero]
+
+
+@pytest.mark.parametrize(
+    ("bits", "points", "columns", "has_bias"),
+    [
+        (4, "", 64, False),
+        (4, "bytes", 80, True),
+        (4, "floats", 64, False),
+        (8, "bytes", 64, False),
+        (8, "", 40, True),
+        (2, "bytes", 64, False),
+    ],
+)
+def test_matmul_of_packed_weights(bits: int, points: str, columns: int, has_bias: bool) -> None:
+    rows, block = 24, 32
+    weights = packed_weights(rows, columns, bits, block, points)
+    inputs = [floats(3, columns), *weights, None, floats(rows) if has_bias else None]
+    sizes = {"K": columns, "N": rows, "bits": bits, "block_size": block}
+    model = model_of("MatMulNBits", inputs, range(1, 6), "y", "com.microsoft", accuracy_level=1, **sizes)
+    agree(model, inputs, 1e-4)
