@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.patterns.dominators import PostDominators
@@ -16,12 +18,11 @@ def dominates_step(pattern: Dominates, steps: Steps, bind: Step) -> Step:
 
     def above_child(machine: Machine, value: SSAValue, rest: Goals) -> Goals | None:
         root = owner_of(value)
-        if root is None or root.parent is None:
+        if root is None or root.parent is None or not inputs_of(root):
             return None
         tree = machine.blocks.tree(root.parent)
         found = machine.memo.get(pattern.parent) or _find_parent(machine, parent, root, tree)
-        between = None if found is None else _between(root, found, tree)
-        if between is None:
+        if found is None or (between := _between(root, found, tree)) is None:
             return None
         for node in between:
             # Bindings of its own: one path pattern matches many different nodes.
@@ -43,39 +44,41 @@ def inputs_of(op: Operation) -> list[SSAValue]:
 
 def _find_parent(machine: Machine, parent: Step, root: Operation, tree: PostDominators) -> SSAValue | None:
     """The first node above `root` that the parent pattern matches; its bindings stay."""
-    seen: set[SSAValue] = set()
-    stack = inputs_of(root)
-    while stack:
-        if (node := stack.pop()) in seen:
-            continue
-        seen.add(node)
-        op = owner_of(node)
-        if op is None or not tree.post_dominates(root, op):
-            return None  # nor would the parent above it be post-dominated
-        if machine.attempt_quietly(parent, node):
+    for node in _ways_up(root, tree):
+        # From a node that is not post-dominated, no parent above would be.
+        if node is None or machine.attempt_quietly(parent, node):
             return node
-        stack += inputs_of(op)
     return None
 
 
 def _between(root: Operation, parent: SSAValue, tree: PostDominators) -> list[SSAValue] | None:
     """The nodes between `root` and its parent, in program order; None when a way leads past the parent."""
     found: dict[SSAValue, Operation] = {}
+    for node in _ways_up(root, tree, parent):
+        op = None if node is None else owner_of(node)
+        if node is None or op is None:
+            return None
+        if node is not parent:
+            if not inputs_of(op):
+                return None
+            found[node] = op
+    return sorted(found, key=lambda node: tree.position[found[node]])
+
+
+def _ways_up(
+    root: Operation, tree: PostDominators, parent: SSAValue | None = None
+) -> Iterator[SSAValue | None]:
+    """What feeds `root`, each node once, none above `parent`; None for one that it does not post-dominate."""
     seen: set[SSAValue] = set()
     stack = inputs_of(root)
-    if not stack:
-        return None
     while stack:
         if (node := stack.pop()) in seen:
             continue
         seen.add(node)
         op = owner_of(node)
         if op is None or not tree.post_dominates(root, op):
-            return None
-        if node is parent:
-            continue
-        if not (inputs := inputs_of(op)):
-            return None
-        found[node] = op
-        stack += inputs
-    return sorted(found, key=lambda node: tree.position[found[node]])
+            yield None
+        else:
+            yield node
+            if node is not parent:
+                stack += inputs_of(op)

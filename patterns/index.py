@@ -1,114 +1,122 @@
-"""Which patterns of a list can match at an op at all: asked once for each shape of op that occurs."""
+"""Which patterns of a list may match at an op: all of them asked at once, from the operands down."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from xdsl.ir import Operation, SSAValue
-from xdsl.traits import Commutative
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from stepwell.patterns.calls import associations, callee_test
-from stepwell.patterns.constructs import TUPLE, is_branch
-from stepwell.patterns.nodes import (
-    And,
-    Call,
-    Constant,
-    Constraint,
-    Dominates,
-    Expr,
-    HasAttr,
-    If,
-    Not,
-    Op,
-    Or,
-    Pattern,
-    Tuple,
-    Var,
-)
-from stepwell.patterns.values import is_all_variadic, is_constant_op, op_name, owner_of
+from stepwell.patterns.nodes import Pattern
+from stepwell.patterns.terms import ANY, Bits, LocalTerm, Node, Term, Terms
+from stepwell.patterns.values import attribute_of, op_name
 
-Shape = tuple[type[Operation], tuple[type[Operation] | None, ...]]
+_EVERYTHING: Bits = -1
+"""What holds at a node that was not read: nothing is known of it."""
 
 
 class PatternIndex:
     """
-    Patterns by the shapes of op at which they can match: its class, and those of the ops that feed it.
+    What holds at each op of the terms of some patterns, worked out once for each shape of op that occurs.
 
-    So the time that a table takes hardly grows with patterns that have nothing to do with a model.
+    A shape is what the op says itself, and what holds at its operands: so a subgraph that repeats is looked
+    up, and the time that a table takes hardly grows with patterns that do not match.
+    Source: Hoffmann and O'Donnell 1982, "Pattern matching in trees" (the bottom-up method).
     """
 
     def __init__(self, patterns: Sequence[Pattern]):
-        self._patterns = patterns
-        self._candidates: dict[Shape, tuple[int, ...]] = {}
+        self._terms = Terms(patterns)
+        self._held: dict[Node, Bits] = {}
+        self._local: dict[str, _LocalTerms] = {}
+        self._relevant: dict[Bits, list[Term]] = {}
+        self._at: dict[tuple[Bits, ...], Bits] = {}
+        self._candidates: dict[Bits, tuple[int, ...]] = {}
+
+    def forget(self) -> None:
+        """The ops have changed: they are read anew."""
+        self._held.clear()
+
+    def read(self, op: Operation) -> bool:
+        """Find what holds at an op; what feeds it is read already. Returns: whether that is news."""
+        operands = [self._at_value(value) for value in op.operands]
+        held = self._holding(self._said_by(op), operands)
+        if self._held.get(op) == held:
+            return False
+        self._held[op] = held
+        return True
+
+    def read_block(self, block: Block) -> None:
+        """Find what holds at each op of a block; values from blocks around it are read already."""
+        for op in block.ops:
+            self.read(op)
 
     def candidates(self, op: Operation) -> tuple[int, ...]:
         """The indices of the patterns that may match at an op's results, in order."""
-        owners = [owner_of(value) for value in op.operands]
-        shape = (type(op), tuple([None if owner is None else type(owner) for owner in owners]))
-        if (found := self._candidates.get(shape)) is None:
-            found = tuple(i for i, pattern in enumerate(self._patterns) if can_match(pattern, op, True))
-            self._candidates[shape] = found
+        held = self._held.get(op, _EVERYTHING)
+        if (found := self._candidates.get(held)) is None:
+            found = tuple(i for i, root in enumerate(self._terms.roots) if held & root)
+            self._candidates[held] = found
         return found
 
+    def _at_value(self, value: SSAValue) -> Bits:
+        if not isinstance(value, BlockArgument):
+            owner = value.owner
+            return self._held.get(owner, _EVERYTHING) if isinstance(owner, Operation) else _EVERYTHING
+        if (held := self._held.get(value)) is None:
+            held = self._held[value] = self._holding(self._said_by(value), [])
+        return held
 
-def can_match(pattern: Pattern, op: Operation | None, look_at_operands: bool) -> bool:
-    """Whether a pattern may match a result of an op (None: a block argument), by classes of ops alone."""
-    match pattern:
-        case Var():
-            return op is None
-        case Constant():
-            return op is not None and is_constant_op(op)
-        case Expr():
-            wanted = owner_of(pattern.value)
-            return op is wanted if op is None or wanted is None else op_name(op) == op_name(wanted)
-        case Op():
-            return op is not None and callee_test(pattern)(op)
-        case Call():
-            return op is not None and _call_can_match(pattern, op, look_at_operands)
-        case Tuple():
-            return op is not None and op.name == TUPLE
-        case If():
-            return op is not None and is_branch(op)
-        case Or():
-            return any(can_match(arm, op, look_at_operands) for arm in pattern.parts())
-        case And():
-            return all(can_match(arm, op, look_at_operands) for arm in pattern.parts())
-        case Constraint():
-            return can_match(pattern.inner, op, look_at_operands)
-        case Dominates():
-            return can_match(pattern.child, op, look_at_operands)
-        case _:
-            return True
+    def _said_by(self, node: Node) -> Bits:
+        """The local terms that hold at a node."""
+        name = "" if isinstance(node, BlockArgument) else op_name(node)
+        if (local := self._local.get(name)) is None:
+            local = self._local[name] = _LocalTerms(self._terms, name, node)
+        return local.at(node)
+
+    def _holding(self, local: Bits, operands: Sequence[Bits]) -> Bits:
+        key = (local, *operands)
+        if (held := self._at.get(key)) is not None:
+            return held
+        if (relevant := self._relevant.get(local)) is None:
+            relevant = self._relevant[local] = [term for term in self._terms.inner if term.needs & local]
+        held = local
+        for term in relevant:
+            if term.test(held, operands):
+                held |= term.bit
+        self._at[key] = held
+        return held
 
 
-def _call_can_match(call: Call, op: Operation, look_at_operands: bool) -> bool:
-    if not _callee_can_match(call.callee, op):
-        return any(_callee_can_match(other.callee, op) for other in associations(call))
-    if call.args is None or not look_at_operands:
-        return True
-    if len(call.args) == 1 and isinstance(call.args[0], Tuple) and is_all_variadic(op):
-        return True
-    operands = list(op.operands)
-    if len(operands) != len(call.args):
-        return False
-    orders = [operands, operands[::-1]] if op.has_trait(Commutative) else [operands]
-    return any(_operands_can_match(call.args, order) for order in orders)
+class _LocalTerms:
+    """The local terms at ops of one name, or at block arguments; properties once for each of their values."""
 
+    def __init__(self, terms: Terms, name: str, example: Node):
+        self._always: Bits = ANY | terms.names.get(name, 0)
+        for term in terms.classes:
+            if term.test(example):
+                self._always |= term.bit
+        self._properties: list[LocalTerm] = [term for term in terms.properties if term.needs & self._always]
+        self._attributes = sorted({name for term in self._properties for name in term.attributes})
+        self._types = any(term.types for term in self._properties)
+        self._known: dict[Hashable, Bits] = {}
 
-def _operands_can_match(args: Sequence[Pattern], operands: Sequence[SSAValue]) -> bool:
-    pairs = zip(args, operands, strict=True)
-    return all(can_match(arg, owner_of(value), False) for arg, value in pairs)
+    def at(self, node: Node) -> Bits:
+        if not self._properties:
+            return self._always
+        key = (self._attributes_of(node), self._types_of(node))
+        if (held := self._known.get(key)) is None:
+            held = self._always
+            for term in self._properties:
+                if term.test(node):
+                    held |= term.bit
+            self._known[key] = held
+        return held
 
+    def _attributes_of(self, node: Node) -> tuple[Attribute | None, ...]:
+        if isinstance(node, BlockArgument):
+            return ()
+        return tuple(attribute_of(node, name) for name in self._attributes)
 
-def _callee_can_match(callee: Pattern, op: Operation) -> bool:
-    match callee:
-        case Or():
-            return any(_callee_can_match(arm, op) for arm in callee.parts())
-        case And():
-            return all(_callee_can_match(arm, op) for arm in callee.parts())
-        case HasAttr():
-            return _callee_can_match(callee.inner, op)
-        case Not():
-            return True
-        case _:
-            return callee_test(callee)(op)
+    def _types_of(self, node: Node) -> tuple[Attribute, ...]:
+        if not self._types:
+            return ()
+        return (node.type,) if isinstance(node, BlockArgument) else tuple(node.result_types)

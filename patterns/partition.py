@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
@@ -68,8 +69,9 @@ def partition_table(
     the function cost nothing.
     """
     made: list[CompositeOp] = []
+    index = PatternIndex([row.pattern for row in rows])
     for block in list(blocks_of(func)):
-        roots, blocks = _Roots(rows, block), Blocks()
+        roots, blocks = _Roots(index, len(rows), block), Blocks()
         for number, row in enumerate(rows):
             given = dict(attrs or {}) | ({"pattern": StringAttr(row.name)} if row.name else {})
             groups = groups_of(
@@ -83,6 +85,7 @@ def partition_table(
                 roots.add(composite, group.root)
                 made.append(composite)
             if groups:
+                roots.read_anew()
                 blocks.forget(block)
     return made
 
@@ -90,18 +93,22 @@ def partition_table(
 class _Roots:
     """Where in a block each row of a table may match; kept up to date while composites are made."""
 
-    def __init__(self, rows: Sequence[TableRow], block: Block):
-        self._index = PatternIndex([row.pattern for row in rows])
-        self._roots: list[dict[Operation, None]] = [{} for _ in rows]
+    def __init__(self, index: PatternIndex, rows: int, block: Block):
+        self._index = index
+        self._roots: list[dict[Operation, None]] = [{} for _ in range(rows)]
         self._place: dict[Operation, int] = {}
+        self._changed: list[Operation] = []
         for place, op in enumerate(block.ops):
             self._place[op] = place
             self._look_at(op)
 
-    def _look_at(self, op: Operation) -> None:
-        if op.results:
-            for number in self._index.candidates(op):
-                self._roots[number][op] = None
+    def _look_at(self, op: Operation) -> bool:
+        """Read an op. Returns: whether something else holds at it now."""
+        if not self._index.read(op):
+            return False
+        for number in self._index.candidates(op) if op.results else ():
+            self._roots[number][op] = None
+        return True
 
     def of(self, number: int) -> list[Operation]:
         """The ops for a row that are still there, the last one first."""
@@ -109,13 +116,24 @@ class _Roots:
         return sorted(there, key=self._place.__getitem__, reverse=True)
 
     def add(self, composite: CompositeOp, root: Operation) -> None:
-        """A composite stands where a root stood: it, and what reads it, are other ops to a pattern now."""
+        """A composite stands where a root stood."""
         self._place[composite] = self._place[root]
-        self._look_at(composite)
-        for result in composite.results:
-            for use in result.uses:
-                if use.operation.parent is composite.parent:
-                    self._look_at(use.operation)
+        self._changed.append(composite)
+
+    def read_anew(self) -> None:
+        """Read the new composites, and below them what is another op to a pattern now."""
+        waiting = [(self._place[op], op) for op in self._changed if op.parent is not None]
+        self._changed.clear()
+        heapify(waiting)
+        queued = {op for _, op in waiting}
+        while waiting:
+            _, op = heappop(waiting)
+            if not self._look_at(op):
+                continue
+            for user in (use.operation for result in op.results for use in result.uses):
+                if user in self._place and user not in queued:
+                    queued.add(user)
+                    heappush(waiting, (self._place[user], user))
 
 
 def _compose(

@@ -115,7 +115,9 @@ class _Rounds:
         """Matches that share no interior node, in program order; later roots are preferred."""
         found: list[tuple[Rule, Match]] = []
         blocks = Blocks()
+        self.index.forget()
         for block in list(blocks_of(self.func)):
+            self.index.read_block(block)
             taken: set[Operation] = set()
             here: list[tuple[Rule, Match]] = []
             for op in reversed(block.ops):

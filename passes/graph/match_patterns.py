@@ -61,6 +61,7 @@ def matches_in(func: FuncOp, entries: Sequence[TableEntry]) -> Iterator[tuple[Ta
     index = PatternIndex([entry.pattern for entry in entries])
     blocks = Blocks()
     for block in blocks_of(func):
+        index.read_block(block)
         for op in block.ops:
             for entry in [entries[i] for i in index.candidates(op)]:
                 for value in op.results:
