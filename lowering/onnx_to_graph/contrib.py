@@ -10,18 +10,24 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import onnx
 from stepwell.lowering.onnx_to_graph import (
     contrib_activation,
+    contrib_attention,
+    contrib_cache,
     contrib_norm,
     contrib_product,
     contrib_quantized,
+    contrib_rotary,
 )
 from stepwell.lowering.onnx_to_graph.contrib_node import DOMAIN, ContribNode, Meaning
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
 OPERATORS: Mapping[str, Meaning] = {
     **contrib_activation.OPERATORS,
+    **contrib_attention.OPERATORS,
+    **contrib_cache.OPERATORS,
     **contrib_norm.OPERATORS,
     **contrib_product.OPERATORS,
     **contrib_quantized.OPERATORS,
+    **contrib_rotary.OPERATORS,
 }
 """What each operator of the domain means."""
 

@@ -2,68 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import helper, numpy_helper
 
-import stepwell
 from stepwell.runtime.meaning import Array
+from tests.contrib_models import agree, floats, model_of
 
-onnxruntime: Any = pytest.importorskip("onnxruntime")
-
-RNG = np.random.default_rng(29)
-
-
-def floats(*shape: int) -> Array:
-    """Numbers around 0."""
-    return RNG.uniform(-1, 1, shape).astype(np.float32)
-
-
-def model_of(
-    op_type: str,
-    inputs: Sequence[Array | None],
-    constants: Sequence[int] = (),
-    outputs: str = "y",
-    domain: str = "com.microsoft",
-    **attributes: Any,
-) -> onnx.ModelProto:
-    """
-    A model of one node; the inputs at the positions of `constants` are weights, the others arguments.
-
-    `outputs` has a letter for each output, a blank where there is none.
-    """
-    names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
-    results = [letter.strip() for letter in outputs]
-    node = helper.make_node(op_type, names, results, domain=domain, **attributes)
-    given = [(i, x) for i, x in enumerate(inputs) if x is not None]
-    arguments = [
-        helper.make_tensor_value_info(names[i], helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
-        for i, x in given
-        if i not in constants
-    ]
-    weights = [numpy_helper.from_array(x, names[i]) for i, x in given if i in constants]
-    ends = [onnx.ValueInfoProto(name=name) for name in results if name]
-    made = helper.make_graph([node], "g", arguments, ends, weights)
-    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(made, opset_imports=opsets, ir_version=9)
-
-
-def agree(model: onnx.ModelProto, inputs: Sequence[Array | None], allowed: float = 2e-5) -> None:
-    """Run a model by both, and compare all outputs."""
-    named = {f"x{i}": x for i, x in enumerate(inputs)}
-    feeds = {value.name: named[value.name] for value in model.graph.input}
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    expected = session.run(None, feeds)
-    found = stepwell.compile(model).run(feeds)
-    for value, name in zip(expected, (value.name for value in model.graph.output), strict=True):
-        assert found[name].dtype == value.dtype and found[name].shape == value.shape
-        near = np.isclose(found[name].astype(np.float64), value.astype(np.float64), allowed, allowed)
-        assert near.all(), f"{name}: {found[name][~near][:5]} for {value[~near][:5]}"
-
+RNG = np.random.default_rng(37)
 
 Case = tuple[str, list[Array | None], list[int], dict[str, Any]]
 X, ROW = floats(2, 5, 8), floats(8)
