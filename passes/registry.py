@@ -172,6 +172,10 @@ PASSES: dict[str, Entry] = {
         "stepwell.passes.graph.decompose_conv_transpose:DecomposeConvTransposePass",
         "transposed convolutions as convolutions whose channels are pixels",
     ),
+    "fuse-into-writes": Entry(
+        "stepwell.passes.tensor.fuse_into_writes:FuseIntoWritesPass",
+        "compute elementwise ops where loops write",
+    ),
     "fuse-ops": Entry(
         "stepwell.passes.graph.fuse_ops:FuseOpsPass", "decide the kernels", aliases=("FuseOps",)
     ),

@@ -20,11 +20,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import shape_text
-from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.dialects.types import dims_of
 from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
 from stepwell.lowering.graph_to_linalg.linear_forms import apply_matrix
-from stepwell.lowering.graph_to_linalg.slices import cut
-from stepwell.lowering.graph_to_linalg.support import empty, enclosing_kernel, extent
+from stepwell.lowering.graph_to_linalg.support import empty_like, enclosing_kernel, extent
 from stepwell.lowering.graph_to_linalg.views import bordered, split_dims
 from stepwell.passes.tensor.emit import Constants, Emitter, Index
 from stepwell.passes.tensor.transfers import read, vector_type, write
@@ -69,11 +68,9 @@ class WinogradLowering(RewritePattern):
         points, panels, _, panel = dims_of(op.u.type)
         channels = [Dim.of(form.blocks), Dim.of(form.lanes)]
         u = split_dims(op.u, [[points], [panels], channels, [panel]], rewriter)
-        y = _Emission(form, x, u, Emitter.before(op, Constants(enclosing_kernel(rewriter)))).run(rewriter)
-        dims = dims_of(op.result.type)
-        if dims != dims_of(y.type):
-            y = cut(y, [Dim.of(0)] * len(dims), dims, [1] * len(dims), rewriter)
-        rewriter.replace(op, [], [y])
+        emit = Emitter.before(op, Constants(enclosing_kernel(rewriter)))
+        y = empty_like(op.result, rewriter)
+        rewriter.replace(op, [], [_Emission(form, x, u, emit).run(y, rewriter)])
 
 
 @dataclass(frozen=True)
@@ -82,13 +79,17 @@ class _Form:
 
     tile: int
     images: Dim
+    height: int
+    """Of the results, and their width."""
+    width: int
     blocks: int
     """Of input channels, `lanes` each."""
     lanes: int
     panels: int
     panel: int
+    down: int
+    """Rows of tiles, and the tiles in a row."""
     across: int
-    """Tiles in a row."""
     rows: int
     """Rows of tiles in a block."""
     count: int
@@ -105,11 +106,15 @@ class _Form:
                 f"graph.winograd_conv needs images of known size, found {shape_text(dims_of(op.x.type))}",
             )
         tile = op.tile.value.data
-        down, across = (ceil(dim.value / tile) for dim in dims_of(op.result.type)[2:4])
+        out = [dim.value for dim in dims_of(op.result.type)[2:4]]
+        down, across = (ceil(n / tile) for n in out)
         _, panels, channels, panel = (dim.value for dim in dims_of(op.u.type))
         row_bytes = (tile + FILTER - 1) ** 2 * across * (channels + panels * panel) * _F32_BYTES
         rows = _rows_of_block(down, across, row_bytes)
-        return _Form(tile, images, blocks.value, lanes.value, panels, panel, across, rows, ceil(down / rows))
+        widths = {"blocks": blocks.value, "lanes": lanes.value, "panels": panels, "panel": panel}
+        return _Form(
+            tile, images, *out, down=down, across=across, rows=rows, count=ceil(down / rows), **widths
+        )
 
     @property
     def size(self) -> int:
@@ -124,7 +129,7 @@ class _Form:
     @property
     def rows_read(self) -> int:
         """Rows of the input, with borders, that all blocks see."""
-        return self.rows * self.count * self.tile + FILTER - 1
+        return self.down * self.tile + FILTER - 1
 
     @property
     def columns_read(self) -> int:
@@ -161,22 +166,9 @@ class _Emission:
     """[points, panels, C / b, b, panel]."""
     emit: Emitter
 
-    def run(self, rewriter: PatternRewriter) -> SSAValue:
-        """All images: [N, O / b, rows, columns, b], whole tiles."""
+    def run(self, y: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+        """All images, written into `y`: [N, O / b, H, W, b]."""
         form = self.form
-        shape = [
-            form.images,
-            *map(
-                Dim.of,
-                (
-                    form.panels * form.panel // form.lanes,
-                    form.rows * form.count * form.tile,
-                    form.across * form.tile,
-                    form.lanes,
-                ),
-            ),
-        ]
-        y = empty(tensor_type(f32, shape), rewriter)
         images: Index = form.images.value if form.images.is_static else extent(form.images, rewriter)
 
         def one_image(emit: Emitter, image: SSAValue, carried: Carried) -> Carried:
@@ -257,11 +249,14 @@ class _Emission:
                 ]
                 for i in range(form.size)
             ]
-            for point, value in enumerate(_both_ways(emit, matrix, seen)):
+            rows = [_inside(emit, emit.plus(at.row, i), form.height, form.tile) for i in range(form.tile)]
+            columns = [
+                _inside(emit, emit.plus(at.column, j), form.width, form.tile) for j in range(form.tile)
+            ]
+            # Backwards: what lies beyond the border is written on its last row or column, and then these are.
+            for point, value in reversed(list(enumerate(_both_ways(emit, matrix, seen)))):
                 i, j = divmod(point, form.tile)
-                row, column = emit.plus(at.row, i), emit.plus(at.column, j)
-                place = [image, channels, emit.materialize(row), emit.materialize(column), zero]
-                y = write(emit, value, y, place, (4,))
+                y = write(emit, value, y, [image, channels, rows[i], columns[j], zero], (4,))
             return y
 
         return self._over_tiles(emit, form.panels * parts, first, y, one_tile)
@@ -289,8 +284,12 @@ class _Emission:
 
                 return _loop(emit, form.across, carried, over_columns)
 
-            return _loop(emit, form.rows, carried, over_rows)
+            return _loop(emit, rows, carried, over_rows)
 
+        rows: Index = form.rows
+        if form.down % form.rows:  # the last block has fewer
+            left = emit.materialize(emit.minus(form.down, first))
+            rows = emit.value(arith.MinSIOp(left, emit.constants.index(rows)))
         return _loop(emit, channels, [into], over_channels, parallel=not form.shares_blocks)[0]
 
 
@@ -315,6 +314,12 @@ def _loop(
     if count == 1:
         return body(emit, emit.constants.index(0), carried)
     return emit.loop(0, count, 1, carried, body, parallel=parallel)
+
+
+def _inside(emit: Emitter, place: Index, size: int, tile: int) -> SSAValue:
+    """A row or column of results, or the last one for those beyond the border."""
+    index = emit.materialize(place)
+    return index if size % tile == 0 else emit.value(arith.MinSIOp(index, emit.constants.index(size - 1)))
 
 
 def _both_ways(emit: Emitter, matrix: Matrix, values: Sequence[Sequence[SSAValue]]) -> list[SSAValue]:

@@ -15,7 +15,6 @@ from xdsl.dialects.vector import CombiningKindAttr
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from stepwell.dialects.arith import vector_form
 from stepwell.dialects.sched import schedule_of
 from stepwell.dialects.vector import MultiReductionOp
 from stepwell.passes.base import FunctionPass
@@ -27,6 +26,7 @@ from stepwell.passes.tensor.emit import INDEX, Constants, Emitter, dense_attr
 from stepwell.passes.tensor.forward import forward_tiles
 from stepwell.passes.tensor.structured import Structured
 from stepwell.passes.tensor.transfers import element_type, vector_type
+from stepwell.passes.tensor.vector_values import VectorValues
 
 # More than this is a program, not a tile: Python and LLVM would take seconds over it.
 _MAX_ELEMENTS = 2048
@@ -126,7 +126,7 @@ class _TileVectorizer:
         if self.combiner is None:
             for point in self._points():
                 known = self._evaluate(point, dict(zip(accumulators, values, strict=True)))
-                values = [self._vector(known, value) for value in last.operands]
+                values = [known[value] for value in last.operands]
         else:
             values = [self._reduce_lanes(self.combiner, values[0])]
         results = [
@@ -148,7 +148,7 @@ class _TileVectorizer:
         total: SSAValue | None = None
         for point in self._points():
             known = self._evaluate(point, {}, skip=combiner.op)
-            value = self._vector(known, combiner.value)
+            value = known[combiner.value]
             total = value if total is None else self._combine(combiner.op, total, value)
         assert total is not None
         kind = CombiningKindAttr(combiner.kind)
@@ -166,58 +166,39 @@ class _TileVectorizer:
         return found
 
     def _evaluate(
-        self, point: Mapping[int, int], known: dict[SSAValue, SSAValue], skip: Operation | None = None
-    ) -> dict[SSAValue, SSAValue]:
+        self, point: Mapping[int, int], known: Mapping[SSAValue, SSAValue], skip: Operation | None = None
+    ) -> VectorValues:
         """The values of the body on vectors, at one step of the reductions."""
-        view = self.view
+        view, values = self.view, VectorValues(self.emit, self.shape, known)
         for arg, value, map in zip(view.body.args, view.inputs, view.maps, strict=False):
             if arg.first_use is None:
                 continue
             if isinstance(value.type, TensorType):
-                known[arg] = read(self.emit, value, self._access(map, self.dims, point), self.shape)
+                values[arg] = read(self.emit, value, self._access(map, self.dims, point), self.shape)
             else:
-                known[arg] = self._broadcast(value)
+                values[arg] = values.broadcast(value)
         # A product is computed with the sum that takes it, unless that sum is the one to skip.
         absorbed = {skip, *(product_op for sum_op, product_op in self.fused.items() if sum_op is not skip)}
         for op in view.body.ops:
             if isinstance(op, linalg.IndexOp):
-                known[op.result] = self._steps_of(op.dim.value.data, point)
-            elif not isinstance(op, linalg.YieldOp) and op not in absorbed:
-                self._evaluate_op(op, known)
-        return known
+                values[op.result] = self._steps_of(op.dim.value.data, point, values)
+            elif isinstance(op, linalg.YieldOp) or op in absorbed:
+                continue
+            elif (product_op := self.fused.get(op)) is not None:
+                values[op.results[0]] = self._multiplied_and_added(op, product_op, values)
+            else:
+                values.compute(op)
+        return values
 
-    def _evaluate_op(self, op: Operation, known: dict[SSAValue, SSAValue]) -> None:
-        if (product_op := self.fused.get(op)) is not None:
-            accumulator = next(v for v in op.operands if v is not product_op.results[0])
-            operands = [self._vector(known, v) for v in (*product_op.operands, accumulator)]
-            made: Operation = vector.FMAOp.create(operands=operands, result_types=[operands[-1].type])
-        elif isinstance(op, arith.ConstantOp):
-            known[op.result] = self._broadcast(self.emit.constants.of(op.value, op.result.type))
-            return
-        else:
-            made = vector_form(type(op)).create(
-                operands=[self._vector(known, v) for v in op.operands],
-                result_types=[vector_type(r.type, self.shape) for r in op.results],
-                properties=op.properties.copy(),
-                attributes=op.attributes.copy(),
-            )
-        self.emit.add(made)
-        known.update(zip(op.results, made.results, strict=True))
+    def _multiplied_and_added(self, op: Operation, product_op: Operation, values: VectorValues) -> SSAValue:
+        accumulator = next(v for v in op.operands if v is not product_op.results[0])
+        operands = [values[v] for v in (*product_op.operands, accumulator)]
+        return self.emit.value(vector.FMAOp.create(operands=operands, result_types=[operands[-1].type]))
 
-    def _vector(self, known: dict[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
-        """The vector of a value of the body; one from outside is the same in all lanes."""
-        if value not in known:
-            known[value] = self._broadcast(value)
-        return known[value]
-
-    def _broadcast(self, scalar: SSAValue) -> SSAValue:
-        type = vector_type(scalar.type, self.shape)
-        return self.emit.value(vector.BroadcastOp.create(operands=[scalar], result_types=[type]))
-
-    def _steps_of(self, dim: int, point: Mapping[int, int]) -> SSAValue:
+    def _steps_of(self, dim: int, point: Mapping[int, int], values: VectorValues) -> SSAValue:
         """The value of `linalg.index` on a vector."""
         if dim not in self.dims:
-            return self._broadcast(self.emit.constants.index(point[dim]))
+            return values.broadcast(self.emit.constants.index(point[dim]))
         position = self.dims.index(dim)
         inner = prod(self.shape[position + 1 :])
         numbers = [i // inner % self.shape[position] for i in range(prod(self.shape))]

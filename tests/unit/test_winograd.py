@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,14 +81,17 @@ def test_meaning_and_lowering(
 
 
 def model(channels: int, width: int, size: int | str, **attributes: Any) -> onnx.ModelProto:
-    """A model of one convolution with bias and relu."""
+    """A model of one convolution with bias, relu and, with `residual`, its input added before."""
+    residual = attributes.pop("residual", False)
     kernel = attributes.pop("kernel", 3)
     w = RNG.standard_normal((width, channels, kernel, kernel)).astype(np.float32)
     weights = [numpy_helper.from_array(w, "w"), numpy_helper.from_array(w[:, 0, 0, 0].copy(), "b")]
     nodes = [
         helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv", pads=[1] * 4, **attributes),
-        helper.make_node("Relu", ["c"], ["y"], "relu"),
+        helper.make_node("Relu", ["a" if residual else "c"], ["y"], "relu"),
     ]
+    if residual:
+        nodes.insert(1, helper.make_node("Add", ["x", "c"], ["a"], "add"))
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", channels, size, size])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     made = helper.make_graph(nodes, "g", [x], [y], weights)
@@ -134,15 +136,15 @@ def test_a_wrong_mode_is_an_error() -> None:
         chosen_tile(model(16, 16, 8), PREPARE + "{mode=slow}")
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_compiled_model_for_any_batch(threads: int, tmp_path: Path) -> None:
-    proto = model(32, 48, 30)
+@pytest.mark.parametrize(("threads", "size"), [(1, 30), (2, 30), (2, 7), (1, 32)])
+def test_compiled_model_for_any_batch(threads: int, size: int) -> None:
+    proto = model(32, 32, size, residual=True)
     w, b = (numpy_helper.to_array(t) for t in proto.graph.initializer)
-    compiled = stepwell.compile(proto, threads=threads)
+    compiled = stepwell.compile(proto, threads=threads, winograd="fast")
     off = stepwell.compile(proto, threads=threads, winograd="off")
     for batch in (1, 3):
-        x = RNG.uniform(-1, 2, (batch, 32, 30, 30)).astype(np.float32)
-        expected = np.maximum(direct(x, w, [1] * 4) + b.reshape(1, -1, 1, 1), 0)
+        x = RNG.uniform(-1, 2, (batch, 32, size, size)).astype(np.float32)
+        expected = np.maximum(direct(x, w, [1] * 4) + b.reshape(1, -1, 1, 1) + x, 0)
         for y in (compiled(x), off(x)):
             assert isinstance(y, np.ndarray)
             assert np.abs(y - expected).max() < BOUND * np.ptp(expected)
