@@ -21,15 +21,16 @@ from stepwell.passes.graph.movement_rules import MOVEMENT_RULES
 from stepwell.passes.graph.rules import apply_rules
 from stepwell.passes.graph.slice_rules import slice_rules
 from stepwell.passes.graph.view_rules import ElementwiseBeforeView
+from stepwell.passes.graph.window_rules import DropPointsOnPads
 from stepwell.runtime.weights import WeightStore
 
 
 @dataclass(frozen=True)
 class SimplifyExprPass(FunctionPass):
     """
-    Apply the rules of this file, and of `movement_rules`, `slice_rules`, `view_rules`, `constant_rules` and
-    `algebra_rules`, until none matches. Each leaves fewer or cheaper ops, or the same in an order that lets
-    more of them merge; dead ones go.
+    Apply the rules of this file, and of `movement_rules`, `slice_rules`, `view_rules`, `window_rules`,
+    `constant_rules` and `algebra_rules`, until none matches. Each leaves fewer or cheaper ops, or the same in
+    an order that lets more of them merge; dead ones go.
 
     Class: exact, and rounding where a rule of `constant_rules` or `algebra_rules` says so.
     """
@@ -48,6 +49,7 @@ class SimplifyExprPass(FunctionPass):
             MergeIntoBias(weights),
             ElementwiseBeforeView(),
             ProjectTuple(),
+            DropPointsOnPads(),
             *algebra_rules(weights),
         ]
         # Once more after what died is gone: some rules ask who reads a value.

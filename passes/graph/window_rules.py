@@ -1,0 +1,69 @@
+"""Rules of `simplify-expr` on windows: what they never see is not computed."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import dims_of
+from stepwell.runtime.layout import parse_layout
+
+
+class DropPointsOnPads(RewritePattern):
+    """
+    Points of a filter that meet nothing but the pads of a convolution are cut off.
+
+    Atrous pyramids have them: a dilation as large as the image leaves the point in the middle.
+
+    ```mlir
+    %y = graph.conv %x, %w strides [1, 1] dilations [8, 8] pads [8, 8, 8, 8]
+      : (tensor<1x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<1x6x8x8xf32>
+    // ->
+    %v = graph.slice %w starts <[0, 0, 1, 1]> limits <[6, 4, 2, 2]> steps [1, 1, 1, 1]
+      : tensor<6x4x3x3xf32> -> tensor<6x4x1x1xf32>
+    %y = graph.conv %x, %v strides [1, 1] dilations [8, 8] pads [0, 0, 0, 0]
+      : (tensor<1x4x8x8xf32>, tensor<6x4x1x1xf32>) -> tensor<1x6x8x8xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
+        kernel = parse_layout(op.kernel_layout.data)
+        filters = dims_of(op.w.type)
+        if not all(dim.is_static for dim in filters):
+            return
+        sizes = parse_layout(op.data_layout.data).logical(dims_of(op.x.type))
+        windows = op.output_layout.logical(dims_of(op.result.type))
+        pads, rank = list(op.pads.get_values()), len(kernel.spatial)
+        starts, limits = [0] * kernel.rank, [dim.value for dim in filters]
+        for axis, letter in enumerate(kernel.spatial):
+            if not (sizes[letter].is_static and windows[letter].is_static):
+                continue
+            begin, end, place = pads[axis], pads[rank + axis], kernel.axis(letter)
+            step, dilation, points = (
+                op.strides.get_values()[axis],
+                op.dilations.get_values()[axis],
+                limits[place],
+            )
+            offsets = [point * dilation - begin for point in range(points)]
+            reads = [_reads(at, step, windows[letter].value, sizes[letter].value) for at in offsets]
+            if not any(reads):
+                continue
+            # Pads go with the points that need them; where there are too few, a point stays.
+            first = min(reads.index(True), begin // dilation)
+            dropped = min(reads[::-1].index(True), end // dilation)
+            starts[place], limits[place] = first, points - dropped
+            pads[axis], pads[rank + axis] = begin - first * dilation, end - dropped * dilation
+        if pads == list(op.pads.get_values()):
+            return
+        rewriter.insert(cut := graph.SliceOp(op.w, starts, limits, [1] * kernel.rank))
+        op.operands[1] = cut.result
+        op.pads = DenseArrayBase.from_list(i64, pads)
+        rewriter.notify_op_modified(op)
+
+
+def _reads(offset: int, step: int, count: int, size: int) -> bool:
+    """Whether one of the cells offset, offset + step, …, `count` of them, lies in 0 to size - 1."""
+    first = max(0, -(offset // step))
+    return first < count and first * step + offset < size
