@@ -1,166 +1,182 @@
 """
-Matrix products and convolutions against the machine's measured FMA peak: `python -m benchmarks.kernels`.
+Single kernels against the machine and the engines that are installed: `python -m benchmarks.kernels`.
 
-Each shape is a model of one node, compiled as any model is and run on one thread; the peak is that of a loop
-of independent fused multiply-adds in registers, measured in the same run.
+Each kernel is a model of a node or a few, compiled as any model is and run on one thread; engines take turns.
+Matrix products and convolutions are shown as a share of the FMA peak, the others as a share of the bandwidth
+of a copy of as many bytes. Time is that of the processor, the least of some rounds' medians: what else the
+machine does counts as little as it can. Convolutions are direct ones: without Winograd.
 """
 
 from __future__ import annotations
 
-import ctypes
-from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+import os
+import sys
+import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from functools import cache
+from pathlib import Path
+from time import process_time
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
 
-from stepwell.lowering.machine import compile_to_object
-from stepwell.runtime.engine import load_objects
+from benchmarks.kernel_cases import CHANNELS_LAST, CONV, MATMUL, RECURRENT, SMALL_FLOATS, Case
+from benchmarks.movement_cases import ELEMENTWISE, MOVEMENT, ROWS
 from stepwell.runtime.interface import Array
-from stepwell.runtime.target import host_target
+from stepwell.tools.calibrate import machine_limits
 from stepwell.tools.driver import compile
+from stepwell.tools.measure import interleave
+from stepwell.tools.peers import Runner, engine_named
 
-_ACCUMULATORS = 20  # enough to hide the latency of two FMA units, few enough to stay in registers
-_STEPS = 200_000
-_SAMPLES = 15
+GROUPS: Mapping[str, Sequence[Case]] = {
+    "matmul": MATMUL,
+    "conv": CONV,
+    "channels-last": CHANNELS_LAST,
+    "small-floats": SMALL_FLOATS,
+    "recurrent": RECURRENT,
+    "rows": ROWS,
+    "elementwise": ELEMENTWISE,
+    "movement": MOVEMENT,
+}
+_PEERS = ("onnxruntime", "openvino")
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 @dataclass(frozen=True)
-class Case:
-    """One shape: a model, its input, and the floating-point operations of a run."""
+class Measured:
+    """One kernel: seconds of each engine, and what it did."""
 
-    name: str
-    model: onnx.ModelProto
-    feed: Array
-    flops: int
+    case: Case
+    seconds: Mapping[str, float]
+    bytes: int
+    failed: Mapping[str, str]
 
+    def share(self) -> float:
+        """Of what the machine can do."""
+        ours = self.seconds["stepwell"]
+        if self.case.flops:
+            return self.case.flops / ours / machine_limits().flops(1)
+        return copy_seconds(self.bytes) / ours
 
-def matmul(m: int, n: int, k: int) -> Case:
-    """`[m, k] @ [k, n]` with a constant right side."""
-    rng = np.random.default_rng(0)
-    weight = rng.standard_normal((k, n)).astype(np.float32)
-    node = helper.make_node("MatMul", ["x", "w"], ["y"], name="matmul")
-    model = _model(node, [m, k], [m, n], weight)
-    return Case(f"matmul {m}x{n}x{k}", model, rng.standard_normal((m, k)).astype(np.float32), 2 * m * n * k)
+    def best_ratio(self) -> float:
+        """The best peer's time over ours; infinite without peers."""
+        peers = [seconds for name, seconds in self.seconds.items() if name != "stepwell"]
+        return min(peers, default=float("inf")) / self.seconds["stepwell"]
 
-
-def conv(channels: int, out_channels: int, size: int, kernel: int, stride: int = 1) -> Case:
-    """A square convolution between two 1x1 ones is what a network has; alone it pays for its layouts."""
-    rng = np.random.default_rng(0)
-    out = -(-size // stride)
-    pad = kernel // 2
-    weight = rng.standard_normal((out_channels, channels, kernel, kernel)).astype(np.float32)
-    node = helper.make_node(
-        "Conv",
-        ["x", "w"],
-        ["y"],
-        name="conv",
-        strides=[stride] * 2,
-        pads=[pad] * 4,
-        kernel_shape=[kernel] * 2,
-    )
-    model = _model(node, [1, channels, size, size], [1, out_channels, out, out], weight)
-    feed = rng.standard_normal((1, channels, size, size)).astype(np.float32)
-    flops = 2 * out_channels * out * out * channels * kernel * kernel
-    return Case(f"conv {kernel}x{kernel} {channels}->{out_channels} @{size}", model, feed, flops)
+    def row(self, names: Sequence[str]) -> str:
+        """A line of the table."""
+        ours = self.seconds["stepwell"]
+        rate = (self.case.flops or self.bytes) / ours / 1e9
+        ratios = [
+            f"{self.seconds[n] / ours:.2f}" if n in self.seconds else self.failed.get(n, "") for n in names
+        ]
+        cells = [self.case.name, f"{1e6 * ours:.0f}", f"{rate:.1f}", f"{self.share():.0%}", *ratios]
+        return f"| {' | '.join([*cells, f'{self.best_ratio():.2f}'])} |"
 
 
-CASES: tuple[Callable[[], Case], ...] = (
-    lambda: matmul(1024, 1024, 1024),
-    lambda: matmul(128, 768, 3072),
-    lambda: matmul(128, 3072, 768),
-    lambda: matmul(196, 1024, 256),
-    lambda: matmul(128, 768, 768),
-    lambda: conv(64, 64, 56, 3),
-    lambda: conv(128, 128, 28, 3),
-    lambda: conv(256, 256, 14, 3),
-    lambda: conv(512, 512, 7, 3),
-    lambda: conv(64, 256, 56, 1),
-    lambda: conv(256, 64, 56, 1),
-    lambda: conv(128, 512, 28, 1),
-    lambda: conv(512, 128, 28, 1),
-    lambda: conv(256, 1024, 14, 1),
-    lambda: conv(1024, 256, 14, 1),
-    lambda: conv(512, 2048, 7, 1),
-    lambda: conv(2048, 512, 7, 1),
-)
+@cache
+def copy_seconds(bytes: int) -> float:
+    """Seconds to copy so much that `bytes` are read or written together."""
+    source, target = np.ones(bytes // 2, np.uint8), np.ones(bytes // 2, np.uint8)
+
+    def run() -> Sequence[Array]:
+        np.copyto(target, source)
+        return ()
+
+    return min(interleave({"copy": run}, 5, process_time)["copy"].rounds)
 
 
-def _model(node: onnx.NodeProto, shape: list[int], out: list[int], weight: Array) -> onnx.ModelProto:
-    graph = helper.make_graph(
-        [node],
-        "kernel",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, out)],
-        [numpy_helper.from_array(weight, "w")],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+def measure(case: Case, peers: Sequence[str], rounds: int) -> Measured:
+    """Run a kernel in every engine that takes it."""
+    model, feeds = case.model(), case.feeds()
+    compiled = compile(model, threads=1, winograd="off")
+    arrays = [feeds[spec.name] for spec in compiled.interface.inputs]
+
+    def ours() -> Sequence[Array]:
+        outputs = compiled(*arrays)
+        return outputs if isinstance(outputs, tuple) else (outputs,)
+
+    runners: dict[str, Runner] = {"stepwell": ours}
+    failed: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.onnx"
+        onnx.save(model, str(path))
+        for name in peers:
+            try:
+                runners[name] = engine_named(name).load(path, 1, feeds)
+                runners[name]()
+            except Exception:  # engines refuse a kernel each in its own way
+                runners.pop(name, None)
+                failed[name] = "-"
+    if len(case.nodes) == 1 and case.nodes[0].op_type == "MatMul":
+        runners["numpy"] = _numpy_product(model, feeds)
+    moved = _moved_bytes(case, model, feeds, ours())
+    latencies = interleave(runners, rounds, process_time)
+    return Measured(case, {name: min(latency.rounds) for name, latency in latencies.items()}, moved, failed)
 
 
-def fma_peak() -> float:
-    """Floating-point operations a second of fused multiply-adds on the widest vectors, one thread."""
-    target = host_target()
-    lanes = target.lanes(4)
-    type = f"<{lanes} x float>"
-    names = range(_ACCUMULATORS)
-    phis = "\n".join(f"  %a{i} = phi {type} [ %x, %entry ], [ %b{i}, %loop ]" for i in names)
-    steps = "\n".join(
-        f"  %b{i} = call {type} @llvm.fma.v{lanes}f32({type} %a{i}, {type} %x, {type} %a{i})" for i in names
-    )
-    total = "\n".join(f"  %s{i} = fadd {type} %b{i}, {'%x' if i == 0 else f'%s{i - 1}'}" for i in names)
-    text = f"""
-declare {type} @llvm.fma.v{lanes}f32({type}, {type}, {type})
-define void @peak(ptr %p, i64 %n) {{
-entry:
-  %x = load {type}, ptr %p, align 4
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
-{phis}
-{steps}
-  %j = add i64 %i, 1
-  %more = icmp slt i64 %j, %n
-  br i1 %more, label %loop, label %end
-end:
-{total}
-  store {type} %s{_ACCUMULATORS - 1}, ptr %p, align 4
-  ret void
-}}
-"""
-    library = load_objects([compile_to_object(text, target, optimize=False)])
-    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address("peak"))
-    buffer = np.zeros(lanes, np.float32)
-    seconds = _fastest(lambda: run(buffer.ctypes.data, _STEPS))
-    return 2 * lanes * _ACCUMULATORS * _STEPS / seconds
+def _numpy_product(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> Runner:
+    values = {w.name: onnx.numpy_helper.to_array(w) for w in model.graph.initializer} | dict(feeds)
+    lhs, rhs = (values[name] for name in model.graph.node[0].input)
+    return lambda: [np.matmul(lhs, rhs)]
 
 
-def _fastest(work: Callable[[], object]) -> float:
-    work()
-    times: list[float] = []
-    for _ in range(_SAMPLES):
-        start = perf_counter()
-        work()
-        times.append(perf_counter() - start)
-    return float(np.min(times))
+def _moved_bytes(
+    case: Case, model: onnx.ModelProto, feeds: Mapping[str, Array], outputs: Sequence[Array]
+) -> int:
+    """What must be read and written; movement reads no more than it writes."""
+    read = sum(a.nbytes for a in feeds.values()) + sum(len(w.raw_data) for w in model.graph.initializer)
+    written = sum(np.asarray(a).nbytes for a in outputs)
+    return written + (min(read, written) if case in MOVEMENT else read)
+
+
+def report(results: Sequence[Measured], peers: Sequence[str]) -> str:
+    """What the figures come to: the median share, and who is behind."""
+    shares = [r.share() for r in results]
+    behind = [r.case.name for r in results if r.best_ratio() < 0.95]
+    lines = [f"median share {np.median(shares):.0%}; behind the best peer: {len(behind)} of {len(results)}"]
+    if not results[0].case.flops:
+        slow = [r.case.name for r in results if r.share() < 0.9 and r.best_ratio() < 1]
+        lines.append(f"below 0.9 of a copy and behind the best peer: {len(slow)} of {len(results)}")
+        behind = slow
+    return "\n".join([*lines, *(f"  {name}" for name in behind)])
+
+
+def _arguments(argv: Sequence[str] | None) -> Namespace:
+    parser = ArgumentParser(prog="benchmarks.kernels", description=__doc__)
+    parser.add_argument("groups", nargs="*", help=f"which (default: all): {', '.join(GROUPS)}")
+    parser.add_argument("--match", default="", help="only kernels whose name contains this")
+    parser.add_argument("--against", default=",".join(_PEERS), help="engines, with commas between")
+    parser.add_argument("--rounds", type=int, default=5)
+    return parser.parse_args(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print a table in Markdown; returns the exit status."""
-    ArgumentParser(prog="benchmarks.kernels", description=__doc__).parse_args(argv)
-    peak = fma_peak()
-    print(f"FMA peak of one thread: {peak / 1e9:.1f} GFLOP/s\n")
-    print("| kernel | µs | GFLOP/s | of the peak |\n|---|---|---|---|")
-    for make in CASES:
-        case = make()
-        model = compile(case.model, threads=1)
-        seconds = _fastest(lambda run=model, x=case.feed: run(x))
-        rate = case.flops / seconds
-        print(f"| {case.name} | {1e6 * seconds:.0f} | {rate / 1e9:.1f} | {rate / peak:.0%} |", flush=True)
+    """Measure and print tables in Markdown; returns the exit status."""
+    args = _arguments(argv)
+    peers = [name for name in args.against.split(",") if name]
+    names = [*peers, "numpy"]
+    print(f"FMA peak of one thread: {machine_limits().flops(1) / 1e9:.1f} GFLOP/s")
+    for group in args.groups or GROUPS:
+        print(f"\n## {group}\n\n| kernel | µs | G/s | of the limit | {' | '.join(names)} | best peer |")
+        print(f"|---|{'---|' * (len(names) + 4)}", flush=True)
+        results: list[Measured] = []
+        for case in GROUPS[group]:
+            if args.match in case.name:
+                results.append(measure(case, peers, args.rounds))
+                print(results[-1].row(names), flush=True)
+        if results:
+            print("\n" + report(results, peers), flush=True)
     return 0
 
 
 if __name__ == "__main__":
+    if _BLAS_THREADS not in os.environ:  # numpy's BLAS reads it when it is loaded
+        os.execve(
+            sys.executable,
+            [sys.executable, "-m", "benchmarks.kernels", *sys.argv[1:]],
+            {**os.environ, _BLAS_THREADS: "1"},
+        )
     raise SystemExit(main())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter, sleep
 from typing import cast
@@ -41,29 +41,31 @@ class Ratio:
         return f"{self.median:.2f} ({self.low:.2f}-{self.high:.2f})"
 
 
-def interleave(runners: Mapping[str, Runner], rounds: int) -> dict[str, Latency]:
+def interleave(
+    runners: Mapping[str, Runner], rounds: int, clock: Callable[[], float] = perf_counter
+) -> dict[str, Latency]:
     """Time every runner in each of `rounds` rounds, in turn, after a warm-up."""
     repeats: dict[str, int] = {}
     for name, run in runners.items():
         run()
-        start = perf_counter()
+        start = clock()
         run()
-        repeats[name] = max(1, min(1000, round(ROUND_SECONDS / max(perf_counter() - start, 1e-7))))
+        repeats[name] = max(1, min(1000, round(ROUND_SECONDS / max(clock() - start, 1e-7))))
     times: dict[str, list[float]] = {name: [] for name in runners}
     for _ in range(rounds):
         for name, run in runners.items():
             sleep(_SETTLE_SECONDS)
             run()
-            times[name].append(_median_call(run, repeats[name]))
+            times[name].append(_median_call(run, repeats[name], clock))
     return {name: Latency(tuple(values)) for name, values in times.items()}
 
 
-def _median_call(run: Runner, repeats: int) -> float:
+def _median_call(run: Runner, repeats: int, clock: Callable[[], float]) -> float:
     samples: list[float] = []
     for _ in range(repeats):
-        start = perf_counter()
+        start = clock()
         run()
-        samples.append(perf_counter() - start)
+        samples.append(clock() - start)
     return float(np.median(samples))
 
 
