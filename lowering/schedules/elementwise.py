@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, prod
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg import ops as linalg
 
 from stepwell.dialects.sched import Schedule
-from stepwell.lowering.schedules.register_tile import register_file
+from stepwell.lowering.schedules.register_tile import RegisterFile, register_file
 from stepwell.passes.tensor.groups import Member
-from stepwell.passes.tensor.structured import Structured, projected_permutation
+from stepwell.passes.tensor.structured import Structured, projected_permutation, single_dim
 from stepwell.passes.tensor.vectorize import has_vector_form
 from stepwell.runtime.target import TargetDescription
 
@@ -20,6 +22,9 @@ _FUNCTION_OPS = 25
 # Vector instructions of one op on a tile; a kernel has some of them, and copies for remainders.
 _MOST_EPILOGUE_OPS = 400
 _MOST_TILE_OPS = 60
+# Sides of blocks that are transposed in registers.
+_LEAST_BLOCK = 4
+_LARGEST_BLOCK = 16
 
 
 def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedule | None:
@@ -38,6 +43,8 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     vectors = all(
         isinstance(op, linalg.IndexOp | linalg.YieldOp) or has_vector_form(op) for op in view.body.ops
     )
+    if vectors and (turned := _turned_loop(view, out[-1])) is not None:
+        return _by_blocks(view, out, turned, registers)
     # Some independent registers hide latencies; long bodies have enough to do, would spill, and are code.
     most = 4 if registers.count >= 32 else 2
     budget = registers.lanes * max(1, min(most, _MOST_TILE_OPS // max(1, body_length(view))))
@@ -54,6 +61,37 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     if not view.can_slice(set(loops)):
         return None
     return Schedule(tuple(tile), parallel=loops, vectorize=out[-1] if vectors else None)
+
+
+def _turned_loop(view: Structured, lanes: int) -> int | None:
+    """
+    The loop along which an operand lies in memory that also has the lanes, further out.
+
+    Its vectors would be gathered element by element; a square block of it is read by rows and transposed.
+    """
+    for value, map, arg in zip(view.inputs, view.maps, view.body.args, strict=False):
+        if arg.first_use is None or not isinstance(value.type, TensorType) or not map.results:
+            continue
+        last = single_dim(map.results[-1])
+        moves = any(single_dim(expr) == lanes for expr in map.results[:-1])
+        if moves and last not in (None, lanes) and all(_is_long(view.extents[d]) for d in (last, lanes)):
+            return last
+    return None
+
+
+def _is_long(extent: int | None) -> bool:
+    return extent is None or extent >= _LEAST_BLOCK
+
+
+def _by_blocks(view: Structured, out: Sequence[int], turned: int, registers: RegisterFile) -> Schedule | None:
+    """Square blocks of the lanes and the loop that is turned, as many rows as a register has lanes."""
+    side = min(registers.lanes, _LARGEST_BLOCK)
+    tile = [0 if n == 1 else 1 for n in view.extents]
+    for dim in (turned, out[-1]):
+        extent = view.extents[dim]
+        tile[dim] = 0 if extent is not None and extent <= side else side
+    loops = tuple(d for d in out if tile[d])
+    return Schedule(tuple(tile), parallel=loops, vectorize=out[-1]) if view.can_slice(set(loops)) else None
 
 
 def schedule_by_rows(

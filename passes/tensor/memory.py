@@ -15,6 +15,7 @@ from stepwell.passes.tensor.emit import Emitter, Index
 from stepwell.passes.tensor.pieces import Layout, Pieces, Position, broadcast, extract, gather
 from stepwell.passes.tensor.structured import tensor_element, tensor_shape
 from stepwell.passes.tensor.transfers import DimOf, constant_index, dim_of, vector_type
+from stepwell.passes.tensor.transposes import transposed
 
 _VIEWS = (tensor.ExtractSliceOp, tensor.CollapseShapeOp, tensor.ExpandShapeOp, tensor.CastOp)
 _READS = (vector.TransferReadOp, tensor.ExtractOp, tensor.DimOp)
@@ -85,11 +86,7 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
 
     def indices_of(position: Position) -> list[int]:
         lead, start, _ = position
-        indices = [0] * len(place.offsets)
-        for d, i in zip(dims, (*lead, start), strict=True):
-            if d is not None:
-                indices[d] = i
-        return indices
+        return _indices(place, dims, (*lead, start))
 
     def make(at: Emitter, position: Position) -> SSAValue:
         indices, size = indices_of(position), position[2]
@@ -98,10 +95,45 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
             seen[key] = _read(at, place, indices, vector_lanes=dims[-1], size=size)
         return seen[key]
 
+    if (rows := _rows(place, dims, layout)) is not None:
+        return Pieces(layout, _read_turned(emit, place, dims, layout, rows))
     same = [tuple(indices_of(p)) for p in layout.positions] if dims[-1] is None else None
     pieces = Pieces(layout, make=make, same=same)
     is_local = all(use.operation.parent is home for use in op.result.uses)
     return pieces if is_local and _is_only_read(place.root) else pieces.settle(emit)
+
+
+def _indices(place: Place, dims: DimOf, position: Sequence[int]) -> list[int]:
+    """Where an element of a vector lies in the block that the vector is read from."""
+    indices = [0] * len(place.offsets)
+    for d, i in zip(dims, position, strict=True):
+        if d is not None:
+            indices[d] = i
+    return indices
+
+
+def _rows(place: Place, dims: DimOf, layout: Layout) -> int | None:
+    """The dimension of a vector along which elements are neighbours in memory, when it is not the last."""
+    last = len(place.offsets) - 1
+    if dims[-1] in (None, last) or last not in dims or place.strides[last] != 1:
+        return None
+    row = dims.index(last)
+    return row if layout.width > 1 and layout.leading[row] > 1 else None
+
+
+def _read_turned(emit: Emitter, place: Place, dims: DimOf, layout: Layout, row: int) -> list[SSAValue]:
+    """All pieces of a vector from blocks that are read by rows, as they lie, and transposed in registers."""
+    made: dict[Position, SSAValue] = {}
+    for lead, start, size in layout.positions:
+        if lead[row]:
+            continue
+        rows: list[SSAValue] = []
+        for lane in range(start, start + size):
+            indices = _indices(place, dims, (*lead, lane))
+            rows.append(_read(emit, place, indices, vector_lanes=dims[row], size=layout.leading[row]))
+        for i, column in enumerate(transposed(emit, rows)):
+            made[(*lead[:row], i, *lead[row + 1 :]), start, size] = column
+    return [made[position] for position in layout.positions]
 
 
 def _is_only_read(value: SSAValue) -> bool:

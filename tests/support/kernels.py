@@ -239,8 +239,9 @@ def elementwise(loops: str, x: str, y: str, **extents: Extent) -> str:
     return kernel([a, b], Operand("r", loops, whole), lines)
 
 
-def transpose(rows: int, columns: int) -> str:
+def transpose(rows: int, columns: int, element: str = "f32") -> str:
     """Rows become columns."""
-    x, init = Operand("x", "j, i", [columns, rows]), Operand("init", "i, j", [rows, columns])
-    lines = [empty(init), generic("r", "i, j", "pp", [x], init, ["linalg.yield %x_ : f32"])]
-    return kernel([x], Operand("r", "i, j", init.extents), lines)
+    x = Operand("x", "j, i", [columns, rows], element)
+    init = Operand("init", "i, j", [rows, columns], element)
+    lines = [empty(init), generic("r", "i, j", "pp", [x], init, [f"linalg.yield %x_ : {element}"])]
+    return kernel([x], Operand("r", "i, j", init.extents, element), lines)

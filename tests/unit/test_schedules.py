@@ -88,6 +88,8 @@ _KERNELS = {
     "elementwise, at run time": elementwise("i, j", "i, j", "i", i="N", j="C"),
     "elementwise, no loops": elementwise("", "", ""),
     "transpose": transpose(20, 37),
+    "transpose, bytes": transpose(37, 20, "i8"),
+    "transpose, f64": transpose(5, 18, "f64"),
 }  # fmt: skip
 
 

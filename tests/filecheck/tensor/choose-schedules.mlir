@@ -108,3 +108,31 @@ func.func private @open_width(%x: tensor<?x16xf32>, %w: tensor<2x3x16x16xf32>, %
   } -> tensor<?x2x16xf32>
   func.return %r : tensor<?x2x16xf32>
 }
+
+// -----
+
+// The operand lies along the other loop: square blocks, which are transposed in registers.
+// CHECK-LABEL: @turned
+// CHECK: #sched.schedule<tile = [16, 16], parallel = [0, 1], vectorize = 1>
+// AVX2-LABEL: @turned
+// AVX2: #sched.schedule<tile = [8, 8], parallel = [0, 1], vectorize = 1>
+func.func private @turned(%x: tensor<40x100xf32>, %e: tensor<100x40xf32>) -> tensor<100x40xf32> attributes {sched.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<40x100xf32>) outs(%e : tensor<100x40xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<100x40xf32>
+  func.return %r : tensor<100x40xf32>
+}
+
+// -----
+
+// Three channels are too few for blocks.
+// CHECK-LABEL: @few
+// CHECK: #sched.schedule<tile = [21, 0], parallel = [0], vectorize = 1>
+func.func private @few(%x: tensor<3x63xf32>, %e: tensor<63x3xf32>) -> tensor<63x3xf32> attributes {sched.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<3x63xf32>) outs(%e : tensor<63x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<63x3xf32>
+  func.return %r : tensor<63x3xf32>
+}

@@ -93,3 +93,24 @@ func.func private @in_place(%o: tensor<32xf32>) -> tensor<32xf32> {
   %r = vector.transfer_write %n, %o[%c0] {in_bounds = [true]} : vector<32xf32>, tensor<32xf32>
   func.return %r : tensor<32xf32>
 }
+
+// -----
+
+// A block of four columns, read by rows as they lie; the rows are transposed in registers.
+// CHECK-LABEL: @turned
+// CHECK-DAG: %[[A:.*]] = vector.transfer_read %x[%c0, %c0], {{.*}} : tensor<4x4xf32>, vector<4xf32>
+// CHECK-DAG: %[[B:.*]] = vector.transfer_read %x[%c1, %c0]
+// CHECK-DAG: %[[C:.*]] = vector.transfer_read %x[%c2, %c0]
+// CHECK-DAG: %[[D:.*]] = vector.transfer_read %x[%c3, %c0]
+// CHECK-DAG: %[[AC:.*]] = vector.shuffle %[[A]], %[[C]] [0, 4, 1, 5]
+// CHECK-DAG: %[[BD:.*]] = vector.shuffle %[[B]], %[[D]] [0, 4, 1, 5]
+// CHECK-DAG: %[[FIRST:.*]] = vector.shuffle %[[AC]], %[[BD]] [0, 4, 1, 5]
+// CHECK: vector.transfer_write %[[FIRST]], %o[%c0, %c0]
+// CHECK-NOT: tensor.extract
+func.func private @turned(%x: tensor<4x4xf32>, %o: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true], permutation_map = affine_map<(i, j) -> (j, i)>} : tensor<4x4xf32>, vector<4x4xf32>
+  %r = vector.transfer_write %v, %o[%c0, %c0] {in_bounds = [true, true]} : vector<4x4xf32>, tensor<4x4xf32>
+  func.return %r : tensor<4x4xf32>
+}
