@@ -50,7 +50,7 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
         functions = [f for f in module.ops if isinstance(f, onnx.FunctionOp)]
         local = any((f.domain, f.op_type) == (op.domain, op.op_type) for f in functions)
         if not local and contrib.meaning_of(op) is not None:
-            return NATIVE
+            return HOST if op.op_type.data in contrib.ON_HOST else NATIVE
         return BODY if local else MISSING
     native, host = type(op) in _converted(on_host=False), type(op) in _converted(on_host=True)
     if host and (not native or _has_strings(op)):

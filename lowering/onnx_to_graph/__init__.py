@@ -124,7 +124,7 @@ class ConvertOnnxToGraphPass(ModulePass):
                 _name_open_dimensions(function)
         if any(isinstance(inner, onnx.FunctionOp) for inner in op.ops):
             _expand_functions(ctx, op, (), ready=False)
-        convert(op, patterns, illegal=["onnx"], partial=True)
+        convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
         converted = {op_type for pattern in patterns for op_type in matched_op_types(pattern)}
         seen: set[onnx.OnnxOp] = set()
         while left := _without_conversion(op, converted) - seen:
@@ -132,8 +132,8 @@ class ConvertOnnxToGraphPass(ModulePass):
             seen |= left
             names = tuple(sorted({inner.name for inner in left}))
             _expand_functions(ctx, op, names, ready=True)
-            convert(op, patterns, illegal=["onnx"], partial=True)
-        convert(op, patterns, illegal=["onnx"])
+            convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
+        convert(op, patterns, illegal=["onnx"], convert_new_ops=True)
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
                 _set_result_types(function)

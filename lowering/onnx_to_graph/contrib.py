@@ -16,6 +16,7 @@ from stepwell.lowering.onnx_to_graph import (
     contrib_product,
     contrib_quantized,
     contrib_rotary,
+    contrib_standard,
 )
 from stepwell.lowering.onnx_to_graph.contrib_node import DOMAIN, ContribNode, Meaning
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
@@ -28,8 +29,12 @@ OPERATORS: Mapping[str, Meaning] = {
     **contrib_product.OPERATORS,
     **contrib_quantized.OPERATORS,
     **contrib_rotary.OPERATORS,
+    **contrib_standard.OPERATORS,
 }
 """What each operator of the domain means."""
+
+ON_HOST = contrib_standard.ON_HOST
+"""Those that the host computes."""
 
 WITHOUT_DOMAIN = frozenset({"SimplifiedLayerNormalization"})
 """Those that ONNX Runtime writes into the standard domain."""

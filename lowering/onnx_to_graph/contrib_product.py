@@ -1,19 +1,22 @@
-"""Matrix products and convolutions of `com.microsoft`, fused with what follows them → `graph`."""
+"""Matrix products of `com.microsoft` → `graph`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import is_float
-from stepwell.dialects.types import dims_of
-from stepwell.lowering.onnx_to_graph.contrib_activation import activated
 from stepwell.lowering.onnx_to_graph.contrib_node import ContribNode, Meaning
 from stepwell.lowering.onnx_to_graph.support import element_of
 from stepwell.passes.graph.unpacking import unpacked
+from stepwell.runtime.dims import Dim
+
+_U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 def _matmul(node: ContribNode) -> SSAValue:
@@ -35,42 +38,6 @@ def _batch_first(node: ContribNode, position: int, name: str) -> SSAValue:
     if not node.integer(name, 0) or rank < 3:
         return value
     return node.emit(graph.TransposeOp(value, [*range(1, rank - 1), 0, rank - 1]))
-
-
-def _gemm(node: ContribNode) -> SSAValue:
-    """activation(alpha · A · B + beta · C)"""
-    transpose_a, transpose_b = (bool(node.integer(name, 0)) for name in ("transA", "transB"))
-    product = graph.MatmulOp(node.input(0), node.input(1), transpose_a=transpose_a, transpose_b=transpose_b)
-    value = node.scaled(node.emit(product), node.number("alpha", 1))
-    beta, bias = node.number("beta", 1), node.optional(2)
-    if bias is not None and beta:
-        bias = node.scaled(bias, beta)
-        is_vector = len(node.dims(bias)) == 1 and dims_of(bias.type)[0].proves_equal(dims_of(value.type)[1])
-        value = node.emit(graph.BiasAddOp(value, bias, 1)) if is_vector else node.add(value, bias)
-    given = (f"activation_{name}" for name in ("alpha", "beta", "gamma"))
-    parameters = [node.number(name, 0) for name in given if name in node.op.arguments.data]
-    return activated(node, value, node.text("activation", ""), parameters)
-
-
-def _conv(node: ContribNode) -> SSAValue:
-    """activation(conv(X, W) + B + Z)"""
-    x, w = node.input(0), node.input(1)
-    kernel = node.dims(w)[2:]
-    if node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
-        raise node.unsupported(f"auto_pad {node.text('auto_pad', '')} is not supported yet")
-    conv = graph.ConvOp(
-        x,
-        w,
-        strides=node.integers("strides"),
-        dilations=node.integers("dilations"),
-        pads=node.integers("pads") or [0] * 2 * len(kernel),
-        groups=node.integer("group", 1),
-    )
-    value = node.emit(conv)
-    if (bias := node.optional(2)) is not None:
-        value = node.emit(graph.BiasAddOp(value, bias, 1))
-    value = node.add(value, node.optional(3))
-    return activated(node, value, node.text("activation", ""), node.list_of("activation_params") or [])
 
 
 def _matmul_bits(node: ContribNode) -> SSAValue:
@@ -103,6 +70,29 @@ def _matmul_bits(node: ContribNode) -> SSAValue:
     return node.add(node.emit(product), node.optional(5))
 
 
+def _gather_blocks(node: ContribNode) -> SSAValue:
+    """Rows of a matrix of a few bits an element, by their indices: only these are unpacked and scaled."""
+    data, indices, bits = node.input(0), node.input(1), node.integer("bits", 4)
+    rank, block = len(node.dims(data)), node.integer("block_size", 128)
+    if rank != 2 or node.axis("gather_axis", 0, data) != 0 or node.axis("quantize_axis", 1, data) != 1:
+        raise node.unsupported("other than rows of a matrix with blocks of columns is not supported yet")
+    count = prod(node.dims(indices), start=Dim.of(1))
+    flat = node.emit(graph.ReshapeOp(indices, [count]))
+    taken = [None if x is None else node.emit(graph.GatherOp(x, flat, 0)) for x in (data, *node.inputs[2:4])]
+    codes, scales, zero = (*taken, None)[:3]
+    assert codes is not None and scales is not None
+    if element_of(codes) == _U8:
+        columns = node.dims(codes)[1] * (8 // bits)
+        codes = unpacked(codes, bits, columns, node.emit, node.table)
+        if zero is None:
+            middle = node.constant(1 << (bits - 1), _U8)
+            zero = node.emit(graph.BroadcastToOp(middle, node.dims(scales)))
+        else:
+            zero = unpacked(zero, bits, node.dims(scales)[1], node.emit, node.table)
+    rows = node.emit(graph.DequantizeOp(codes, scales, zero, axis=1, block=block))
+    return node.emit(graph.ReshapeOp(rows, [*node.dims(indices), node.dims(codes)[1]]))
+
+
 def _unpacked(
     node: ContribNode, packed: SSAValue, bits: int, shape: tuple[int, int], columns: int
 ) -> SSAValue:
@@ -121,9 +111,8 @@ def _repeated(node: ContribNode, value: SSAValue, times: int, columns: int) -> S
 
 
 OPERATORS: Mapping[str, Meaning] = {
-    "FusedConv": _conv,
-    "FusedGemm": _gemm,
     "FusedMatMul": _matmul,
+    "GatherBlockQuantized": _gather_blocks,
     "MatMulNBits": _matmul_bits,
     "TransposeMatMul": _matmul,
 }

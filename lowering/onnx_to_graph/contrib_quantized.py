@@ -7,6 +7,7 @@ Each is what it says: dequantize, compute, quantize. `fold-qdq` makes integers o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
@@ -14,6 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of
+from stepwell.lowering.onnx_to_graph.contrib_attention import attended_projection
 from stepwell.lowering.onnx_to_graph.contrib_node import ContribNode, Meaning
 from stepwell.lowering.onnx_to_graph.quantized import dynamic_scale
 from stepwell.lowering.onnx_to_graph.support import element_of
@@ -55,7 +57,10 @@ class _Node(ContribNode):
         return self.emit(graph.QuantizeOp(value, scale, self.parameter(position + 1), to=to))
 
 
-def _binary(op_type: type[graph.AddOp] | type[graph.MultiplyOp]) -> Callable[[_Node], SSAValue]:
+_Meaning: TypeAlias = Callable[[_Node], SSAValue | Sequence[SSAValue | None]]
+
+
+def _binary(op_type: type[graph.AddOp] | type[graph.MultiplyOp]) -> _Meaning:
     return lambda node: node.quantized(node.emit(op_type(node.dequantized(0), node.dequantized(3))), 6)
 
 
@@ -74,6 +79,32 @@ def _global_average_pool(node: _Node) -> SSAValue:
     rank = len(dims_of(node.input(0).type))
     pixels = range(1, rank - 1) if node.number("channels_last", 0) else range(2, rank)
     return node.quantized(node.emit(graph.ReduceOp(node.dequantized(0), "mean", pixels, keep_dims=True)), 3)
+
+
+def _reduce_mean(node: _Node) -> SSAValue:
+    rank = len(node.dims(node.input(0)))
+    axes = [axis % rank for axis in node.integers("axes") or range(rank)]
+    keep = bool(node.integer("keepdims", 1))
+    return node.quantized(node.emit(graph.ReduceOp(node.dequantized(0), "mean", axes, keep_dims=keep)), 3)
+
+
+def _where(node: _Node) -> SSAValue:
+    chosen = graph.WhereOp(node.input(0), node.dequantized(1), node.dequantized(4))
+    return node.quantized(node.emit(chosen), 7)
+
+
+def _attention(node: _Node) -> Sequence[SSAValue | None]:
+    """`Attention`, its projection a product of bytes."""
+    scale = node.parameter(4)
+    assert scale is not None
+    weights = graph.DequantizeOp(
+        node.input(1), scale, node.parameter(7), axis=1 if dims_of(scale.type) else 0
+    )
+    scale = node.parameter(3)
+    assert scale is not None
+    x = graph.DequantizeOp(node.input(0), scale, node.parameter(6))
+    product = node.emit(graph.MatmulOp(node.emit(x), node.emit(weights)))
+    return attended_projection(node, node.add(product, node.input(2)), 5, 8, None)
 
 
 def _concat(node: _Node) -> SSAValue:
@@ -141,25 +172,28 @@ def _quantize(node: _Node) -> SSAValue:
     return node.emit(graph.QuantizeOp(node.input(0), scale, node.parameter(2), to=to, axis=axis))
 
 
-_MEANINGS: Mapping[str, Callable[[_Node], SSAValue]] = {
+_MEANINGS: Mapping[str, _Meaning] = {
     "DequantizeLinear": lambda node: node.dequantized(
         0, int(node.number("axis", 1)) % max(1, len(dims_of(node.input(0).type)))
     ),
     "DynamicQuantizeMatMul": _dynamic_matmul,
     "MatMulIntegerToFloat": _integer_to_float,
+    "QAttention": _attention,
     "QGemm": _gemm,
     "QLinearAdd": _binary(graph.AddOp),
     "QLinearConcat": _concat,
     "QLinearGlobalAveragePool": _global_average_pool,
     "QLinearLeakyRelu": _leaky_relu,
     "QLinearMul": _binary(graph.MultiplyOp),
+    "QLinearReduceMean": _reduce_mean,
     "QLinearSigmoid": lambda node: node.quantized(node.emit(graph.SigmoidOp(node.dequantized(0))), 3),
     "QLinearSoftmax": _softmax,
+    "QLinearWhere": _where,
     "QuantizeLinear": _quantize,
 }
 
 
-def _quantized(meaning: Callable[[_Node], SSAValue]) -> Meaning:
+def _quantized(meaning: _Meaning) -> Meaning:
     return lambda node: meaning(_Node(node.op, node.lowering, node.rewriter))
 
 

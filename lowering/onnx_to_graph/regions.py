@@ -40,7 +40,7 @@ class RegionLowering(OnnxLowering):
 
     def convert_regions(self, op: Operation) -> bool:
         """Convert what is in the regions of an op; whether nothing of level 0 is left there."""
-        convert(op, self.patterns, illegal=["onnx"], partial=True)
+        convert(op, self.patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
         return not any(inner.name.startswith("onnx.") for region in op.regions for inner in region.walk())
 
 

@@ -9,13 +9,14 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.meaning import Array
 
 
 def unpacked(
     packed: SSAValue,
     bits: int,
-    count: int,
+    count: int | Dim,
     emit: Callable[[Operation], SSAValue],
     constant: Callable[[Array], SSAValue],
 ) -> SSAValue:

@@ -20,6 +20,9 @@ IDS = RNG.integers(0, 9, (2, 5)).astype(np.int32)
 TABLES: list[Array | None] = [floats(9, 8), floats(6, 8), floats(3, 8), ROW, floats(8)]
 KEPT = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
 
+SQUARES = (RNG.uniform(-1, 1, (2, 4, 4)) + 3 * np.eye(4)).astype(np.float32)
+BYTES = RNG.integers(0, 256, (2, 7, 6, 4)).astype(np.uint8)
+
 CASES: list[Case] = [
     # The operator, its inputs, which of them are weights, its attributes.
     ("Gelu", [X], [], {}),
@@ -54,6 +57,13 @@ CASES: list[Case] = [
     ("SimplifiedLayerNormalization", [X, ROW], [1], {"axis": -1, "epsilon": 1e-6, "stash_type": 1}),
     ("EmbedLayerNormalization", [IDS, IDS % 3, *TABLES, KEPT], [2, 3, 4, 5, 6], {"epsilon": 1e-6}),
     ("EmbedLayerNormalization", [IDS, None, TABLES[0], TABLES[1], None, *TABLES[3:]], [2, 3], {}),
+    ("Trilu", [floats(3, 5), np.array(1, np.int64)], [], {"upper": 0}),
+    ("ExpandDims", [X, np.array(-2, np.int32)], [1], {}),
+    ("Range", [np.array(1, np.float32), np.array(9, np.float32)], [0, 1], {}),
+    ("GatherND", [X, np.array([[0, 1], [1, 4]], np.int64)], [], {}),
+    ("Pad", [floats(3, 5), np.array([1, 0, 0, 2], np.int64), np.array(7, np.float32)], [1, 2], {}),
+    ("Inverse", [SQUARES], [], {}),
+    ("NhwcMaxPool", [BYTES], [], {"kernel_shape": [2, 3], "strides": [2, 1], "pads": [0, 1, 1, 0]}),
 ]
 OUTPUTS = {
     "EmbedLayerNormalization": "yms",
@@ -105,3 +115,13 @@ def test_matmul_of_packed_weights(bits: int, points: str, columns: int, has_bias
     sizes = {"K": columns, "N": rows, "bits": bits, "block_size": block}
     model = model_of("MatMulNBits", inputs, range(1, 6), "y", "com.microsoft", accuracy_level=1, **sizes)
     agree(model, inputs, 1e-4)
+
+
+@pytest.mark.parametrize(("bits", "has_points"), [(4, True), (4, False), (8, True)])
+def test_rows_of_packed_weights(bits: int, has_points: bool) -> None:
+    codes, scales, zero = packed_weights(24, 64, bits, 32, "bytes")
+    assert codes is not None
+    ids = np.array([[3, 0, 23], [7, 7, 1]], np.int64)
+    inputs = [codes.reshape(24, -1), ids, scales, zero if has_points else None]
+    attributes = {"bits": bits, "block_size": 32, "quantize_axis": 1}
+    agree(model_of("GatherBlockQuantized", inputs, [0, 2, 3], "y", "com.microsoft", **attributes), inputs)

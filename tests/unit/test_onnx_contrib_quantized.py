@@ -41,6 +41,13 @@ B = (bytes_of(np.int8, 12, 8), RNG.uniform(0.01, 0.02, 8).astype(np.float32), np
 BIAS = RNG.integers(-900, 900, 8).astype(np.int32)
 FLOATS = RNG.uniform(-2, 3, (5, 12)).astype(np.float32)
 
+POOL = {"kernel_shape": [2, 3], "pads": [1, 0, 0, 1], "strides": [1, 2]}
+FILTERS = (bytes_of(np.int8, 3, 4, 3, 2), number(0.02), number(0, np.int8))
+CHOICE = RNG.integers(0, 2, (2, 6, 5, 4)).astype(bool)
+QKV = (bytes_of(np.uint8, 2, 5, 8), bytes_of(np.int8, 8, 24), FLOATS[0, :1].repeat(24))
+QKV_SCALES, QKV_POINTS = (number(0.02), number(0.01)), (number(120, np.uint8), number(0, np.int8))
+LENGTHS = np.array([2, 5], np.int32)
+
 CASES: list[tuple[str, Sequence[Array | None], int, dict[str, Any], float]] = [
     # The operator, its inputs, how many of them vary, its attributes, the difference that is allowed.
     ("QLinearAdd", [*X, *Z, *OUT], 4, {}, 1),
@@ -53,6 +60,12 @@ CASES: list[tuple[str, Sequence[Array | None], int, dict[str, Any], float]] = [
     ("QGemm", [*A, *B, BIAS, None, None], 1, {}, 1e-4),
     ("MatMulIntegerToFloat", [A[0], B[0], A[1], B[1], A[2], B[2], None], 1, {}, 1e-4),
     ("DynamicQuantizeMatMul", [FLOATS, B[0], B[1], B[2], FLOATS[0, :8]], 1, {}, 1e-4),
+    ("QLinearWhere", [CHOICE, *X, *Z, *OUT], 2, {}, 1),
+    ("QLinearAveragePool", [*X, *OUT], 1, {**POOL, "count_include_pad": 1}, 1),
+    ("QLinearAveragePool", [*X, *OUT], 1, {**POOL, "channels_last": 1}, 1),
+    ("QLinearConv", [*X, *FILTERS, *OUT], 1, {"channels_last": 1}, 1),
+    ("QAttention", [*QKV, *QKV_SCALES, None, *QKV_POINTS], 1, {"num_heads": 2}, 1e-4),
+    ("QAttention", [*QKV, *QKV_SCALES, LENGTHS, *QKV_POINTS], 1, {"num_heads": 2}, 1e-4),
     ("QuantizeLinear", [FLOATS, number(0.01), number(30000, np.uint16)], 1, {}, 0),
     ("DequantizeLinear", [bytes_of(np.int16, 5, 12), number(0.01), number(-5, np.int16)], 1, {}, 1e-6),
 ]
@@ -92,6 +105,14 @@ def test_operator(
     difference = np.abs(found.astype(np.float64) - expected.astype(np.float64))
     assert difference.max() <= allowed
     assert not allowed or difference.mean() < 0.1 * allowed  # by ties, or in the last digits
+
+
+def test_mean_of_bytes_which_onnx_runtime_does_not_have() -> None:
+    model = model_of("QLinearReduceMean", [*X, *OUT], 1, axes=[1, 3], keepdims=0)
+    found = stepwell.compile(model).run({"x0": X[0]})["y"]
+    mean = (X[0].astype(np.float64) - 131).mean((1, 3)) * 0.05
+    expected = np.clip(np.rint(mean / 0.11) + 77, 0, 255)
+    assert found.dtype == np.uint8 and np.abs(found.astype(np.float64) - expected).max() <= 1
 
 
 def test_operators_are_said_to_be_native() -> None:
