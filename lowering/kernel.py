@@ -29,7 +29,7 @@ SCHEDULE_PIPELINE = (
     "tile-and-fuse,vectorize,hoist-accumulators,unroll-vectors"
 )
 LOOP_PIPELINE = "bufferize,linalg-to-loops,expand-math"
-LLVM_PIPELINE = "convert-loops-to-llvm"
+LLVM_PIPELINE = "convert-loops-to-llvm,hoist-addresses"
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from stepwell.runtime.target import TargetDescription
 # at 18 GFLOP/s instead of 110). Our own passes hoist what is worth it; without LLVM's, no model was slower.
 llvm.set_option("stepwell", "-disable-machine-licm")
 
-_VECTOR_SPILL = re.compile(
-    r"^\s*(?:v?mov[ua]p[sd]\s+%[xyz]mm\d+, .*\(%r[sb]p\b|st[rpu]\w*\s+q\d+.*\[(?:sp|x29)\b)", re.MULTILINE
-)
+_STORE = r"^\s*(?:v?mov[ua]p[sd]\s+%[xyz]mm\d+, .*\(%{}\b|st[rpu]\w*\s+q\d+.*\[(?:sp|x29)\b)"
+_VECTOR_SPILL = re.compile(_STORE.format("rsp"), re.MULTILINE)
+_FRAME_SPILL = re.compile(_STORE.format("r[sb]p"), re.MULTILINE)
+_FRAME_POINTER = re.compile(r"^\s*movq\s+%rsp, %rbp$", re.MULTILINE)
 
 
 def compile_to_object(text: str, target: TargetDescription, *, optimize: bool) -> bytes:
@@ -41,9 +42,11 @@ def vector_spills(assembly: str) -> int:
     """
     How many vector registers assembly stores on the stack: a register tile that spills is slow.
 
-    Args: `assembly` of x86-64 or aarch64; stores relative to the stack or frame pointer count.
+    Args: `assembly` of x86-64 or aarch64; stores relative to the stack or frame pointer count (a function
+    without a frame pointer uses that register for anything).
     """
-    return len(_VECTOR_SPILL.findall(assembly))
+    store = _FRAME_SPILL if _FRAME_POINTER.search(assembly) else _VECTOR_SPILL
+    return len(store.findall(assembly))
 
 
 def optimized_text(text: str, target: TargetDescription) -> str:

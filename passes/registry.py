@@ -185,6 +185,9 @@ PASSES: dict[str, Entry] = {
     "hoist-accumulators": Entry(
         "stepwell.passes.tensor.hoist_accumulators:HoistAccumulatorsPass", "keep accumulators in registers"
     ),
+    "hoist-addresses": Entry(
+        "stepwell.passes.loop.hoist_addresses:HoistAddressesPass", "keep arithmetic of addresses out of loops"
+    ),
     "inline": Entry(
         "stepwell.passes.graph.inline:InlinePass", "bodies in the place of calls", aliases=("Inline",)
     ),

@@ -1,0 +1,178 @@
+"""`hoist-addresses`: loops compute the parts of addresses that change in them, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, ModuleOp, i32
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from stepwell.dialects.locations import adopt_location
+from stepwell.passes.base import Pass
+
+_INVARIANT = (llvm.AddOp, llvm.SubOp, llvm.MulOp, llvm.ShlOp, llvm.GEPOp, llvm.ConstantOp)
+_DYNAMIC = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
+
+
+@dataclass(frozen=True)
+class HoistAddressesPass(Pass):
+    """
+    Move arithmetic on integers and pointers in front of the loops in which it does not change.
+
+    The offset of an address is a sum with a part for each index. The parts are added from the one that
+    changes least, so that all but the last stand outside of the innermost loop:
+
+    ```mlir
+      llvm.br ^inner(%c0 : i64)
+    ^inner(%j: i64):
+      %a = llvm.mul %i, %c8 : i64
+      %b = llvm.add %j, %a : i64
+      %p = llvm.getelementptr inbounds %x[%b] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      …
+    // ->
+      %a = llvm.mul %i, %c8 : i64
+      %q = llvm.getelementptr %x[%a] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      llvm.br ^inner(%c0 : i64)
+    ^inner(%j: i64):
+      %p = llvm.getelementptr %q[%j] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      …
+    ```
+    LLVM's own motion of code runs after instruction selection and moves the constants of polynomials as
+    well, whatever registers are left; it is off (`lowering/machine.py`). Runs after `convert-loops-to-llvm`.
+    """
+
+    name = "hoist-addresses"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, llvm.FuncOp) and len(function.body.blocks) > 1:
+                _Function(function).run()
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """The blocks of a loop, which stand in a row, and the block that enters it."""
+
+    first: int
+    last: int
+    entry: Block
+
+
+class _Function:
+    def __init__(self, function: llvm.FuncOp):
+        self._blocks = list(function.body.blocks)
+        self._number = {block: number for number, block in enumerate(self._blocks)}
+        self._loops = self._find_loops()
+        self._around = [
+            [loop for loop in self._loops if loop.first <= number <= loop.last]
+            for number in range(len(self._blocks))
+        ]
+
+    def run(self) -> None:
+        """Move what can be moved; blocks in order, so that what ops use has been moved before them."""
+        for block, around in zip(self._blocks, self._around, strict=True):
+            if not around:
+                continue
+            for op in list(block.ops):
+                if isinstance(op, llvm.GEPOp) and op.ssa_indices:
+                    self._split(op, around)
+                if _is_movable(op):
+                    self._move(op, around)
+
+    def _find_loops(self) -> Sequence[_Loop]:
+        """The loops that one block enters, the outermost first."""
+        entries: dict[int, list[int]] = {}
+        for number, block in enumerate(self._blocks):
+            for successor in _successors(block):
+                entries.setdefault(self._number[successor], []).append(number)
+        found: list[_Loop] = []
+        for header, sources in entries.items():
+            last = max(sources)
+            outside = [source for source in sources if not header <= source <= last]
+            is_loop = last >= header and len(outside) == 1
+            if is_loop and not self._is_entered_elsewhere(header, last, entries):
+                found.append(_Loop(header, last, self._blocks[outside[0]]))
+        return sorted(found, key=lambda loop: (loop.first, -loop.last))
+
+    def _is_entered_elsewhere(self, first: int, last: int, entries: dict[int, list[int]]) -> bool:
+        inside = range(first, last + 1)
+        return any(source not in inside for number in inside[1:] for source in entries.get(number, ()))
+
+    def _depth(self, value: SSAValue, around: Sequence[_Loop]) -> int:
+        """How many of the loops around a place compute a value again and again."""
+        block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        number = self._number[block] if block is not None else 0
+        return sum(loop.first <= number <= loop.last for loop in around)
+
+    def _move(self, op: Operation, around: Sequence[_Loop]) -> None:
+        depth = max((self._depth(value, around) for value in op.operands), default=0)
+        if depth < len(around) and (last := around[depth].entry.last_op) is not None:
+            op.detach()
+            around[depth].entry.insert_op_before(op, last)
+
+    def _split(self, op: llvm.GEPOp, around: Sequence[_Loop]) -> None:
+        """Let an address advance by one part of its offset after the other; the op keeps the last one."""
+        at_base = self._depth(op.ptr, around)
+        parts: dict[int, list[SSAValue]] = {}
+        for value in _addends(op.ssa_indices[0]):
+            parts.setdefault(max(at_base, self._depth(value, around)), []).append(value)
+        block = op.parent
+        if len(parts) < 2 or block is None:
+            return
+        pointer, whole = op.ptr, op.ssa_indices[0]
+        for depth in sorted(parts):
+            total = parts[depth][0]
+            for value in parts[depth][1:]:
+                total = self._insert(llvm.AddOp(total, value), op, around)
+            if depth == max(parts):
+                op.operands[0], op.operands[1] = pointer, total
+                op.properties.pop("inbounds", None)  # of an address on the way, that need not hold
+            else:
+                step = llvm.GEPOp.create(
+                    operands=[pointer, total],
+                    result_types=[op.result.type],
+                    properties={
+                        "elem_type": op.elem_type,
+                        "noWrapFlags": op.properties["noWrapFlags"],
+                        "rawConstantIndices": _DYNAMIC,
+                    },
+                )
+                pointer = self._insert(step, op, around)
+        _erase_sum(whole)
+
+    def _insert(self, made: Operation, before: Operation, around: Sequence[_Loop]) -> SSAValue:
+        assert before.parent is not None
+        adopt_location(made, before.location)
+        before.parent.insert_op_before(made, before)
+        self._move(made, around)
+        return made.results[0]
+
+
+def _successors(block: Block) -> Sequence[Block]:
+    return block.last_op.successors if block.last_op is not None else ()
+
+
+def _is_movable(op: Operation) -> bool:
+    if not isinstance(op, _INVARIANT):
+        return False
+    return isinstance(op, llvm.GEPOp) or isinstance(op.results[0].type, IntegerType)
+
+
+def _addends(value: SSAValue) -> Sequence[SSAValue]:
+    """The parts of a sum that nothing else uses."""
+    if isinstance(value, OpResult) and isinstance(value.op, llvm.AddOp) and value.has_one_use():
+        return [*_addends(value.op.lhs), *_addends(value.op.rhs)]
+    return [value]
+
+
+def _erase_sum(value: SSAValue) -> None:
+    """Erase the additions of a sum that nothing uses any more."""
+    if isinstance(value, OpResult) and isinstance(value.op, llvm.AddOp) and value.first_use is None:
+        lhs, rhs = value.op.lhs, value.op.rhs
+        value.op.detach()
+        value.op.erase()
+        _erase_sum(lhs)
+        _erase_sum(rhs)
