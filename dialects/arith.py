@@ -1,6 +1,6 @@
 """
 The `arith` dialect: xDSL's, whose comparisons, selection and casts take vectors here, as MLIR's do; and
-`arith.dot_bytes` and `arith.dot_shorts`, which MLIR has for single machines only.
+`arith.dot_bytes`, `arith.dot_shorts` and `arith.scale`, which MLIR has for single machines only.
 
 Each op is a subclass of xDSL's with wider constraints, so `isinstance` and patterns for xDSL's class hold.
 """
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from xdsl.dialects import arith as upstream
-from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, i1, i32
+from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, f32, i1, i32
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -210,6 +210,31 @@ class DotShortsOp(IRDLOperation):
         super().__init__(operands=[lhs, rhs, acc], result_types=[acc.type])
 
 
+@irdl_op_definition
+class ScaleOp(IRDLOperation):
+    """
+    Multiply by 2 to the power of an integer that is given as a float; results round once, denormal ones too.
+
+    ```mlir
+    %r = arith.scale %x, %n : vector<16xf32>
+    ```
+    """
+
+    name = "arith.scale"
+
+    T: ClassVar = VarConstraint("T", eq(f32) | VectorType.constr(eq(f32)))
+
+    value = operand_def(T)
+    exponent = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$value `,` $exponent attr-dict `:` type($result)"
+
+    def __init__(self, value: SSAValue, exponent: SSAValue):
+        super().__init__(operands=[value, exponent], result_types=[value.type])
+
+
 _WIDE: dict[type[Operation], type[Operation]] = {
     op.__mro__[2]: op
     for op in (
@@ -226,6 +251,6 @@ def vector_form(op_type: type[Operation]) -> type[Operation]:
 
 Arith = Dialect(
     "arith",
-    [*(vector_form(op) for op in upstream.Arith.operations), DotBytesOp, DotShortsOp],
+    [*(vector_form(op) for op in upstream.Arith.operations), DotBytesOp, DotShortsOp, ScaleOp],
     list(upstream.Arith.attributes),
 )

@@ -72,6 +72,11 @@ class TargetDescription:
         """Whether one instruction adds four products of bytes exactly."""
         return "avx512vnni" in self.features or "avxvnni" in self.features
 
+    def scales_by_powers(self, lanes: int) -> bool:
+        """Whether one instruction multiplies so many f32 by powers of two, however large or small."""
+        has_short = lanes in (4, 8) and "avx512vl" in self.features
+        return "avx512f" in self.features and (lanes == 16 or has_short)
+
     @property
     def feature_string(self) -> str:
         """The features as LLVM's target machine wants them: `+avx,+avx2`."""

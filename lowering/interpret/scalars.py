@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from stepwell.dialects.arith import DotBytesOp, DotShortsOp
+from stepwell.dialects.arith import DotBytesOp, DotShortsOp, ScaleOp
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.interpret.engine import Binary, Unary, Value, implement_all, implements
 
@@ -250,6 +250,12 @@ def prepare_dot_shorts(op: DotShortsOp) -> Callable[[Value, Value, Value], Value
         return (products.sum(-1) + np.asarray(acc, np.int64)).astype(np.int32)[()]
 
     return dot
+
+
+@implements("arith.scale")
+def prepare_scale(op: ScaleOp) -> Binary:
+    """A product with a power of two, the exponent a float."""
+    return lambda x, n: np.ldexp(x, np.asarray(np.clip(n, -1000, 1000), np.int32))
 
 
 def converted(value: Value, dtype: np.dtype[np.generic]) -> Value:

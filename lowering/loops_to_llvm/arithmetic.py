@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     VectorType,
 )
-from xdsl.dialects.utils import FastMathAttrBase
+from xdsl.dialects.utils import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
@@ -89,11 +89,16 @@ def counterpart(op: Operation, table: dict[type[Operation], type[Operation]]) ->
 
 
 def fast_math(op: Operation) -> llvm.FastMathAttr:
-    """The fast-math flags of an arith or math op as the llvm dialect has them."""
+    """
+    The fast-math flags of an arith or math op as the llvm dialect has them.
+
+    Of two zeros a maximum may be either, as in ONNX: telling their signs apart would double its instructions.
+    """
     flags = op.properties.get("fastmath")
-    if not isinstance(flags, FastMathAttrBase) or not flags.data:
-        return _NO_FAST_MATH
-    return llvm.FastMathAttr(list(flags.data))
+    known = list(flags.data) if isinstance(flags, FastMathAttrBase) else []
+    if isinstance(op, arith.MaximumfOp | arith.MinimumfOp):
+        known.append(FastMathFlag.NO_SIGNED_ZEROS)
+    return llvm.FastMathAttr(known) if known else _NO_FAST_MATH
 
 
 class IntegerOpLowering(LoopsToLLVMPattern):

@@ -59,7 +59,7 @@ class DotBytesLowering(LoopsToLLVMPattern):
         if (name := byte_dot(target, lanes)) is not None:
             bytes = VectorType(i8, [4 * lanes])
             unsigned, signed = (code.make(llvm.BitcastOp, [x], bytes) for x in (op.lhs, op.rhs))
-            result = _call(code, name, [op.acc, unsigned, signed], type)
+            result = call_intrinsic(code, name, [op.acc, unsigned, signed], type)
         elif (name := short_dot(target, lanes)) is not None:
             result = _by_pairs(code, op, name, VectorType(i16, [2 * lanes]))
         else:
@@ -86,7 +86,7 @@ class DotShortsLowering(LoopsToLLVMPattern):
         if (name := short_dot(self.state.target, lanes)) is not None:
             pairs = VectorType(i16, [2 * lanes])
             halves = [code.make(llvm.BitcastOp, [x], pairs) for x in (op.lhs, op.rhs)]
-            product = _call(code, name, halves, type)
+            product = call_intrinsic(code, name, halves, type)
             total = code.make(llvm.AddOp, [op.acc, product])
         else:
             total, half = op.acc, _number(code, 16, type)
@@ -97,7 +97,7 @@ class DotShortsLowering(LoopsToLLVMPattern):
         rewriter.replace(op, code.ops, [total])
 
 
-def _call(code: Code, name: str, operands: list[SSAValue], result: Attribute) -> SSAValue:
+def call_intrinsic(code: Code, name: str, operands: list[SSAValue], result: Attribute) -> SSAValue:
     op = llvm.CallIntrinsicOp.create(
         operands=operands,
         result_types=[result],
@@ -127,7 +127,7 @@ def _by_pairs(code: Code, op: DotBytesOp, name: str, pairs: Attribute) -> SSAVal
     )
     total = op.acc
     for bytes, others in factors:
-        product = _call(code, name, [code.make(llvm.BitcastOp, [bytes], pairs), others], op.acc.type)
+        product = call_intrinsic(code, name, [code.make(llvm.BitcastOp, [bytes], pairs), others], op.acc.type)
         total = code.make(llvm.AddOp, [total, product])
     return total
 

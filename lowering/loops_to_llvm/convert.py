@@ -80,6 +80,7 @@ _PATTERNS = (
     math_functions.FloatOpLowering,
     math_functions.FmaLowering,
     math_functions.RsqrtLowering,
+    math_functions.ScaleLowering,
     math_functions.IntegerOpLowering,
     math_functions.LibraryLowering,
     vectors.BroadcastLowering,

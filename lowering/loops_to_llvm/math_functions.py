@@ -10,18 +10,22 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from xdsl.dialects import llvm, math
-from xdsl.dialects.builtin import BoolAttr, Float32Type, Float64Type, SymbolRefAttr, VectorType
+from xdsl.dialects.builtin import BoolAttr, Float32Type, Float64Type, SymbolRefAttr, VectorType, i8, i16, i32
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.arith import ScaleOp
 from stepwell.dialects.llvm import intrinsics
 from stepwell.lowering.loops_to_llvm.arithmetic import counterpart, fast_math
+from stepwell.lowering.loops_to_llvm.byte_products import call_intrinsic
 from stepwell.lowering.loops_to_llvm.code import number_attr
 from stepwell.lowering.loops_to_llvm.half import narrowed, widened
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
-from stepwell.lowering.loops_to_llvm.vectors import fused_multiply_add
+from stepwell.lowering.loops_to_llvm.vectors import fused_multiply_add, lane_count
 from stepwell.runtime.errors import StepwellError
+
+_CURRENT_ROUNDING = 4  # x86's number for: as the control register says
 
 FLOAT_OPS: dict[type[Operation], type[Operation]] = {
     math.AbsFOp: llvm.FAbsOp,
@@ -111,6 +115,34 @@ class FmaLowering(LoopsToLLVMPattern):
         code = self.code_at(op)
         result = fused_multiply_add(code, list(op.operands))
         rewriter.replace(op, code.ops, [result])
+
+
+class ScaleLowering(LoopsToLLVMPattern):
+    """
+    One instruction, on targets that have it: `expand-math` makes the op for no others.
+
+    ```mlir
+    %r = arith.scale %x, %n : vector<16xf32>
+    // ->
+    %r = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%x, %n, %x, %all, %rounding) …
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ScaleOp, rewriter: PatternRewriter) -> None:
+        code, type = self.code_at(op), op.value.type
+        lanes = 1 if isinstance(type, Float32Type) else lane_count(type)
+        if not self.state.target.scales_by_powers(lanes):
+            raise StepwellError("unsupported", op, f"the target has no instruction for {op.name} of {type}")
+        operands = [op.value, op.exponent, op.value]
+        mask = i16 if lanes == 16 else i8
+        operands.append(code.make(llvm.ConstantOp, [], mask, {"value": number_attr(-1, mask)}))
+        if lanes == 16:
+            operands.append(
+                code.make(llvm.ConstantOp, [], i32, {"value": number_attr(_CURRENT_ROUNDING, i32)})
+            )
+        name = f"llvm.x86.avx512.mask.scalef.ps.{32 * lanes}"
+        rewriter.replace(op, code.ops, [call_intrinsic(code, name, operands, type)])
 
 
 class RsqrtLowering(LoopsToLLVMPattern):

@@ -21,6 +21,7 @@ from stepwell.lowering.loops_to_llvm.state import I32, Extent, converted_type
 from stepwell.runtime.errors import StepwellError
 
 _REASSOCIATE = llvm.FastMathAttr([FastMathFlag.REASSOC])
+_EITHER_ZERO = llvm.FastMathAttr([FastMathFlag.NO_SIGNED_ZEROS])
 _NO_FAST_MATH = llvm.FastMathAttr(None)
 
 
@@ -238,7 +239,7 @@ class ReductionLowering(LoopsToLLVMPattern):
                 acc = code.make(llvm.ConstantOp, [], element, {"value": number_attr(neutral, element)})
             result = code.make(reduce, [acc, lanes], element, {"fastmathFlags": _REASSOCIATE})
         else:
-            result = code.make(_REDUCTIONS[kind], [lanes], element, {"fastmathFlags": _NO_FAST_MATH})
+            result = code.make(_REDUCTIONS[kind], [lanes], element, {"fastmathFlags": _EITHER_ZERO})
             if acc is not None:
-                result = code.make(_COMBINE[kind], [acc, result], None, {"fastmathFlags": _NO_FAST_MATH})
+                result = code.make(_COMBINE[kind], [acc, result], None, {"fastmathFlags": _EITHER_ZERO})
         rewriter.replace(op, code.ops, [narrowed(code, result, op.dest.type)])

@@ -59,24 +59,27 @@ def _power_of_two(exponent: Lanes) -> Lanes:
     return ((exponent + _EXPONENT_BIAS) << _MANTISSA_BITS).as_float()
 
 
-def _scaled(x: Lanes, exponent: Lanes) -> Lanes:
-    """x * 2^exponent, in two steps, so that results that overflow or are denormal come out right."""
+def _scaled(x: Lanes, shifted: Lanes) -> Lanes:
+    """x * 2^n for n + _ROUNDER: in two steps, so that overflow and denormal results come out right."""
+    if x.scales:
+        return x.scaled_by(shifted - _ROUNDER)
+    exponent = shifted.bits() - _ROUNDER_BITS
     half = exponent >> 1
     return x * _power_of_two(half) * _power_of_two(exponent - half)
 
 
 def _split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
-    """x = n ln 2 + f with |f| <= ln(2) / 2: the integer n, and f."""
+    """x = n ln 2 + f with |f| <= ln(2) / 2: the integer n, plus _ROUNDER, and f."""
     shifted = x.times_plus(_LOG2_E, _ROUNDER)
     n = shifted - _ROUNDER
     rest = n.times_plus(-_LN2_LOW, n.times_plus(-_LN2_HIGH, x))
-    return shifted.bits() - _ROUNDER_BITS, rest
+    return shifted, rest
 
 
 def exp(x: Lanes) -> Lanes:
     """e^x."""
-    n, f = _split_exponent(x.at_most(89.0).at_least(-104.0))
-    return _scaled((f * f).times_plus(f.polynomial(_EXP), f) + 1.0, n)
+    shifted, f = _split_exponent(x.at_most(89.0).at_least(-104.0))
+    return _scaled((f * f).times_plus(f.polynomial(_EXP), f) + 1.0, shifted)
 
 
 def exp2(x: Lanes) -> Lanes:
@@ -84,15 +87,15 @@ def exp2(x: Lanes) -> Lanes:
     x = x.at_most(129.0).at_least(-151.0)
     shifted = x + _ROUNDER
     f = x - (shifted - _ROUNDER)
-    return _scaled(f.times_plus(f.polynomial(_EXP2), 1.0), shifted.bits() - _ROUNDER_BITS)
+    return _scaled(f.times_plus(f.polynomial(_EXP2), 1.0), shifted)
 
 
 def expm1(x: Lanes) -> Lanes:
     """e^x - 1, without loss near zero."""
-    n, f = _split_exponent(x.at_most(89.0).at_least(-17.5))
+    shifted, f = _split_exponent(x.at_most(89.0).at_least(-17.5))
     q = (f * f).times_plus(f.polynomial(_EXPM1), f)
     # Half of 2^n, as 2^128 is no f32.
-    scale = _power_of_two(n - 1)
+    scale = _power_of_two(shifted.bits() - (_ROUNDER_BITS + 1))
     y = q.times_plus(scale, scale - 0.5) * 2.0
     return x.absolute().compare("olt", 2.0**-25).choose(x, y)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, TypeAlias, cast
+from dataclasses import dataclass
+from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math, vector
@@ -22,11 +23,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.arith import like
 from stepwell.passes.graph.rules import apply_rules
 from stepwell.passes.loop import elementary
 from stepwell.passes.loop.integer_power import ExpandIntegerPower
 from stepwell.passes.loop.lanes import Lanes, constant_attr
+from stepwell.runtime.target import TargetDescription, target_from
 
 _RECIPES: dict[type[Operation], Callable[[Lanes], Lanes]] = {
     math.ErfOp: elementary.erf,
@@ -55,9 +58,12 @@ def _element(type: Attribute) -> Attribute:
     return cast("VectorType[Attribute]", type).element_type if isinstance(type, VectorType) else type
 
 
+@dataclass(frozen=True)
 class ExpandRecipe(RewritePattern):
     """
     A function of f32 as the polynomial that approximates it (approximate: 2 units in the last place).
+
+    Where the target can, `arith.scale` multiplies by powers of two, which is otherwise done on the bits.
 
     ```mlir
     %y = math.exp %x : vector<16xf32>
@@ -67,11 +73,16 @@ class ExpandRecipe(RewritePattern):
     ```
     """
 
+    target: TargetDescription
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: _WithRecipe, rewriter: PatternRewriter) -> None:
-        if not isinstance(_element(op.operand.type), Float32Type):
+        type_ = op.operand.type
+        if not isinstance(_element(type_), Float32Type):
             return
-        result = _RECIPES[type(op)](Lanes(rewriter, op.operand))
+        shape = type_.get_shape() if isinstance(type_, VectorType) else ()
+        scales = len(shape) == 1 and self.target.scales_by_powers(shape[0])
+        result = _RECIPES[type(op)](Lanes(rewriter, op.operand, scales=scales))
         rewriter.replace(op, [], [result.value])
 
 
@@ -206,7 +217,6 @@ class UnrollLanes(RewritePattern):
 
 
 _PATTERNS: list[RewritePattern] = [
-    ExpandRecipe(),
     WidenHalf(),
     ExpandConstantPower(),
     ExpandIntegerPower(),
@@ -214,6 +224,7 @@ _PATTERNS: list[RewritePattern] = [
 ]
 
 
+@dataclass(frozen=True)
 class ExpandMathPass(ModulePass):
     """
     Write functions of `math` out in `arith`, with fused multiply-adds (approximate: 2 ulp).
@@ -222,7 +233,11 @@ class ExpandMathPass(ModulePass):
     library, on one lane after the other.
     """
 
-    name: ClassVar[str] = "expand-math"
+    name = "expand-math"
+
+    mcpu: str = ""
+    """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op.body, _PATTERNS)
+        target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
+        apply_rules(op.body, [ExpandRecipe(target), *_PATTERNS])

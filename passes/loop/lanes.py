@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from stepwell.dialects.arith import like, vector_form
+from stepwell.dialects.arith import ScaleOp, like, vector_form
 
 Number: TypeAlias = "float | Lanes"
 
@@ -31,9 +31,11 @@ _INTEGER_PREDICATES = {name: index for index, name in enumerate(arith.CMPI_COMPA
 class Lanes:
     """An f32 or i32, or a vector of them. Operators insert ops in front of the op being rewritten."""
 
-    def __init__(self, rewriter: PatternRewriter, value: SSAValue):
+    def __init__(self, rewriter: PatternRewriter, value: SSAValue, *, scales: bool = False):
         self._rewriter = rewriter
         self.value = value
+        self.scales = scales
+        """Whether the target has an instruction for `scaled_by`."""
 
     def make(
         self, op_type: type[Operation], operands: Sequence[Number], type: Attribute | None = None
@@ -43,8 +45,11 @@ class Lanes:
             operands=[self.of(operand).value for operand in operands],
             result_types=[self.value.type if type is None else type],
         )
+        return self._inserted(op)
+
+    def _inserted(self, op: Operation) -> Lanes:
         self._rewriter.insert(op)
-        return Lanes(self._rewriter, op.results[0])
+        return Lanes(self._rewriter, op.results[0], scales=self.scales)
 
     def of(self, number: Number) -> Lanes:
         """A number as a constant of this value's type; lanes as they are."""
@@ -53,8 +58,7 @@ class Lanes:
         op = arith.ConstantOp.create(
             properties={"value": constant_attr(number, self.value.type)}, result_types=[self.value.type]
         )
-        self._rewriter.insert(op)
-        return Lanes(self._rewriter, op.results[0])
+        return self._inserted(op)
 
     def __add__(self, other: Number) -> Lanes:
         return self.make(arith.AddfOp if self._is_float else arith.AddiOp, [self, other])
@@ -89,6 +93,10 @@ class Lanes:
         for coefficient in reversed(rest):
             result = result.times_plus(self, coefficient)
         return result
+
+    def scaled_by(self, exponent: Lanes) -> Lanes:
+        """self * 2^exponent, an integer that is given as a float."""
+        return self._inserted(ScaleOp(self.value, exponent.value))
 
     def absolute(self) -> Lanes:
         """Without the sign."""

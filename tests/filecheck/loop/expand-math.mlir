@@ -1,10 +1,16 @@
-// RUN: stepwell-opt %s -p expand-math | filecheck %s
+// RUN: stepwell-opt %s -p 'expand-math{mcpu=x86-64-v3}' | filecheck %s
+// RUN: stepwell-opt %s -p 'expand-math{mcpu=x86-64-v4}' | filecheck %s --check-prefix=SCALE
 
 // CHECK-LABEL: @exp
 // CHECK-NOT: math.exp
 // CHECK: math.fma
 // CHECK: arith.bitcast %{{.*}} : vector<16xf32> to vector<16xi32>
 // CHECK: arith.shli
+// One instruction where there is one.
+// SCALE-LABEL: @exp
+// SCALE-NOT: arith.bitcast
+// SCALE: %[[Y:.*]] = arith.scale %{{.*}}, %{{.*}} : vector<16xf32>
+// SCALE-NEXT: func.return %[[Y]]
 func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   %y = math.exp %x : vector<16xf32>
   func.return %y : vector<16xf32>

@@ -19,7 +19,7 @@ func.func @integers(%i: index, %j: index) -> index {
 // Floats that do not fit an integer saturate; the target has no fused multiply-add.
 // CHECK-LABEL: @floats
 // CHECK: llvm.fmul %x, %y {fastmathFlags = #llvm.fastmath<contract>} : f32
-// CHECK: llvm.intr.maximum(%{{.*}}, %y) : (f32, f32) -> f32
+// CHECK: llvm.intr.maximum(%{{.*}}, %y) {fastmathFlags = #llvm.fastmath<nsz>} : (f32, f32) -> f32
 // CHECK: llvm.intr.fmuladd(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
 // CHECK: llvm.intr.roundeven
 // CHECK: llvm.intr.fptosi.sat(%{{.*}}) : (f32) -> i8

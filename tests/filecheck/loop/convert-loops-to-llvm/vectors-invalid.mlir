@@ -59,3 +59,9 @@ func.func @leftover() {
   %t = tensor.empty() : tensor<4xf32>
   func.return
 }
+// -----
+func.func @scale(%x: vector<5xf32>, %n: vector<5xf32>) -> vector<5xf32> {
+  // expected-error: the target has no instruction for arith.scale of vector<5xf32>
+  %r = arith.scale %x, %n : vector<5xf32>
+  func.return %r : vector<5xf32>
+}
