@@ -15,7 +15,7 @@ import json
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import IO, cast
 
@@ -142,11 +142,8 @@ def _checked_image(data: npt.NDArray[np.uint8], place: str, verify_weights: bool
 def _encode_header(image: ModelImage) -> tuple[bytes, bytes]:
     code = b"".join([*image.objects, *(callee.code for callee in image.callees)])
     fields: dict[str, object] = {
-        "interface": image.interface.to_json(),
+        **describe(image),
         "objects": [len(o) for o in image.objects],
-        "callees": [_callee_to_json(callee) for callee in image.callees],
-        "host": [image.slots, image.objects_per_call, list(image.output_objects)],
-        "entry": image.entry,
         "weights": [
             {"dtype": a.dtype.name, "shape": list(a.shape), "bytes": int(a.nbytes), "sum": _checksum(a)}
             for a in image.weights
@@ -154,11 +151,51 @@ def _encode_header(image: ModelImage) -> tuple[bytes, bytes]:
         "triple": image.triple,
         "features": list(image.features),
         "timed": [kernel.to_json() for kernel in image.timed],
-        "errors": [[row.code, row.message, row.where] for row in image.errors],
         "summary": dict(image.summary),
         "ir": dict(image.ir),
     }
     return json.dumps(fields, separators=(",", ":")).encode(), code
+
+
+def describe(image: ModelImage) -> dict[str, object]:
+    """What callers and the runtime must know of a model besides its code and weights, as JSON values."""
+    return {
+        "interface": image.interface.to_json(),
+        "callees": [_callee_to_json(callee) for callee in image.callees],
+        "host": [image.slots, image.objects_per_call, list(image.output_objects)],
+        "entry": image.entry,
+        "errors": [[row.code, row.message, row.where] for row in image.errors],
+    }
+
+
+def described_image(
+    fields: Mapping[str, object],
+    objects: Sequence[bytes],
+    codes: Sequence[bytes],
+    weights: Sequence[Array],
+    triple: str,
+    features: Sequence[str],
+) -> ModelImage:
+    """
+    A model of what `describe` wrote, its objects, the code of its callees and its weights.
+
+    Raises: ValueError, KeyError or TypeError when it is no such description.
+    """
+    slots, objects_per_call, output_objects = cast("tuple[int, int, list[int | None]]", fields["host"])
+    claims = cast(Sequence[Mapping[str, object]], fields["callees"])
+    return ModelImage(
+        interface=Interface.from_json(cast(Mapping[str, object], fields["interface"])),
+        objects=tuple(objects),
+        entry=str(fields["entry"]),
+        weights=tuple(weights),
+        triple=triple,
+        features=tuple(features),
+        errors=tuple(RuntimeErrorRow(*row) for row in cast(Sequence[Sequence[str]], fields["errors"])),
+        callees=tuple(_callee_from_json(c, code) for c, code in zip(claims, codes, strict=True)),
+        slots=int(slots),
+        objects_per_call=int(objects_per_call),
+        output_objects=tuple(output_objects),
+    )
 
 
 def _decode(data: npt.NDArray[np.uint8], verify_weights: bool) -> ModelImage:
@@ -185,7 +222,6 @@ def _decode(data: npt.NDArray[np.uint8], verify_weights: bool) -> ModelImage:
         parts.append(code[offset : offset + size])
         offset += size
     objects, codes = parts[: len(object_sizes)], parts[len(object_sizes) :]
-    slots, objects_per_call, output_objects = cast("tuple[int, int, list[int | None]]", fields["host"])
     weights = _map_weights(data, start + len(code), cast(Sequence[Mapping[str, object]], fields["weights"]))
     if verify_weights:
         for array, claim in zip(
@@ -193,18 +229,9 @@ def _decode(data: npt.NDArray[np.uint8], verify_weights: bool) -> ModelImage:
         ):
             if _checksum(array) != claim["sum"]:
                 raise ValueError("the checksum of a weight is wrong: the file is damaged")
-    return ModelImage(
-        interface=Interface.from_json(cast(Mapping[str, object], fields["interface"])),
-        objects=tuple(objects),
-        entry=str(fields["entry"]),
-        weights=tuple(weights),
-        triple=str(fields["triple"]),
-        features=tuple(cast(Sequence[str], fields["features"])),
-        errors=tuple(RuntimeErrorRow(*row) for row in cast(Sequence[Sequence[str]], fields["errors"])),
-        callees=tuple(_callee_from_json(c, code) for c, code in zip(claims, codes, strict=True)),
-        slots=int(slots),
-        objects_per_call=int(objects_per_call),
-        output_objects=tuple(output_objects),
+    features = cast(Sequence[str], fields["features"])
+    return replace(
+        described_image(fields, objects, codes, weights, str(fields["triple"]), features),
         timed=tuple(TimedKernel.from_json(k) for k in cast("list[list[object]]", fields["timed"])),
         summary=cast(Mapping[str, object], fields["summary"]),
         ir=cast(Mapping[str, str], fields["ir"]),

@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
+    DictionaryAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -29,6 +30,7 @@ from stepwell.dialects.locations import node_names
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.fingerprint import kernel_key
+from stepwell.lowering.graph_to_linalg.plain_types import type_before
 from stepwell.lowering.kernel import LLVM_PIPELINE, KernelObject, canonical_text
 from stepwell.lowering.kernel_compiler import compile_kernels
 from stepwell.lowering.machine import compile_to_object
@@ -38,6 +40,7 @@ from stepwell.passes.loop.main_buffers import (
     assertion_symbols,
     fallible_ops,
     input_symbols,
+    inputs_of,
     object_places,
     published_symbols,
     signature_of,
@@ -104,7 +107,10 @@ def check_main(module: ModuleOp) -> None:
     main = main_of(module)
     if len(main.body.blocks) > 1 or not isinstance(main.body.block.last_op, func.ReturnOp):
         raise StepwellError("bad-main", main, "@main must be one block that ends in func.return")
-    for type in (*main.function_type.inputs, *main.function_type.outputs):
+    given = [arg.type for arg in inputs_of(main)]
+    if len(main.args) - len(given) != len(symbols_of(main)):
+        raise StepwellError("bad-main", main, "each index argument of @main is named by sched.symbols")
+    for type in (*given, *main.function_type.outputs):
         if isinstance(type, TensorType):
             tensor = cast(Tensor, type)
             try:
@@ -116,7 +122,7 @@ def check_main(module: ModuleOp) -> None:
                 "bad-main",
                 main,
                 f"@main takes and returns tensors, found {type}",
-                help="below level 2 go on with `stepwell-opt -p convert-loops-to-llvm`",
+                help="below level 2 a program starts from what `stepwell compile --emit` wrote",
             )
 
 
@@ -156,14 +162,17 @@ def require_ranks(main: func.FuncOp) -> None:
 
 
 def named_types(main: func.FuncOp, kind: str) -> list[tuple[str, Attribute]]:
-    """Names and types of `@main`'s values of a kind, `input` or `output`."""
+    """Names and types of `@main`'s values of a kind, `input` or `output`, as they are at level 1."""
     is_input = kind == "input"
-    types = main.function_type.inputs if is_input else main.function_type.outputs
+    types = [arg.type for arg in inputs_of(main)] if is_input else main.function_type.outputs.data
     attrs = main.arg_attrs if is_input else main.res_attrs
-    names = [a.data.get("graph.name") for a in attrs.data] if attrs is not None else [None] * len(types)
+    said = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
     return [
-        (name.data if isinstance(name, StringAttr) else f"{kind}{index}", type)
-        for index, (name, type) in enumerate(zip(names, types, strict=True))
+        (
+            name.data if isinstance(name := about.data.get("graph.name"), StringAttr) else f"{kind}{index}",
+            type_before(type, about.data),
+        )
+        for index, (about, type) in enumerate(zip(said, types, strict=False))
     ]
 
 
@@ -220,31 +229,41 @@ def compile_image(
     for func_op, _ in kernels.values():
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             func_op.attributes["sched.scratch"] = StringAttr(scratch)
-    weights = _weights_in_order(compilation)
-    host, errors = _host_side(compilation), error_rows(main_of(compilation.module))
-    names = {
-        "symbols": symbols_of(main_of(compilation.module)),
-        "published": tuple(published_symbols(main_of(compilation.module))),
-    }
+    image = image_without_code(compilation, interface)
     told = _timed_kernels(main_of(compilation.module), kernels) if timed else ()
     with compilation.timed("main"):
         main = _compile_main(compilation, cache, timed)
-    interface = replace(interface, arena_bytes=Dim.of(str(main.meta["arena"])), **names)
+    image = planned_image(image, main.meta)
+    return replace(
+        image,
+        objects=(*(kernel.code for kernel in objects.values()), main.code),
+        timed=told,
+        summary=summary(compilation, image.interface, image.weights),
+    )
+
+
+def image_without_code(compilation: Compilation, interface: Interface) -> ModelImage:
+    """What a level-2 module says of the compiled model, before memory is planned."""
+    main, target = main_of(compilation.module), compilation.ctx.target
+    host = _host_side(compilation)
     return ModelImage(
-        interface,
-        (*(kernel.code for kernel in objects.values()), main.code),
+        replace(interface, symbols=symbols_of(main), published=tuple(published_symbols(main))),
+        (),
         "main",
-        tuple(weights),
+        tuple(_weights_in_order(compilation)),
         target.triple,
         target.features,
-        errors=errors,
+        errors=error_rows(main),
         callees=host.callees,
-        slots=int(str(main.meta["slots"])),
         objects_per_call=host.objects,
         output_objects=host.outputs,
-        timed=told,
-        summary=summary(compilation, interface, weights),
     )
+
+
+def planned_image(image: ModelImage, facts: Mapping[str, object]) -> ModelImage:
+    """The image with what `main_facts` says of the plan of its memory."""
+    interface = replace(image.interface, arena_bytes=Dim.of(str(facts["arena"])))
+    return replace(image, interface=interface, slots=int(str(facts["slots"])))
 
 
 def _options_text(target: TargetDescription) -> str:

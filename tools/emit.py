@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from xdsl.dialects.builtin import ModuleOp
+
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.lowering.kernel import LLVM_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.machine import compile_to_object, emit_assembly
 from stepwell.passes.instruments import module_text
 from stepwell.passes.loop.arena import plan_arena
 from stepwell.passes.loop.main_analysis import analyse_main
 from stepwell.passes.loop.main_buffers import KernelSignature
 from stepwell.passes.loop.plan_memory import plan_text
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files import write_bytes, write_text
-from stepwell.tools.compilation import Compilation, kernels_of, main_of
+from stepwell.tools.compilation import Compilation, kernels_of, main_of, read_interface
 from stepwell.tools.driver import CompileOptions
 from stepwell.tools.ir_files import write_ir
-from stepwell.tools.levels import start, to_level_1, to_level_2
+from stepwell.tools.levels import is_lowered, start, to_level_1, to_level_2
+from stepwell.tools.model_attribute import is_on_loops, is_on_machine, to_loops
 from stepwell.tools.pipelines import LEVELS
 
 
@@ -29,6 +33,11 @@ def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:
     """
     compilation = start(model, options)
     position = LEVELS.index(level)
+    _require_above(compilation.module, position)
+    if is_on_loops(compilation.module):
+        if position >= LEVELS.index("llvm") and not is_on_machine(compilation.module):
+            compilation.run("llvm", LLVM_PIPELINE)
+        return compilation
     if position >= LEVELS.index("graph"):
         to_level_1(compilation, options)
     if position >= LEVELS.index("linalg"):
@@ -36,10 +45,18 @@ def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:
     if position >= LEVELS.index("vector"):
         compilation.run("tensor", SCHEDULE_PIPELINE)
     if position >= LEVELS.index("loops"):
-        compilation.run("loop", f"{LOOP_PIPELINE},plan-memory")
+        to_loops(compilation, read_interface(main_of(compilation.module)))
     if position >= LEVELS.index("llvm"):
         compilation.run("llvm", LLVM_PIPELINE)
     return compilation
+
+
+def _require_above(module: ModuleOp, wanted: int) -> None:
+    """Refuse to write a program as it was on a level above the one that it is on."""
+    found = "llvm" if is_on_machine(module) else "loops" if is_on_loops(module) else "linalg"
+    if is_lowered(module) and wanted < LEVELS.index(found):
+        message = f"the program is on level {found} already: nothing leads back up to {LEVELS[wanted]}"
+        raise StepwellError("bad-option", module, message)
 
 
 def emit(model: Path, options: CompileOptions, level: str) -> str:

@@ -15,17 +15,20 @@ from stepwell.passes.context import PassContext
 from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import TargetDescription, target_from
 from stepwell.tools.compilation import (
     Compilation,
     Progress,
     check_main,
     compile_image,
+    kernels_of,
     main_of,
     read_interface,
     require_ranks,
 )
 from stepwell.tools.kept_models import KeptModel
+from stepwell.tools.model_attribute import image_of, is_on_loops
 from stepwell.tools.partitions import available_backends, compile_partitions
 from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
 
@@ -47,9 +50,11 @@ def lower_and_compile(
     source = open_model(model) if kept is not None else None
     with collector_paused():
         compilation = start(model if source is None else source, options)
+        if is_on_loops(compilation.module):
+            return image_of(compilation)
         to_level_1(compilation, options)
         interface = read_interface(main_of(compilation.module))
-        if options.profile:
+        if options.profile and not is_lowered(compilation.module):
             compilation.run("graph", "annotate-work")
         to_level_2(compilation, options)
     chosen = PassContext.current().chooses_passes  # which neither a kernel's key nor a worker knows of
@@ -73,6 +78,11 @@ def start(model: Model | Source, options: CompileOptions) -> Compilation:
     compilation = Compilation(ModuleOp([]), ctx)
     with compilation.timed("import"):
         compilation.module = read_module(model, ctx)
+    if options.input_shapes and is_lowered(compilation.module):
+        message = "input shapes can be fixed above level 2 only: below, they are in the code already"
+        raise StepwellError("bad-option", compilation.module, message)
+    if is_on_loops(compilation.module):
+        return compilation
     check_main(compilation.module)
     ops = main_of(compilation.module).body.block.ops
     not_nodes = (onnx.ConstantOp, graph.ConstantOp, func.ReturnOp)
@@ -98,8 +108,15 @@ def read_module(model: Model | Source, ctx: StepwellContext) -> ModuleOp:
     return import_onnx(model, ctx)
 
 
+def is_lowered(module: ModuleOp) -> bool:
+    """Whether a module is on level 2, or below."""
+    return is_on_loops(module) or bool(kernels_of(module))
+
+
 def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
-    """From the model as it is to the graph dialect, optimized, kernels decided."""
+    """From the model as it is to the graph dialect, optimized, kernels decided; level 2 stays as it is."""
+    if is_lowered(compilation.module):
+        return
     context = PassContext.current().at_level(options.opt_level)
     context = context.choosing(options.required_passes, options.disabled_passes)
     with context.active():
@@ -121,5 +138,7 @@ def pipeline_of(options: CompileOptions, target: TargetDescription, context: Pas
 
 def to_level_2(compilation: Compilation, options: CompileOptions) -> None:
     """From kernels of graph ops to kernel functions on tensors; partitions of backends are compiled."""
+    if is_lowered(compilation.module):
+        return
     compile_partitions(compilation, options)
     compilation.run("graph to linalg", "convert-graph-to-linalg")

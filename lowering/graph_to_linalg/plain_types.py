@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -25,6 +25,8 @@ from stepwell.lowering.graph_to_linalg.scalars import signless
 
 DIMS = "graph.dims"
 """Key of an argument's or result's dimensions, where its type no longer names them."""
+ELEMENT = "graph.element"
+"""Key of the element type of an input or output of `@main`, where its type is that of the bytes only."""
 
 
 def drop_names_and_signs(module: ModuleOp) -> None:
@@ -55,6 +57,16 @@ def plain_type(type: Attribute) -> Attribute:
     return _plain_tensor(cast(Tensor, type)) if isinstance(type, TensorType) else signless(type)
 
 
+def type_before(type: Attribute, attributes: Mapping[str, Attribute]) -> Attribute:
+    """The type at level 1 of an input or output of `@main` at level 2."""
+    return _named_tensor(cast(Tensor, type), attributes) if isinstance(type, TensorType) else type
+
+
+def _named_tensor(type: Tensor, attributes: Mapping[str, Attribute]) -> Tensor:
+    element = attributes.get(ELEMENT, type.element_type)
+    return TensorType(element, type.get_shape(), attributes.get(DIMS, type.encoding))
+
+
 def _plain_tensor(type: Tensor) -> Tensor:
     element = signless(type.element_type)
     if element == type.element_type and isinstance(type.encoding, NoneAttr):
@@ -76,20 +88,29 @@ def _retype_function(function: FuncOp) -> None:
         [plain_type(type) for type in inputs], [plain_type(type) for type in outputs]
     )
     for key, types in (("arg_attrs", inputs), ("res_attrs", outputs)):
-        attributes = _with_dims(cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(key)), types)
+        old = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(key))
+        attributes = _with_types(old, types, is_main=function.sym_name.data == "main")
         if attributes is not None:
             function.properties[key] = attributes
 
 
-def _with_dims(
-    attributes: ArrayAttr[DictionaryAttr] | None, types: Sequence[Attribute]
+def _with_types(
+    attributes: ArrayAttr[DictionaryAttr] | None, types: Sequence[Attribute], *, is_main: bool
 ) -> ArrayAttr[DictionaryAttr] | None:
-    """The attributes of arguments or results, with the dimensions that their types name."""
+    """The attributes of arguments or results, with what their types say and those of level 2 do not."""
     old = list(attributes) if attributes is not None else [DictionaryAttr({})] * len(types)
     new = [
-        DictionaryAttr({**dictionary.data, DIMS: cast(Tensor, type).encoding})
-        if isinstance(type, TensorType) and isinstance(cast(Tensor, type).encoding, DimsAttr)
-        else dictionary
+        DictionaryAttr({**dictionary.data, **_lost(type, is_main)})
         for dictionary, type in zip(old, types, strict=True)
     ]
     return ArrayAttr(new) if new != old else attributes
+
+
+def _lost(type: Attribute, is_main: bool) -> Mapping[str, Attribute]:
+    """What level 2's type of a value does not say: named dimensions; for the caller what elements mean."""
+    if not isinstance(type, TensorType):
+        return {}
+    tensor = cast(Tensor, type)
+    dims = {DIMS: tensor.encoding} if isinstance(tensor.encoding, DimsAttr) else {}
+    element = {ELEMENT: tensor.element_type} if signless(tensor.element_type) != tensor.element_type else {}
+    return dims | element if is_main else dims

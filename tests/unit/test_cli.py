@@ -131,7 +131,7 @@ def test_emit_every_level(file: Path, tmp_path: Path, capsys: Capture) -> None:
     assert (tmp_path / "level").read_text().strip() == text.strip()
 
 
-@pytest.mark.parametrize("level", ["onnx", "graph"])
+@pytest.mark.parametrize("level", ["onnx", "loops"])
 def test_what_is_emitted_runs(level: str, file: Path, tmp_path: Path, capsys: Capture) -> None:
     text = tmp_path / "emitted" / "F.mlir"
     text.parent.mkdir()
