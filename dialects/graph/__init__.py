@@ -4,6 +4,7 @@ from xdsl.ir import Dialect, Operation
 
 from stepwell.dialects.graph import (
     activation,
+    attention,
     binary,
     channel_norm,
     checks,
@@ -44,6 +45,7 @@ from stepwell.dialects.graph.activation import ReluOp as ReluOp
 from stepwell.dialects.graph.activation import SigmoidOp as SigmoidOp
 from stepwell.dialects.graph.activation import SiluOp as SiluOp
 from stepwell.dialects.graph.activation import SoftplusOp as SoftplusOp
+from stepwell.dialects.graph.attention import AttentionOp as AttentionOp
 from stepwell.dialects.graph.binary import AddOp as AddOp
 from stepwell.dialects.graph.binary import DivideOp as DivideOp
 from stepwell.dialects.graph.binary import MaximumOp as MaximumOp
@@ -173,6 +175,7 @@ from stepwell.dialects.types import DimsAttr, WeightAttr
 
 FAMILIES = (
     activation,
+    attention,
     binary,
     channel_norm,
     checks,

@@ -10,6 +10,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from stepwell.dialects import graph
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.graph_to_linalg import (
+    attention,
     binary,
     contraction,
     convolution,
@@ -36,6 +37,7 @@ from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
 
 # One list a family; a pattern is found by the class of its op.
 GRAPH_TO_LINALG: list[RewritePattern] = [
+    *attention.PATTERNS,
     *binary.PATTERNS,
     *contraction.PATTERNS,
     *convolution.PATTERNS,

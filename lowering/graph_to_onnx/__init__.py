@@ -11,6 +11,7 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.graph_to_onnx import (
     activation,
+    attention,
     contraction,
     elementwise,
     indexing,
@@ -30,6 +31,7 @@ from stepwell.lowering.graph_to_onnx.support import OnnxExport
 # One list a family; a row is found by the class of its op.
 GRAPH_TO_ONNX: list[type[OnnxExport]] = [
     *activation.PATTERNS,
+    *attention.PATTERNS,
     *contraction.PATTERNS,
     *elementwise.PATTERNS,
     *indexing.PATTERNS,

@@ -24,8 +24,8 @@ class CountMacsPass(Pass):
     """
     Print to standard error the multiply-adds of each contraction, and their sum, as dimension expressions.
 
-    Exact for conv, conv_transpose, matmul and einsum; all that is not a contraction counts as nothing. A
-    loop's body counts once. Changes nothing.
+    Exact for conv, conv_transpose, matmul, attention and einsum; all that is not a contraction counts as
+    nothing. A loop's body counts once. Changes nothing.
     """
 
     name = "count-macs"
@@ -69,6 +69,9 @@ def macs_of(op: Operation) -> Dim | None:
             macs = _size(op.result) * dims_of(op.a.type)[depth]
         case graph.EinsumOp():
             macs = _einsum_macs(op)
+        case graph.AttentionOp():
+            width = dims_of(op.q.type)[-1] + dims_of(op.v.type)[-1]
+            macs = prod(op.scores_dims(), start=Dim.of(1)) * width
         case _:
             return None
     return None if macs.is_unknown else macs

@@ -18,7 +18,10 @@ from stepwell.runtime.weights import WeightStore
 ENTRY_POINTS = "stepwell.legalizations"
 """The entry point group of other packages: a set's name = the module that registers its rules."""
 
-_OWN = {"wide-floats": "stepwell.passes.graph.wide_floats"}
+_OWN = {
+    "kernels": "stepwell.passes.graph.attention_parts",
+    "wide-floats": "stepwell.passes.graph.wide_floats",
+}
 
 Rule = TypeVar("Rule", bound=type[RewritePattern])
 

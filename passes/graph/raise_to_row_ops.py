@@ -1,4 +1,4 @@
-"""`raise-to-row-ops`: normalizations, softmax and activations written out in parts become one op each."""
+"""`raise-to-row-ops`: normalizations, softmax, attention and activations written out become one op each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count
-from stepwell.passes.graph import activation_rules, row_rules
+from stepwell.passes.graph import activation_rules, attention_rules, row_rules
 from stepwell.patterns import Rule, rewrite
 from stepwell.runtime.errors import StepwellError
 
@@ -20,6 +20,7 @@ _RULES: Mapping[str, tuple[Callable[[], Rule], ...]] = {
     "rms_norm": (row_rules.raise_rms_norm, row_rules.scale_norm, row_rules.shift_norm),
     "softmax": (row_rules.raise_softmax,),
     "log_softmax": (row_rules.raise_log_of_softmax, row_rules.raise_log_softmax),
+    "attention": (attention_rules.raise_attention,),
     "gelu": (activation_rules.raise_gelu, activation_rules.raise_tanh_gelu),
     "silu": (activation_rules.raise_sigmoid, activation_rules.raise_silu),
 }
@@ -29,7 +30,8 @@ _RULES: Mapping[str, tuple[Callable[[], Rule], ...]] = {
 @dataclass(frozen=True)
 class RaiseToRowOpsPass(FunctionPass):
     """
-    Find layer norm, RMS norm, softmax, log_softmax, GELU, sigmoid and SiLU in what exporters write out.
+    Find layer norm, RMS norm, softmax, log_softmax, attention, GELU, sigmoid and SiLU in what exporters
+    write out.
 
     One op is one kernel, or joins one, and its lowering knows the stable way to compute it. What something
     else reads a part of stays, so that nothing is computed twice.

@@ -288,6 +288,10 @@ REDUCTIONS: dict[str, tuple[Build, list[Array]]] = {
     "lp_norm": (lambda x: graph.LpNormOp(x, 1, 2), [X]),
     "lp_norm of 1": (lambda x: graph.LpNormOp(x, 0, 1), [X]),
     "lrn": (lambda x: graph.LrnOp(x, 3, alpha=0.3, beta=0.6, bias=1.5), [IMAGE]),
+    "attention": (
+        lambda q, k, v, m: graph.AttentionOp(q, k, v, m, scale=0.5),
+        [normal(2, 3, 4), normal(2, 5, 4), normal(2, 5, 6), normal(5)],
+    ),
 }
 
 MOVEMENT: dict[str, tuple[Build, list[Array]]] = {
@@ -496,6 +500,10 @@ NO_COUNTERPART: dict[str, tuple[Build, list[Array]]] = {
     "clipped gather": (lambda x, i: graph.GatherOp(x, i, 0, bounds="clip"), [X, integers(0, 9, 5)]),
     "batch gather": (lambda x, i: graph.GatherOp(x, i, 1, batch_dims=1), [X, integers(0, 2, 2, 5)]),
     "bit cast": (lambda x: graph.BitcastOp(x, i32), [X]),
+    "attention without mask": (
+        lambda x: graph.AttentionOp(x, x, x, scale=0.5, zero_masked=True),
+        [X],
+    ),
     "norm of last axis": (lambda x, m, v: graph.BatchNormOp(x, m, v, axis=2), [X, normal(4), positive(4)]),
 }
 

@@ -1,0 +1,28 @@
+"""The numpy meaning of attention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepwell.runtime.meaning import meaning
+from stepwell.runtime.meaning.floats import Numbers, through_f32
+
+
+@meaning("graph.attention")
+@through_f32
+def attention(
+    q: Numbers,
+    k: Numbers,
+    v: Numbers,
+    mask: Numbers | None = None,
+    *,
+    scale: float,
+    zero_masked: bool = False,
+) -> Numbers:
+    """Scores of [queries, keys], their softmax over the keys, and the values weighed by it."""
+    scores: Numbers = np.matmul(q, k.swapaxes(-1, -2)) * q.dtype.type(scale)
+    scores = scores if mask is None else scores + mask
+    top: Numbers = np.max(scores, axis=-1, keepdims=True, initial=-np.inf)
+    powers = np.exp(scores - top)
+    result: Numbers = np.matmul(powers / np.sum(powers, axis=-1, keepdims=True, dtype=powers.dtype), v)
+    return np.where(top == -np.inf, result.dtype.type(0), result) if zero_masked else result

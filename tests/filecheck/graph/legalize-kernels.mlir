@@ -1,0 +1,36 @@
+// RUN: stepwell-opt %s -p 'legalize{set=kernels}' | filecheck %s
+// RUN: stepwell-opt %s -p 'legalize{set=kernels},legalize{set=kernels}' | filecheck %s
+
+// A kernel of its own takes f32 and enough queries.
+// CHECK-LABEL: @stays
+// CHECK-NEXT: graph.attention
+// CHECK-NEXT: func.return
+func.func @stays(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %y = graph.attention %x, %x, %x scale 0.5 : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
+  func.return %y : tensor<16x8xf32>
+}
+
+// CHECK-LABEL: @narrow
+// CHECK-COUNT-3: graph.cast %x to f32
+// CHECK: %[[S:.*]] = graph.matmul %{{.*}}, %{{.*}} transpose_b true
+// CHECK: %[[T:.*]] = graph.multiply %[[S]]
+// CHECK: %[[M:.*]] = graph.cast %m to f32
+// CHECK: %[[U:.*]] = graph.add %[[T]], %[[M]]
+// CHECK: %[[P:.*]] = graph.softmax %[[U]] axis 1
+// CHECK: %[[Y:.*]] = graph.matmul %[[P]], %{{.*}} : (tensor<16x16xf32>, tensor<16x8xf32>)
+// CHECK: graph.cast %[[Y]] to f16
+func.func @narrow(%x: tensor<16x8xf16>, %m: tensor<16xf16>) -> tensor<16x8xf16> {
+  %y = graph.attention %x, %x, %x mask %m : tensor<16xf16> scale 0.5 : (tensor<16x8xf16>, tensor<16x8xf16>, tensor<16x8xf16>) -> tensor<16x8xf16>
+  func.return %y : tensor<16x8xf16>
+}
+
+// CHECK-LABEL: @zero_masked
+// CHECK: %[[P:.*]] = graph.softmax %[[S:.*]] axis 1
+// CHECK: %[[TOP:.*]] = graph.reduce %[[S]] kind "max" axes [1] keep_dims true
+// CHECK: %[[IS:.*]] = graph.equal %[[TOP]]
+// CHECK: %[[W:.*]] = graph.where %[[IS]], %{{.*}}, %[[P]]
+// CHECK: graph.matmul %[[W]], %x
+func.func @zero_masked(%x: tensor<3x8xf32>, %m: tensor<3x3xf32>) -> tensor<3x8xf32> {
+  %y = graph.attention %x, %x, %x mask %m : tensor<3x3xf32> scale 0.5 zero_masked true : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+  func.return %y : tensor<3x8xf32>
+}
