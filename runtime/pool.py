@@ -35,13 +35,13 @@ class Pool:
 
     def __init__(self, workers: Workers, threads: int):
         self.threads = threads
-        self._workers = workers
+        self.workers = workers
         self._handle = np.array([workers.state_address, threads - 1], np.uint64)
 
     @property
     def parallel_for_address(self) -> int:
         """For the context's field `PARALLEL_FOR`."""
-        return self._workers.parallel_for_address
+        return self.workers.parallel_for_address
 
     @property
     def state_address(self) -> int:
@@ -70,6 +70,12 @@ class Workers:
         """How often an idle worker looks for work before it sleeps."""
         at = StateField.WORKER_SPINS
         self._state[at : at + 8].view(np.int64)[0] = spins
+
+    @property
+    def asleep(self) -> int:
+        """How many workers sleep now."""
+        at = StateField.SLEEPERS
+        return int(self._state[at : at + 4].view(np.int32)[0])
 
     def ensure(self, count: int) -> None:
         """Start workers until there are `count`."""

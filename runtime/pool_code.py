@@ -2,13 +2,15 @@
 The thread pool's native side, as LLVM IR: `parallel_for`, the workers' loop, and how both sleep.
 
     state = epoch << 32 | open << 31 | active
-    run:    write the job; next = 0; state = (epoch + 1, open, 0); wake sleepers
+    run:    write the job; taken = 0; state = (epoch + 1, open, 0); wake sleepers
             take chunks until none is left; clear `open`; wait until active == 0
     worker: sees a new epoch -> where it is open, active + 1 (checks in); takes chunks; active - 1
             no news for a while -> sleepers + 1, looks again, sleeps until the epoch changes
 
 The caller waits only for workers that checked in, so one that is descheduled, parked or lost in a fork costs
-time and never hangs. Each word that several threads write has a cache line of its own.
+time and never hangs. It takes chunks from the front and workers take them from the back: most of what a
+thread reads in one loop is then what it wrote in the last, still in its own cache (shufflenet on two threads:
+2.7 to 2.4 ms). Each word that several threads write has a cache line of its own.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ class StateField(IntEnum):
     STATE = 0
     EPOCH = 4
     """The upper half of the state: what workers sleep on (little endian)."""
-    NEXT = 64
-    """i64: the next chunk to take."""
+    TAKEN = 64
+    """i64: how many chunks the caller took, from the front; the upper half: workers, from the back."""
     BODY = 128
     ARG = 136
     CHUNKS = 144
@@ -45,9 +47,15 @@ class StateField(IntEnum):
 
 
 STATE_BYTES = 448
-WORKER_SPINS = 8000
-"""A few hundred microseconds: a model's next kernel comes sooner, and waking a sleeper takes 20 us."""
+WORKER_SPINS = 16000
+"""Half a millisecond: a model's next parallel kernel comes sooner, and waking a sleeper takes 20 us."""
 _CALLER_SPINS = 20000
+_SPINS_A_YIELD = 64
+"""
+Whoever waits lets others run this often, every 2 us. A worker may stand on its caller's own processor, woken
+there while another program held the other one: without this it takes time slices for looking for work from
+its caller (shufflenet with both on one processor: 7.9 ms, with this 4.2, on one thread 3.8).
+"""
 
 _LINUX_FUTEX = {"x86_64": 202, "aarch64": 98}
 
@@ -83,15 +91,36 @@ _PAUSE_DECLARATION = {
 }
 
 _CODE = Template("""
-define internal void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks) {
+declare i32 @sched_yield()
+define internal void @pause(i64 %spins) {
 entry:
-  %next = getelementptr i8, ptr %state, i64 $NEXT
+  $pause
+  %since = urem i64 %spins, $spins_a_yield
+  %due = icmp eq i64 %since, $last_spin
+  br i1 %due, label %yield, label %done
+yield:
+  %ignored = call i32 @sched_yield()
+  br label %done
+done:
+  ret void
+}
+
+define internal void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks, i64 %one) {
+entry:
+  %taken.slot = getelementptr i8, ptr %state, i64 $TAKEN
+  %from.front = icmp eq i64 %one, 1
   br label %take
 take:
-  %chunk = atomicrmw add ptr %next, i64 1 acq_rel
-  %left = icmp slt i64 %chunk, %chunks
+  %taken = atomicrmw add ptr %taken.slot, i64 %one acq_rel
+  %front = and i64 %taken, 4294967295
+  %behind = lshr i64 %taken, 32
+  %both = add i64 %front, %behind
+  %left = icmp slt i64 %both, %chunks
   br i1 %left, label %run, label %done
 run:
+  %last = sub i64 %chunks, 1
+  %back = sub i64 %last, %behind
+  %chunk = select i1 %from.front, i64 %front, i64 %back
   %end = add i64 %chunk, 1
   call void %body(ptr %arg, i64 %chunk, i64 %end)
   br label %take
@@ -127,8 +156,8 @@ publish:
   store i64 %chunks, ptr %chunks.slot, align 8
   %job.limit = getelementptr i8, ptr %state, i64 $LIMIT
   store i64 %limit, ptr %job.limit, align 8
-  %next = getelementptr i8, ptr %state, i64 $NEXT
-  store i64 0, ptr %next, align 8
+  %taken = getelementptr i8, ptr %state, i64 $TAKEN
+  store i64 0, ptr %taken, align 8
   %old = load atomic i64, ptr %state monotonic, align 8
   %old.epoch = lshr i64 %old, 32
   %new.epoch = add i64 %old.epoch, 1
@@ -145,7 +174,7 @@ rouse:
   call void @wake(ptr %epoch.word, i32 %count)
   br label %work
 work:
-  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks)
+  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks, i64 1)
   %closed = atomicrmw and ptr %state, i64 $NOT_OPEN seq_cst
   br label %wait
 wait:
@@ -155,7 +184,7 @@ wait:
   %idle = icmp eq i64 %active, 0
   br i1 %idle, label %done, label %spin
 spin:
-  $pause
+  call void @pause(i64 %spins)
   %spins.next = add i64 %spins, 1
   %patient = icmp ult i64 %spins.next, $caller_spins
   br i1 %patient, label %wait, label %doze
@@ -207,7 +236,7 @@ spin_or_sleep:
   %patient = icmp ult i64 %spins.next, %patience
   br i1 %patient, label %spin, label %doze
 spin:
-  $pause
+  call void @pause(i64 %spins)
   br label %look
 doze:
   %more = atomicrmw add ptr %sleepers, i32 1 seq_cst
@@ -247,7 +276,7 @@ work:
   %body = load ptr, ptr %body.slot, align 8
   %arg = load ptr, ptr %arg.slot, align 8
   %chunks = load i64, ptr %chunks.slot, align 8
-  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks)
+  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks, i64 4294967296)
   %before = atomicrmw sub ptr %state, i64 1 seq_cst
   %others = and i64 %before, $ACTIVE
   %last = icmp eq i64 %others, 1
@@ -290,6 +319,8 @@ def pool_code(arch: str, is_linux: bool) -> str:
         NOT_OPEN=~(1 << 31),
         ACTIVE=(1 << 31) - 1,
         caller_spins=_CALLER_SPINS,
+        spins_a_yield=_SPINS_A_YIELD,
+        last_spin=_SPINS_A_YIELD - 1,
         pause=_PAUSE[arch],
         pause_declaration=_PAUSE_DECLARATION[arch],
     )

@@ -34,7 +34,7 @@ from stepwell.lowering.loops_to_llvm.state import (
     Layout,
 )
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
-from stepwell.lowering.loops_to_llvm.work import WORTH_THREADS, work_of
+from stepwell.lowering.loops_to_llvm.work import WORTH_THREADS, work_of, work_of_parallel
 from stepwell.runtime.abi import WORD_BYTES, CtxField
 from stepwell.runtime.errors import StepwellError
 
@@ -42,6 +42,9 @@ CHUNKS_ATTRIBUTE = "sched.chunks"
 """On `scf.parallel`: into how many chunks its iterations are split."""
 DEFAULT_CHUNKS = 16
 """2 to 16 chunks cost the same, and more threads than that find work in every one."""
+
+_FEW = 4
+"""Of fewer iterations threads share the parallel loops inside, where each of these is worth it."""
 
 _BODY_TYPE = llvm.LLVMFunctionType([PTR, I64, I64])
 _CONSTANTS = (llvm.ConstantOp, ZeroOp, PoisonOp)
@@ -88,8 +91,10 @@ class ParallelLowering(LoopsToLLVMPattern):
         _, info = self.state.function(op)
         work = work_of(op.body.block)
         known = [r.count for r in ranges if isinstance(r.count, int)]
-        small = len(known) == len(ranges) and prod(known) * work < WORTH_THREADS
-        if info.is_body or (small and CHUNKS_ATTRIBUTE not in op.attributes):
+        is_known = len(known) == len(ranges)
+        small = is_known and prod(known) * work < WORTH_THREADS
+        few = is_known and prod(known) < _FEW and any(map(_is_worth_threads, op.body.block.ops))
+        if info.is_body or ((small or few) and CHUNKS_ATTRIBUTE not in op.attributes):
             self._run_here(op, code, ranges, rewriter)
         else:
             self._outline(op, code, ranges, work, rewriter)
@@ -190,6 +195,10 @@ class ParallelLowering(LoopsToLLVMPattern):
             [*code.ops, llvm.CondBrOp(alone, serial, [], parallel, [])], InsertPoint.at_end(before)
         )
         rewriter.erase(op)
+
+
+def _is_worth_threads(op: Operation) -> bool:
+    return isinstance(op, scf.ParallelOp) and work_of_parallel(op) >= WORTH_THREADS
 
 
 def _split(op: Operation, code: Code, total: Extent) -> tuple[Extent, Extent]:

@@ -26,7 +26,9 @@ def work_of(block: Block) -> int:
     total = 0
     for op in block.ops:
         if isinstance(op, scf.ForOp):
-            total += _trips(op) * work_of(op.body.block)
+            total += _trips(op.lb, op.ub, op.step) * work_of(op.body.block)
+        elif isinstance(op, scf.ParallelOp):
+            total += work_of_parallel(op)
         elif op.regions:
             total += sum(work_of(inner) for region in op.regions for inner in region.blocks)
         else:
@@ -34,8 +36,14 @@ def work_of(block: Block) -> int:
     return total
 
 
-def _trips(loop: scf.ForOp) -> int:
-    lower, upper, step = (_constant(v) for v in (loop.lb, loop.ub, loop.step))
+def work_of_parallel(loop: scf.ParallelOp) -> int:
+    """Element operations of all iterations of a parallel loop."""
+    bounds = zip(loop.lowerBound, loop.upperBound, loop.step, strict=True)
+    return prod(_trips(*each) for each in bounds) * work_of(loop.body.block)
+
+
+def _trips(*bounds: SSAValue) -> int:
+    lower, upper, step = map(_constant, bounds)
     if lower is None or upper is None or not step:
         return UNKNOWN_TRIPS
     return max(0, -(-(upper - lower) // step))

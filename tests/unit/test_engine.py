@@ -18,7 +18,7 @@ from stepwell.runtime.engine import Library, load_objects
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.native import object_code
 from stepwell.runtime.pool import Pool, get_pool
-from stepwell.runtime.pool_code import pool_code
+from stepwell.runtime.pool_code import WORKER_SPINS, pool_code
 from stepwell.runtime.target import check_features, host_target, missing_features, target_from
 
 ADD_ONE = """
@@ -133,6 +133,27 @@ def test_workers_that_sleep_are_woken(runner: Runner) -> None:
     for _ in range(5):
         time.sleep(0.02)
         runner.count(16, 3)
+
+
+def test_workers_look_for_work_as_long_as_their_patience() -> None:
+    """Between the parallel kernels of a model they do not sleep; afterwards they do."""
+    workers = get_pool(2).workers
+    workers.set_patience(1 << 40)
+    try:
+        runner = Runner(get_pool(2))
+        runner.count(16, 3)
+        before = workers.asleep  # those of other pools, maybe
+        for _ in range(50):
+            runner.count(16, 3)
+            time.sleep(0.001)
+        assert workers.asleep <= before
+        workers.set_patience(1)
+        waited = time.monotonic()
+        while not workers.asleep and time.monotonic() - waited < 30:
+            time.sleep(0.001)
+        assert workers.asleep
+    finally:
+        workers.set_patience(WORKER_SPINS)
 
 
 def test_nested_loops_run_on_their_thread(runner: Runner) -> None:

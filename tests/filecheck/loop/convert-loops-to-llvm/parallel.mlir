@@ -57,7 +57,7 @@ func.func private @nested(%z: memref<20x64xf32>) attributes {sched.kernel} {
   func.return
 }
 
-// Little work stays on one thread: where the length is known, no function is made for it;
+// Little work stays on one thread: where its length is known, no function is made for it.
 // CHECK-LABEL: llvm.func @small(
 // CHECK-NOT: llvm.func internal @small
 // CHECK: llvm.return
@@ -74,7 +74,55 @@ func.func private @small(%z: memref<64xf32>) attributes {sched.kernel} {
   func.return
 }
 
-// where it is not, the count of iterations decides.
+// A loop inside counts with all its iterations: here threads share the outer one,
+// CHECK-LABEL: llvm.func @outer(
+// CHECK: %[[EIGHT:.*]] = llvm.mlir.constant(8) : i64
+// CHECK: llvm.call %{{.*}}, %[[EIGHT]]) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+// CHECK: llvm.func internal @outer.body
+// CHECK-NOT: llvm.func internal
+func.func private @outer(%z: memref<8x65536xf32>) attributes {sched.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c65536 = arith.constant 65536 : index
+  %v = arith.constant 1.0 : f32
+  "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    "scf.parallel"(%c0, %c65536, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%j: index):
+      memref.store %v, %z[%i, %j] : memref<8x65536xf32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// and of an outer one of few iterations the inner ones.
+// CHECK-LABEL: llvm.func @inner(
+// CHECK: %[[SIXTEEN:.*]] = llvm.mlir.constant(16) : i64
+// CHECK: llvm.call %{{.*}}, %[[SIXTEEN]]) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+// CHECK: llvm.func internal @inner.body
+// CHECK-NOT: llvm.func internal
+func.func private @inner(%z: memref<2x400000xf32>) attributes {sched.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c400000 = arith.constant 400000 : index
+  %v = arith.constant 1.0 : f32
+  "scf.parallel"(%c0, %c2, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    "scf.parallel"(%c0, %c400000, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%j: index):
+      memref.store %v, %z[%i, %j] : memref<2x400000xf32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// Where the length is not known, the count of iterations decides.
 // CHECK-LABEL: llvm.func @unknown(
 // CHECK: %[[FEW:.*]] = llvm.icmp "slt" %{{.*}}, %{{.*}} : i64
 // CHECK: llvm.or %{{.*}}, %[[FEW]] : i1
