@@ -143,6 +143,8 @@ class FunctionLowering(LoopsToLLVMPattern):
             raise StepwellError(
                 "unsupported", op, f"argument of type {type}: kernels take dense memrefs only"
             )
+        if arg.first_use is None:
+            return Layout(type.element_type, (), (), 1)  # its sizes may have no symbol here
         named = attributes.get("graph.dims")
         dims = named.get() if isinstance(named, DimsAttr) else (Dim.symbol("?"),) * type.get_num_dims()
         sizes: list[Extent | None] = []

@@ -11,7 +11,10 @@ func.func @symbols(%N: index) attributes {sched.kernel, sched.symbols = ["N", "M
 }
 // -----
 // expected-error: the size of an inner dimension is not known here
-func.func @unnamed(%x: memref<4x?xf32>) attributes {sched.kernel} {
+func.func @unnamed(%x: memref<4x?xf32>, %y: memref<1xf32>) attributes {sched.kernel} {
+  %c0 = arith.constant 0 : index
+  %0 = memref.load %x[%c0, %c0] : memref<4x?xf32>
+  memref.store %0, %y[%c0] : memref<1xf32>
   func.return
 }
 // -----
