@@ -12,6 +12,8 @@ from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
+from stepwell.tools.reference_ops import CORRECTED
+
 _ROWS_AS_MATRIX = 13
 """Before this opset, Softmax, LogSoftmax and Hardmax work on rows of all dimensions from `axis` on."""
 
@@ -20,13 +22,14 @@ Matrix = NDArray[Any]
 
 def reference_evaluator(model: ModelProto) -> ReferenceEvaluator:
     """
-    The evaluator for a model.
+    The evaluator for a model; what it computes wrong is put right (reference_ops.py).
 
     onnx 1.23 computes Softmax, LogSoftmax and Hardmax along one axis for all opsets; up to opset 12 they see
     a matrix whose columns are all dimensions from `axis` on, so those get ops of ours here.
     """
     version = max((s.version for s in model.opset_import if s.domain in ("", "ai.onnx")), default=0)
-    return ReferenceEvaluator(model, new_ops=_matrix_ops() if version < _ROWS_AS_MATRIX else None)
+    old = _matrix_ops() if version < _ROWS_AS_MATRIX else []
+    return ReferenceEvaluator(model, new_ops=[*CORRECTED, *old])
 
 
 def _matrix_ops() -> list[type[OpRun]]:

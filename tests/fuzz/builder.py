@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from stepwell.tools.reference import reference_evaluator
 
@@ -20,6 +20,8 @@ MOST_ELEMS = 4096
 LARGEST = 50.0
 """Values beyond it are thrown away: nothing grows over 40 nodes until it overflows."""
 FLOATS = ("float32", "float64", "float16")
+DOMAINS = {"ai.onnx.ml": 5, "ai.onnx.preview.training": 1}
+"""The versions of what is no part of ONNX itself."""
 _SYMBOLS = "NMKL"
 _WIDTHS = ("float64", "float32", "float16")
 
@@ -117,27 +119,41 @@ class GraphBuilder:
         exact: bool = False,
         precision: str = "float64",
         outputs: int = 1,
+        captured: Sequence[Value] = (),
         **attrs: Any,
     ) -> None:
         """
         Add a node, and its results to the values.
 
         Args: `exact` says that the op itself rounds nothing; its results are exact then if all inputs are;
-        `precision` is what it computes in, where that is narrower than its results.
+        `precision` is what it computes in, where that is narrower than its results; `captured` are the values
+        that its graphs read from outside.
         Raises: Refused when the reference cannot run it, or the results are too large or not finite.
         """
         names = [f"v{len(self.values)}_{i}" for i in range(outputs)]
         node = helper.make_node(
             op_type, [v.name if v is not None else "" for v in inputs], names, f"n{len(self.nodes)}", **attrs
         )
-        given = [value for value in inputs if value is not None]
-        arrays = _evaluate(node, given, self.opset)
+        given = [*(value for value in inputs if value is not None), *captured]
+        self.add([node], given, names, exact=exact, precision=precision)
+
+    def add(
+        self,
+        nodes: Sequence[NodeProto],
+        given: Sequence[Value],
+        names: Sequence[str],
+        *,
+        exact: bool = False,
+        precision: str = "float64",
+    ) -> None:
+        """Add nodes that read the given values; `names` of their results are values from then on."""
+        arrays = _evaluate(nodes, given, names, self.opset)
         if any(not _is_fit(array) for array in arrays):
             raise Refused
         exact = exact and all(value.exact for value in given)
         through = [precision, *(v.precision for v in given), *(array.dtype.name for array in arrays)]
         narrowest = max((name for name in through if name in _WIDTHS), key=_WIDTHS.index)
-        self.nodes.append(node)
+        self.nodes += nodes
         self.values += [Value(n, a, exact, narrowest) for n, a in zip(names, arrays, strict=True)]
 
     def model(self) -> tuple[ModelProto, dict[str, Array], list[Value]]:
@@ -155,8 +171,7 @@ class GraphBuilder:
             for v, dims in self._inputs
         ]
         graph = helper.make_graph(self.nodes, "random", inputs, outputs, self._initializers)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
-        return model, {v.name: v.array for v, _ in self._inputs}, results
+        return _model(graph, self.opset), {v.name: v.array for v, _ in self._inputs}, results
 
 
 def _width(dtype: str) -> str:
@@ -169,21 +184,58 @@ def _is_fit(array: Array) -> bool:
     return array.dtype.kind != "f" or bool(np.all(np.abs(array.astype(np.float64)) <= LARGEST))
 
 
-def _evaluate(node: NodeProto, inputs: Sequence[Value], opset: int) -> list[Array]:
-    """The results of one node. Raises: Refused."""
+def _model(graph: GraphProto, opset: int) -> ModelProto:
+    domains = sorted({node.domain for node in graph.node} - {""})
+    imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(d, DOMAINS[d]) for d in domains)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=10)
+
+
+def _evaluate(
+    nodes: Sequence[NodeProto], inputs: Sequence[Value], names: Sequence[str], opset: int
+) -> list[Array]:
+    """The results of nodes. Raises: Refused."""
     unique = {value.name: value for value in inputs}
     infos = [
         helper.make_tensor_value_info(v.name, helper.np_dtype_to_tensor_dtype(v.array.dtype), list(v.shape))
         for v in unique.values()
     ]
-    graph = helper.make_graph([node], "one", infos, [onnx.ValueInfoProto(name=n) for n in node.output])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    graph = helper.make_graph(nodes, "some", infos, [helper.make_empty_tensor_value_info(n) for n in names])
+    model = _model(graph, opset)
     try:
-        # What the type system of ONNX refuses is no model, whatever the evaluator does with it.
-        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+        # What ONNX's own rules refuse is no model, whatever the evaluator does with it.
+        for node in nodes:
+            _check_schema(node, opset)
+        typed = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             results = reference_evaluator(model).run(None, {name: v.array for name, v in unique.items()})
     except Exception as error:
         raise Refused from error
-    return [np.asarray(result) for result in results]
+    arrays = [np.asarray(result) for result in results]
+    if not all(map(_has_type, arrays, typed.graph.output)):
+        raise Refused  # the evaluator is wrong: of MaxPool with other pads on each side, for one
+    return arrays
+
+
+def _has_type(array: Array, info: onnx.ValueInfoProto) -> bool:
+    """Whether it is what ONNX's own inference knows about it."""
+    type = info.type.tensor_type
+    if type.elem_type and type.elem_type != helper.np_dtype_to_tensor_dtype(array.dtype):
+        return False
+    if not type.HasField("shape"):
+        return True
+    dims = type.shape.dim
+    return len(dims) == array.ndim and all(
+        not dim.HasField("dim_value") or dim.dim_value == n for dim, n in zip(dims, array.shape, strict=True)
+    )
+
+
+def _check_schema(node: NodeProto, opset: int) -> None:
+    """Raises: ValueError when the opset has no such op, or one with other inputs and attributes."""
+    try:
+        schema = onnx.defs.get_schema(node.op_type, DOMAINS.get(node.domain, opset), node.domain)
+    except onnx.defs.SchemaError as error:
+        raise ValueError from error
+    fits = schema.min_input <= len(node.input) <= schema.max_input
+    if not fits or schema.deprecated or {a.name for a in node.attribute} - set(schema.attributes):
+        raise ValueError(f"{node.op_type} is another op in opset {opset}")

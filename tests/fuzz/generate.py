@@ -9,12 +9,28 @@ import numpy as np
 from onnx import ModelProto
 
 from tests.fuzz.builder import Array, GraphBuilder, Refused, Value
+from tests.fuzz.control import CONTROL
+from tests.fuzz.images import IMAGES
 from tests.fuzz.layers import LAYERS
 from tests.fuzz.movement import MOVEMENT
 from tests.fuzz.operators import ELEMENTWISE, FLOATS
+from tests.fuzz.quantized import QUANTIZED
+from tests.fuzz.sequences import SEQUENCES
+from tests.fuzz.sized_by_data import SIZED_BY_DATA
+from tests.fuzz.tables import TABLES
 
-OPSETS = (18, 20, 21, 22)
-_ADDERS = {**ELEMENTWISE, **MOVEMENT, **LAYERS}
+OPSETS = (9, 13, 17, 18, 18, 20, 21, 22, 23, 24, 26, 28, 28)
+_ADDERS = {
+    **ELEMENTWISE,
+    **MOVEMENT,
+    **SIZED_BY_DATA,
+    **LAYERS,
+    **QUANTIZED,
+    **IMAGES,
+    **SEQUENCES,
+    **CONTROL,
+    **TABLES,
+}
 _SHARES = np.array(list(_ADDERS.values())) / sum(_ADDERS.values())
 _SHAPES = ((3, 4), (4,), (2, 3, 4), (1, 4, 6, 6), (2, 8, 5), (), (5, 1), (1, 1, 7), (1, 16, 4, 4), (2, 20))
 

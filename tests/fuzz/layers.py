@@ -1,4 +1,4 @@
-"""Random nodes of layers: products, convolutions, windows, normalizations, recurrences, quantization."""
+"""Random nodes of layers: products, convolutions, windows, normalizations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def gemm(g: GraphBuilder) -> None:
     depth, rows = value.shape if from_a else value.shape[::-1]
     columns = g.integer(1, 8)
     b = weights(g, value.dtype, *((columns, depth) if from_b else (depth, columns)))
-    c = g.choice([None, weights(g, value.dtype, columns), weights(g, value.dtype, rows, 1)])
+    added = [weights(g, value.dtype, columns), weights(g, value.dtype, rows, 1)]
+    c = g.choice([None, *added] if g.opset >= 11 else added)
     g.node(
         "Gemm",
         [value, b, c],
@@ -136,7 +137,7 @@ def channel_norm(g: GraphBuilder) -> None:
     """By channels: batch, instance, lp and response normalization."""
     value = g.pick(lambda v: is_image(v) and v.dtype == "float32")
     channels = value.shape[1]
-    match g.integer(0, 3):
+    match g.integer(0, 5):
         case 0:
             numbers = [weights(g, "float32", channels) for _ in range(3)]
             variance = g.constant(g.rng.uniform(0.5, 2, channels).astype(np.float32))
@@ -146,49 +147,14 @@ def channel_norm(g: GraphBuilder) -> None:
             g.node("InstanceNormalization", [value, *numbers], epsilon=0.1)
         case 2:
             g.node("LRN", [value], size=3)
+        case 3:
+            g.node("LpNormalization", [value], axis=g.integer(-1, 1), p=g.integer(1, 2))
+        case 4:
+            groups = g.choice([n for n in (1, 2, 4, channels) if channels % n == 0])
+            numbers = [weights(g, "float32", channels) for _ in range(2)]
+            g.node("GroupNormalization", [value, *numbers], num_groups=groups, epsilon=0.1)
         case _:
             g.node("MeanVarianceNormalization", [value], axes=[0, *range(2, len(value.shape))])
-
-
-def resize(g: GraphBuilder) -> None:
-    """By scales, nearest or linear."""
-    value = g.pick(lambda v: is_image(v) and v.dtype == "float32")
-    scales = [1.0, 1.0, *(g.choice([2.0, 1.5, 0.5, 3.0]) for _ in value.shape[2:])]
-    mode = g.choice(["nearest", "linear"])
-    how = g.choice(["half_pixel", "asymmetric", "align_corners"])
-    nearest = {"nearest_mode": g.choice(["floor", "round_prefer_floor"])} if mode == "nearest" else {}
-    inputs = [value, None, g.constant(np.array(scales, np.float32))]
-    g.node("Resize", inputs, mode=mode, coordinate_transformation_mode=how, **nearest)
-
-
-def recurrent(g: GraphBuilder) -> None:
-    """One of the cells over a few steps."""
-    value = g.pick(lambda v: v.dtype == "float32" and len(v.shape) == 3)
-    op, gates = g.choice([("RNN", 1), ("GRU", 3), ("LSTM", 4)])
-    hidden, size = g.integer(1, 4), value.shape[2]
-    w = weights(g, "float32", 1, gates * hidden, size)
-    r = weights(g, "float32", 1, gates * hidden, hidden)
-    b = weights(g, "float32", 1, 2 * gates * hidden)
-    g.node(op, [value, w, r, *([b] if g.chance(0.6) else [])], outputs=2, hidden_size=hidden)
-
-
-def quantize(g: GraphBuilder) -> None:
-    """There, and most times back; from values that no rounding moved."""
-    value = g.pick(lambda v: v.dtype == "float32" and v.exact)
-    kind = g.choice(["uint8", "int8"])
-    scale = g.constant(np.array(0.0625, np.float32))
-    zero = g.constant(np.array(g.integer(0, 5), kind))
-    g.node("QuantizeLinear", [value, scale, zero], exact=True)
-    if g.chance(0.7):
-        g.node("DequantizeLinear", [g.values[-1], scale, zero], exact=True)
-
-
-def integer_matmul(g: GraphBuilder) -> None:
-    """Of 8 bits, with a zero point."""
-    value = g.pick(lambda v: v.dtype in ("uint8", "int8") and len(v.shape) >= 2)
-    other = g.constant(g.draw(g.choice(["uint8", "int8"]), [value.shape[-1], 3]))
-    zero = g.constant(np.array(2, value.dtype)) if g.chance(0.5) else None
-    g.node("MatMulInteger", [value, other, zero], exact=True)
 
 
 LAYERS: Mapping[Adder, float] = {
@@ -199,10 +165,6 @@ LAYERS: Mapping[Adder, float] = {
     conv_transpose: 0.7,
     pool: 1.5,
     row_norm: 1.2,
-    channel_norm: 1.2,
-    resize: 0.7,
-    recurrent: 0.3,
-    quantize: 0.7,
-    integer_matmul: 0.4,
+    channel_norm: 1.8,
 }
 """How often each is tried."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,25 +65,34 @@ def minimised(program: Program, opt_level: int = 2) -> Program:
 
     Values of nodes that are cut away become inputs.
     """
-    wanted = check_model(program, opt_level)[0]
+    wanted = _kind(check_model(program, opt_level))
     smallest = program
+
+    def known(node: onnx.NodeProto) -> bool:
+        return all(name in program.values for name in node.output)  # lists are not
 
     def fails(inputs: Sequence[str], outputs: Sequence[str]) -> bool:
         nonlocal smallest
         part = extracted(smallest.model, inputs, outputs, program.values)
-        if not part.model.graph.node or check_model(part, opt_level)[0] != wanted:
+        if not part.model.graph.node or _kind(check_model(part, opt_level)) != wanted:
             return False
         smallest = part
         return True
 
-    if not any(fails(list(program.inputs), node.output) for node in program.model.graph.node):
+    if not any(fails(list(program.inputs), node.output) for node in program.model.graph.node if known(node)):
         for name in [o.name for o in program.model.graph.output]:  # several values together
             fails(list(program.inputs), [o.name for o in smallest.model.graph.output if o.name != name])
     for node in list(smallest.model.graph.node):
         outputs = [o.name for o in smallest.model.graph.output]
-        if not set(node.output) & set(outputs):
+        if known(node) and not set(node.output) & set(outputs):
             fails([*smallest.inputs, *filter(None, node.output)], outputs)
     return smallest
+
+
+def _kind(outcome: tuple[str, str]) -> tuple[str, str]:
+    """What is the same for programs that fail in one way: for refusals, how their messages begin."""
+    status, reason = outcome
+    return status, reason[:30] if status in ("error", "internal") else ""
 
 
 def extracted(
@@ -94,20 +103,28 @@ def extracted(
     for node in reversed(model.graph.node):
         if needed & set(node.output) and not set(node.output) & set(inputs):
             nodes.append(node)
-            needed |= set(node.input)
-    needed |= {name for node in nodes for name in node.input}
+            needed |= set(_read_by(node))
+    needed |= {name for node in nodes for name in _read_by(node)}
     part = ModelProto()
     part.CopyFrom(model)
     for field in ("node", "input", "output", "initializer"):
         part.graph.ClearField(field)
     part.graph.node.extend(nodes[::-1])
     part.graph.initializer.extend(t for t in model.graph.initializer if t.name in needed)
-    kept = [name for name in inputs if name in needed]
+    kept = [name for name in inputs if name in needed and name in values]
     known = {info.name: info for info in model.graph.input}
     part.graph.input.extend(known.get(name) or _info(values[name]) for name in kept)
     part.graph.output.extend(_info(values[name], known=False) for name in outputs)
     given = {name: values[name].array for name in kept}
     return Program(part, given, [values[name] for name in outputs], values)
+
+
+def _read_by(node: onnx.NodeProto) -> Iterator[str]:
+    """The names that a node and its graphs read; those of values inside do no harm."""
+    yield from node.input
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            yield from _read_by(inner)
 
 
 def _info(value: Value, *, known: bool = True) -> onnx.ValueInfoProto:

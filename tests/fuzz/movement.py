@@ -169,7 +169,8 @@ def scatter(g: GraphBuilder) -> None:
     else:
         at = np.broadcast_to(rows.reshape(-1, *[1] * (len(value.shape) - 1)), [count, *value.shape[1:]])
         updates = g.constant(g.draw(value.dtype, at.shape))
-        g.node("ScatterElements", [value, g.constant(np.ascontiguousarray(at)), updates], exact=True, axis=0)
+        op = "Scatter" if g.opset <= 10 else "ScatterElements"
+        g.node(op, [value, g.constant(np.ascontiguousarray(at)), updates], exact=True, axis=0)
 
 
 def blocks(g: GraphBuilder) -> None:

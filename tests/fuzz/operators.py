@@ -14,15 +14,27 @@ Adder = Callable[[GraphBuilder], None]
 # Smooth functions, which take values that were rounded before.
 _SMOOTH = (
     "Relu Sigmoid Tanh Erf Softplus Softsign Elu Selu LeakyRelu HardSigmoid HardSwish Gelu Mish Celu Sin Cos"
-    " Atan Asinh Neg Abs Exp Identity"
+    " Atan Asinh Neg Abs Exp Identity Swish Sinh Cosh Dropout"
 ).split()
-_JUMPING = "Floor Ceil Round Sign IsNaN".split()
+_JUMPING = "Floor Ceil Round Sign IsNaN IsInf Shrink ThresholdedRelu".split()
+_DOMAINS = {
+    "Log": (0.1, 50),
+    "Sqrt": (0, 50),
+    "Reciprocal": (0.1, 50),
+    "Acos": (-0.95, 0.95),
+    "Asin": (-0.95, 0.95),
+    "Atanh": (-0.95, 0.95),
+    "Acosh": (1.1, 50),
+    "Tan": (-1.4, 1.4),
+}
+"""Where a function is defined, and not too steep."""
 _ARITHMETIC = "Add Sub Mul Max Min".split()
 _COMPARISONS = "Equal Less Greater LessOrEqual GreaterOrEqual".split()
 _LOGIC = "And Or Xor".split()
 _BITS = "BitwiseAnd BitwiseOr BitwiseXor".split()
 _REDUCTIONS = (
-    "ReduceSum ReduceMean ReduceMax ReduceMin ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSumExp".split()
+    "ReduceSum ReduceMean ReduceMax ReduceMin ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSumExp ReduceProd"
+    " ReduceLogSum".split()
 )
 _TYPES = ("float32", "float64", "float16", "int32", "int64", "int8", "uint8", "bool")
 
@@ -79,9 +91,41 @@ def jumping(g: GraphBuilder) -> None:
     g.node(op, [g.pick(lambda v: is_float(v) and v.exact)], exact=True)
 
 
-def square_root(g: GraphBuilder) -> None:
-    """Of what is not negative."""
-    g.node("Sqrt", [g.pick(lambda v: is_float(v) and bool((v.array >= 0).all()))])
+def partial(g: GraphBuilder) -> None:
+    """A function that is not defined everywhere; most times a Clip brings the values there."""
+    op = g.choice(list(_DOMAINS))
+    low, high = _DOMAINS[op]
+
+    def fits(v: Value) -> bool:
+        return is_float(v) and bool(((v.array >= low) & (v.array <= high)).all())
+
+    if g.chance(0.7):
+        value = g.pick(is_float)
+        g.node("Clip", [value, *(g.constant(np.array(n, value.dtype)) for n in (low, high))], exact=True)
+        g.node(op, [g.values[-1]])
+    else:
+        g.node(op, [g.pick(fits)])
+
+
+def several(g: GraphBuilder) -> None:
+    """Sums and means of two or three values."""
+    value = g.pick(is_float)
+    values = [*pair(g, value), *([partner(g, value)] if g.chance(0.5) else [])]
+    g.node(g.choice(["Sum", "Mean", "Max", "Min"]), values)
+
+
+def slope(g: GraphBuilder) -> None:
+    """PRelu, its slope a number or one for each element of the last dimensions."""
+    value = g.pick(lambda v: v.dtype in ("float32", "float64"))
+    shape = value.shape[g.integer(0, len(value.shape)) :]
+    g.node("PRelu", [value, g.constant(g.draw(value.dtype, shape))])
+
+
+def shift(g: GraphBuilder) -> None:
+    """Unsigned bits to the left or the right."""
+    value = g.pick(lambda v: v.dtype == "uint8")
+    places = g.constant(g.rng.integers(0, 4, value.shape).astype("uint8"))
+    g.node("BitShift", [value, places], exact=True, direction=g.choice(["LEFT", "RIGHT"]))
 
 
 def arithmetic(g: GraphBuilder) -> None:
@@ -154,11 +198,27 @@ def cast(g: GraphBuilder) -> None:
     g.node("Cast", [value], exact=widens or not floats, to=helper.np_dtype_to_tensor_dtype(np.dtype(to)))
 
 
+def cast_like(g: GraphBuilder) -> None:
+    """To the type of another value."""
+    value = g.pick(lambda v: v.exact or not is_float(v))
+    like = g.pick(lambda v: is_float(v) or v.dtype in ("int32", "int64"))
+    g.node("CastLike", [value, like], exact=bool(np.can_cast(value.array.dtype, like.array.dtype)))
+
+
+def bit_cast(g: GraphBuilder) -> None:
+    """Integers read with the other sign: the bits stay."""
+    to = {"int64": "uint64", "int32": "uint32", "uint8": "int8", "int8": "uint8"}
+    value = g.pick(lambda v: v.dtype in to and v.exact)
+    g.node("BitCast", [value], exact=True, to=helper.np_dtype_to_tensor_dtype(np.dtype(to[value.dtype])))
+
+
 def reduce(g: GraphBuilder) -> None:
     """Some axes, or all."""
     op = g.choice(_REDUCTIONS)
     only_order = op in ("ReduceMax", "ReduceMin")
     value = g.pick(lambda v: ranked(v) and (is_float(v) or (only_order and v.dtype in ("int32", "int64"))))
+    if op == "ReduceLogSum" and not (value.array > 0).all():
+        raise Refused
     axes = [a - len(value.shape) if g.chance(0.3) else a for a in range(len(value.shape)) if g.chance(0.5)]
     g.node(op, [value, g.ints(*axes) if axes else None], exact=only_order, keepdims=g.integer(0, 1))
 
@@ -180,19 +240,32 @@ def rows(g: GraphBuilder) -> None:
     )
 
 
+def hard_rows(g: GraphBuilder) -> None:
+    """A one where the largest of each row is."""
+    value = g.pick(lambda v: is_float(v) and ranked(v) and v.exact)
+    g.node("Hardmax", [value], exact=True, axis=g.integer(-len(value.shape), len(value.shape) - 1))
+
+
 def cumulate(g: GraphBuilder) -> None:
-    """CumSum in both directions."""
+    """Running sums and products in both directions."""
     value = g.pick(lambda v: ranked(v) and v.dtype in ("float32", "float64", "int32", "int64"))
     axis = g.constant(np.array(g.integer(0, len(value.shape) - 1), np.int64))
     g.node(
-        "CumSum", [value, axis], exclusive=g.integer(0, 1), reverse=g.integer(0, 1), exact=is_integer(value)
+        g.choice(["CumSum", "CumProd"]),
+        [value, axis],
+        exclusive=g.integer(0, 1),
+        reverse=g.integer(0, 1),
+        exact=is_integer(value),
     )
 
 
 ELEMENTWISE: Mapping[Adder, float] = {
     smooth: 5,
     jumping: 1,
-    square_root: 1,
+    partial: 1.5,
+    several: 0.7,
+    slope: 0.5,
+    shift: 1,
     arithmetic: 6,
     divide: 1.5,
     power: 0.7,
@@ -201,9 +274,12 @@ ELEMENTWISE: Mapping[Adder, float] = {
     where: 1.5,
     clip: 1,
     cast: 2,
+    cast_like: 0.5,
+    bit_cast: 0.7,
     reduce: 2.5,
     arg_reduce: 0.7,
     rows: 1.2,
+    hard_rows: 0.5,
     cumulate: 0.5,
 }
 """How often each is tried."""
