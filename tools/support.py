@@ -53,10 +53,8 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
             return HOST if op.op_type.data in contrib.ON_HOST else NATIVE
         return BODY if local else MISSING
     native, host = type(op) in _converted(on_host=False), type(op) in _converted(on_host=True)
-    if host and (not native or _has_strings(op)):
-        return HOST
-    if native:
-        return NATIVE
+    if host or native:
+        return HOST if not native or _has_strings(op) else NATIVE
     named = (domain_of(op.name), op.name.rpartition(".")[2])
     return BODY if named in _with_body() else MISSING
 

@@ -35,6 +35,7 @@ from stepwell.lowering.onnx_to_graph import (
     indexing,
     linear_models,
     loops,
+    maps,
     movement,
     norm,
     ordering,
@@ -51,12 +52,14 @@ from stepwell.lowering.onnx_to_graph import (
     sequence_maps,
     shape,
     signal,
+    support_vectors,
     training,
     trees,
     window,
 )
 from stepwell.lowering.onnx_to_graph.agreement import check_agreement
 from stepwell.lowering.onnx_to_graph.regions import RegionLowering
+from stepwell.lowering.onnx_to_graph.string_movement import move_strings
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.passes.registry import load_pass
 from stepwell.runtime.dims import Dim
@@ -81,6 +84,7 @@ ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *indexing.PATTERNS,
     *linear_models.PATTERNS,
     *loops.PATTERNS,
+    *maps.PATTERNS,
     *movement.PATTERNS,
     *norm.PATTERNS,
     *ordering.PATTERNS,
@@ -97,6 +101,7 @@ ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *selection.PATTERNS,
     *shape.PATTERNS,
     *signal.PATTERNS,
+    *support_vectors.PATTERNS,
     *training.PATTERNS,
     *trees.PATTERNS,
     *window.PATTERNS,
@@ -134,6 +139,7 @@ class ConvertOnnxToGraphPass(ModulePass):
             _expand_functions(ctx, op, names, ready=True)
             convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
         convert(op, patterns, illegal=["onnx"], convert_new_ops=True)
+        move_strings(op)
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
                 _set_result_types(function)

@@ -11,6 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.host import STRING, host_results
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit
 from stepwell.runtime.errors import StepwellError
@@ -34,9 +35,7 @@ def post_transform(
     op: onnx.OnnxOp, name: str, scores: SSAValue, lowering: OnnxLowering, rewriter: PatternRewriter
 ) -> SSAValue:
     """
-    Scores [rows, classes] after a transform by its name.
-
-    Raises: StepwellError `unsupported-op` for PROBIT, the inverse of the normal distribution.
+    Scores [rows, classes] after a transform by its name. Raises: StepwellError `invalid-model` for another.
     """
     match name:
         case "NONE":
@@ -52,8 +51,23 @@ def post_transform(
             lowest = lowering.scalar(-np.inf, element_of(scores), rewriter)
             rest = emit(graph.SoftmaxOp(emit(graph.WhereOp(is_zero, lowest, scores), rewriter), 1), rewriter)
             return emit(graph.WhereOp(is_zero, zero, rest), rewriter)
+        case "PROBIT":
+            return _probit(Formula(lowering, rewriter).value(scores)).ssa
         case _:
-            raise StepwellError("unsupported-op", op, f"{op.op_type} with the transform {name}")
+            raise StepwellError("invalid-model", op, f"{op.op_type}: no transform is named {name}")
+
+
+def _probit(chance: Value) -> Value:
+    """
+    The number below which a normal variable stays with a chance, near enough.
+
+    Source: Winitzki 2008, "A handy approximation for the error function and its inverse", a = 0.147.
+    """
+    x = chance * 2.0 - 1.0
+    log = ((1.0 - x) * (x + 1.0)).apply(graph.LogOp)
+    middle = log * 0.5 + 2 / (3.14159 * 0.147)
+    size = ((middle * middle - log * (1 / 0.147)).apply(graph.SqrtOp) - middle).apply(graph.SqrtOp)
+    return x.formula.where(x < 0.0, -size, size) * 1.41421356
 
 
 def class_scores(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -25,6 +26,7 @@ from stepwell.lowering.onnx_to_graph.support import (
     required_attribute,
     shape_of,
 )
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 Table = npt.NDArray[Any]
@@ -93,7 +95,7 @@ class ArrayFeatureExtractorLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ArrayFeatureExtractorOp, rewriter: PatternRewriter) -> None:
-        dims, count = shape_of(op.X, op), shape_of(op.Y, op)[-1]
+        dims, count = shape_of(op.X, op), prod(shape_of(op.Y, op), start=Dim.of(1))
         picked = emit(graph.ReshapeOp(op.Y, [count]), rewriter)
         x = op.X if len(dims) > 1 else emit(graph.ExpandDimsOp(op.X, [0]), rewriter)
         rewriter.replace(op, graph.GatherOp(x, picked, max(1, len(dims) - 1)))

@@ -151,6 +151,12 @@ def take_string(index: npt.NDArray[np.int64], *, values: Sequence[str]) -> Array
     return np.array(values, _STRINGS)[index]
 
 
+@meaning("host.take")
+def take(x: Array, index: npt.NDArray[np.int64]) -> Array:
+    """The element at each position, counted in row-major order."""
+    return x.reshape(-1)[index]
+
+
 @meaning("host.encode_labels")
 def encode_labels(x: Array, *, keys: Sequence[object], values: Sequence[object], default: object) -> Array:
     """The value of the key that each element is; a default for others."""
