@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from xdsl.builder import ImplicitBuilder
@@ -47,22 +48,15 @@ class Order:
         only_first = arith.AndIOp(self.scalars.is_nan(first), self._is_number(second)).result
         return arith.OrIOp(before, only_first).result
 
-    def tie(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Whether neither comes first."""
-        equal = self.scalars.compare("eq", a, b)
-        if not self.scalars.is_float:
-            return equal
-        both = arith.AndIOp(self.scalars.is_nan(a), self.scalars.is_nan(b)).result
-        return arith.OrIOp(equal, both).result
-
     def _is_number(self, a: SSAValue) -> SSAValue:
         return self.scalars.compare("eq", a, a)
 
 
 class TopKLowering(RewritePattern):
     """
-    `graph.top_k` → for each row and each of the `k`, one walk along the row for the first element behind the
-    one that was chosen last.
+    `graph.top_k` → one walk along each row, which keeps the first `k` in order, in the results themselves.
+
+    An element that comes before the last one kept is inserted; for all others the loop that inserts is empty.
     """
 
     @op_type_rewrite_pattern
@@ -97,47 +91,66 @@ class _Search:
     k: SSAValue
     size: SSAValue
 
+    @property
+    def _scalars(self) -> Scalars:
+        return Scalars(element_of_value(self.op.input))
+
+    @property
+    def _order(self) -> Order:
+        return Order(self._scalars, bool(self.op.largest.value.data))
+
     def row(self, outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """Fill one row of both results."""
-        scalars = Scalars(element_of_value(self.op.input))
-        nothing = [scalars.constant(0), Indices.constant(-1)]
+        last = Indices.subtract(self.k, Indices.constant(1))
 
-        def choose(slot: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            values, indices, *last = carried
-            found = counted_loop(self.size, nothing, lambda i, best: self._better(outer, i, best, last))
-            at = self._place(outer, slot)
-            stored = scalars.narrow(found[0])
-            number = arith.IndexCastOp(found[1], i64).result
-            values = tensor.InsertOp.create(operands=[stored, values, *at], result_types=[values.type])
-            indices = tensor.InsertOp.create(operands=[number, indices, *at], result_types=[indices.type])
-            return [values.results[0], indices.results[0], *found]
+        def visit(index: SSAValue, kept: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            value = self._read(self.op.input, outer, index)
+            comes_first = self._order.before(value, self._read(kept[0], outer, last))
+            takes = arith.OrIOp(comes_first, arith.CmpiOp(index, self.k, "slt").result).result
+            count = Indices.minimum(Indices.add(index, Indices.constant(1)), self.k)
+            steps = arith.SelectOp(takes, count, Indices.constant(0)).result
+            number = arith.IndexCastOp(index, i64).result
+            insert = partial(self._insert, outer, index)
+            return counted_loop(steps, [*kept, value, number], insert)[:2]
 
-        return counted_loop(self.k, [*outputs, *nothing], choose)[:2]
+        return counted_loop(self.size, outputs, visit)
+
+    def _insert(
+        self, outer: Sequence[SSAValue], visited: SSAValue, slot: SSAValue, carried: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """Put the better one of an element and that of a slot there, and go on with the other one."""
+        values, indices, value, number = carried
+        there, number_there = self._read(values, outer, slot), self._read(indices, outer, slot)
+        is_free = arith.CmpiOp(slot, visited, "eq").result  # nothing is kept here yet
+        wins = arith.OrIOp(self._order.before(value, there), is_free).result
+        kept, number_kept = self._choose(wins, (value, number), (there, number_there))
+        at = self._place(outer, slot)
+        stored = self._scalars.narrow(kept)
+        values = tensor.InsertOp.create(operands=[stored, values, *at], result_types=[values.type])
+        indices = tensor.InsertOp.create(operands=[number_kept, indices, *at], result_types=[indices.type])
+        return [
+            *values.results,
+            *indices.results,
+            *self._choose(wins, (there, number_there), (value, number)),
+        ]
+
+    @staticmethod
+    def _choose(
+        condition: SSAValue, yes: tuple[SSAValue, SSAValue], no: tuple[SSAValue, SSAValue]
+    ) -> list[SSAValue]:
+        return [arith.SelectOp(condition, a, b).result for a, b in zip(yes, no, strict=True)]
+
+    def _read(self, source: SSAValue, outer: Sequence[SSAValue], index: SSAValue) -> SSAValue:
+        """An element of a row, as wide as it is computed with."""
+        element = tensor_of(source).element_type
+        read = tensor.ExtractOp.create(
+            operands=[source, *self._place(outer, index)], result_types=[signless(element)]
+        )
+        return read.results[0] if element == i64 else self._scalars.widen(read.results[0])
 
     def _place(self, outer: Sequence[SSAValue], index: SSAValue) -> list[SSAValue]:
         axis = self.op.axis.value.data
         return [*outer[:axis], index, *outer[axis:]]
-
-    def _better(
-        self, outer: Sequence[SSAValue], index: SSAValue, best: Sequence[SSAValue], last: Sequence[SSAValue]
-    ) -> Sequence[SSAValue]:
-        """The better one of the best so far and an element, if that one comes behind the last chosen."""
-        element = element_of_value(self.op.input)
-        scalars = Scalars(element)
-        order = Order(scalars, bool(self.op.largest.value.data))
-        operands = [self.op.input, *self._place(outer, index)]
-        read = tensor.ExtractOp.create(operands=operands, result_types=[signless(element)])
-        value = scalars.widen(read.results[0])
-        none = Indices.constant(0)
-        later = arith.AndIOp(order.tie(last[0], value), arith.CmpiOp(index, last[1], "sgt").result).result
-        behind = arith.OrIOp(order.before(last[0], value), later).result
-        allowed = arith.OrIOp(arith.CmpiOp(last[1], none, "slt").result, behind).result
-        wins = arith.OrIOp(arith.CmpiOp(best[1], none, "slt").result, order.before(value, best[0])).result
-        takes = arith.AndIOp(allowed, wins).result
-        return [
-            arith.SelectOp(takes, value, best[0]).result,
-            arith.SelectOp(takes, index, best[1]).result,
-        ]
 
 
 class ReverseSequenceLowering(RewritePattern):
