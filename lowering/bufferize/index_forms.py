@@ -28,6 +28,7 @@ _BINARY: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "arith.floordivsi": lambda a, b: a // b,
     "arith.ceildivsi": Dim.ceildiv,
     "arith.divui": lambda a, b: a // b,  # indices are not negative
+    "arith.remui": lambda a, b: a - a // b * b,
     "arith.ceildivui": Dim.ceildiv,
     "arith.minsi": Dim.minimum,
     "arith.minui": Dim.minimum,
@@ -43,7 +44,7 @@ class IndexForms:
     """
     The dimension expression of each index value of a function.
 
-    Constants, sums, products, quotients and extrema are seen through, and so are `affine.apply` and
+    Constants, sums, products, quotients, remainders and extrema are seen through, and so are `affine.apply` and
     `affine.min`; anything else is an atom: one for each value, or one for equal pure ops on equal operands.
     Args: `symbols` names the values that have a name outside, the arguments of a kernel for its symbols;
     `declared` gives the extents of its tensors.

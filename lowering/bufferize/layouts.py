@@ -92,7 +92,12 @@ def groups_of(reassociation: Reassociation) -> list[list[int]]:
 
 
 def collapsed_type(source: MemRef, groups: Sequence[Sequence[int]], shape: Sequence[int]) -> MemRef | None:
-    """The type of a buffer with groups of dimensions merged; None when a group is not evenly spaced."""
+    """
+    The type of a buffer with groups of dimensions merged; None when a group is not evenly spaced.
+
+    Nor where elements of the last dimension stop lying one after the other, as vectors need them: `5x2x1` out
+    of `5x2x2` has a last dimension without gaps, of one element, and its ten elements have gaps.
+    """
     if is_dense(source) and source.get_offset() == 0:
         return MemRefType(source.element_type, shape)
     extents, strides = source.get_shape(), strides_of(source)
@@ -104,6 +109,8 @@ def collapsed_type(source: MemRef, groups: Sequence[Sequence[int]], shape: Seque
             if stride is None or extent == DYNAMIC_INDEX or strides[i] != stride * extent:
                 return None
         merged.append(strides[inner[-1]] if inner else 1)
+    if merged and merged[-1] != 1 and strides[-1] == 1:
+        return None
     return MemRefType(source.element_type, shape, StridedLayoutAttr(merged, source.get_offset()))
 
 

@@ -19,7 +19,13 @@ MODELS = {
     # A view with two dynamic strides was not known to be dense.
     "dynamic view": "g (float[2, M, K] x) => (float[2, M, K, 1] y) <int64[1] axis = {3}>"
                     " { a = Unsqueeze(x, axis)  y = Softmax <axis = 1> (a) }",
-    # The symbols of an input that nothing reads reach no kernel.
+    # Loops merged over a slice whose last dimension has one element: vectors read elements with gaps.
+    "one column": "g (float[5, 5, 1] x) => (float[5, 2, 1] y) <float[5, 2, 1] w"
+                  " = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}>"
+                  " { y = ConvTranspose <strides = [2]> (x, w) }",
+    # The number of tiles, a difference of remainders, bounded no buffer: there is one for each tile.
+    "tiles of open sizes": "g (float[A, B, C, D] x) => (float[A, B, C, D] y) <int64 k = {1}>"
+                           " { z = Sigmoid(x)  y = Trilu <upper = 1> (z, k) }",
     # What the reference evaluator itself gets wrong, and tools/reference_ops.py puts right.
     "response norm": "g (float[1, 4, 2, 2] x) => (float[1, 4, 2, 2] y) { y = LRN <size = 3> (x) }",
     "sum of magnitudes": "g (float[2, 3] x) => (float[2, 3] y) { y = LpNormalization <p = 1> (x) }",
@@ -29,6 +35,7 @@ MODELS = {
                 => (bool d, float[2, 3] s, float[2, 3] t) { d = Identity(c)  s = Neg(a)  t = Abs(a) }>
         }
     """,
+    # The symbols of an input that nothing reads reach no kernel.
     "unused input": "g (float[2, 3] x, float[2, 3, P, Q] z) => (float[2, 3] y) { y = Neg(x) }",
 }  # fmt: skip
 

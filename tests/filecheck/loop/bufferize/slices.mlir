@@ -67,3 +67,13 @@ func.func private @collapse_with_gaps(%x: tensor<4x8xf32>) -> tensor<12xf32> att
   %r = tensor.collapse_shape %s [[0 : i64, 1 : i64]] : tensor<4x3xf32> into tensor<12xf32>
   func.return %r : tensor<12xf32>
 }
+
+// The rows are evenly spaced, but vectors could not read along them.
+// CHECK-LABEL: @collapse_of_a_unit_dimension
+// CHECK: memref.expand_shape {{.*}} : memref<10xf32> into memref<5x2x1xf32>
+// CHECK: "memref.copy"
+func.func private @collapse_of_a_unit_dimension(%x: tensor<5x2x2xf32>) -> tensor<10xf32> attributes {sched.kernel} {
+  %s = tensor.extract_slice %x[0, 0, 0] [5, 2, 1] [1, 1, 1] : tensor<5x2x2xf32> to tensor<5x2x1xf32>
+  %r = tensor.collapse_shape %s [[0 : i64, 1 : i64, 2 : i64]] : tensor<5x2x1xf32> into tensor<10xf32>
+  func.return %r : tensor<10xf32>
+}
