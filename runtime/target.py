@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from stepwell.runtime.errors import StepwellError
 
@@ -30,6 +30,21 @@ _LEVELS: dict[str, tuple[str, tuple[str, ...]]] = {
     "aarch64": ("aarch64", ("neon", "fp-armv8")),
 }
 _CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
+
+TileShares: TypeAlias = tuple[tuple[str, tuple[tuple[int, int, float], ...]], ...]
+"""
+By class of sums: (rows, vectors of results, speed as a share of that of the best tile), the fastest first.
+
+The share is 0 for a tile that registers do not hold.
+"""
+
+
+def tile_shares_of(data: Any) -> TileShares:
+    """Measurements as JSON has them. Raises: TypeError or ValueError when they are none."""
+    shares = tuple((str(name), tuple((int(m), int(v), float(x)) for m, v, x in rows)) for name, rows in data)
+    if any(m < 1 or v < 1 or not 0 <= x <= 1 for _, rows in shares for m, v, x in rows):
+        raise ValueError("a tile has rows and vectors, and a share between 0 and 1")
+    return shares
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,8 @@ class TargetDescription:
     l2_bytes: int = 1 << 20
     l3_bytes: int = 8 << 20
     cores: int = 1
+    tile_shares: TileShares = ()
+    """What a calibration measured; empty without one."""
 
     @property
     def arch(self) -> str:
@@ -91,6 +108,7 @@ class TargetDescription:
         """The description that `to_json` wrote. Raises: TypeError or KeyError when it is not one."""
         fields: dict[str, Any] = dict(data)
         fields["features"] = tuple(fields["features"])
+        fields["tile_shares"] = tile_shares_of(fields["tile_shares"])
         return TargetDescription(**fields)
 
     def lanes(self, element_bytes: int) -> int:

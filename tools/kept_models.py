@@ -24,6 +24,7 @@ from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.external import ExternalFiles
 from stepwell.runtime.model_cache import ModelCache, digest_of
 from stepwell.runtime.target import target_from
+from stepwell.runtime.tile_shares import with_kept_shares
 
 if TYPE_CHECKING:
     from stepwell.tools.driver import CompileOptions, Model
@@ -80,7 +81,7 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
             content = digest_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
     except (OSError, ValueError):
         return None  # the importer says what is wrong with it
-    target = target_from(options.mcpu, options.target)
+    target = with_kept_shares(target_from(options.mcpu, options.target))
     described = {
         "sources": compiler_fingerprint(_SOURCES),
         "target": target.to_json(),

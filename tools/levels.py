@@ -17,6 +17,7 @@ from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import TargetDescription, target_from
+from stepwell.runtime.tile_shares import with_kept_shares
 from stepwell.tools.compilation import (
     Compilation,
     Progress,
@@ -74,7 +75,7 @@ def lower_and_compile(
 def start(model: Model | Source, options: CompileOptions) -> Compilation:
     """Import a model: level 0. Raises: StepwellError for a file that is no valid model."""
     ctx = StepwellContext()
-    ctx.target = target_from(options.mcpu, options.target)
+    ctx.target = with_kept_shares(target_from(options.mcpu, options.target))
     compilation = Compilation(ModuleOp([]), ctx)
     with compilation.timed("import"):
         compilation.module = read_module(model, ctx)

@@ -165,7 +165,7 @@ def _along_results(
         1 if panel is None else extents[panel],
         extents[roles.lanes],
         length,
-        replace(registers, count=_UNROLLED_SUMS) if is_short else registers,
+        replace(registers, count=_UNROLLED_SUMS, shares={}) if is_short else registers,
     )
     looped = [] if is_short else sums
     steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows, *looped), 1)

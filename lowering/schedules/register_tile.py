@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from math import ceil
+from typing import TypeAlias
 
-from xdsl.dialects.builtin import FixedBitwidthType
+from xdsl.dialects.builtin import FixedBitwidthType, f32
 
+from stepwell.dialects.arith import DotBytesOp, DotShortsOp
 from stepwell.passes.tensor.structured import Structured
 from stepwell.passes.tensor.transfers import element_type
 from stepwell.runtime.target import TargetDescription
@@ -20,8 +22,12 @@ _MAX_PANELS = 6
 _MAX_REGISTERS_ALONG_LANES = 6
 # An FMA takes 4 cycles: sums that are too few for the units wait for each other (8 sums: 0.92, 12: 0.98).
 _FMA_LATENCY = 4.5
+# Fewer sums than this are a remainder's, whose speed hardly matters.
+_ENOUGH_SUMS = 4
 # Bytes of a panel that L2 delivers to the registers in a cycle.
 _L2_BYTES_A_CYCLE = 32
+# What stays in a level-1 cache of 32 KiB next to rows and results.
+_SHORT_PANEL_BYTES = 24 << 10
 # A copy of the tile's code for a remainder costs compile time and instruction cache; it must win this much.
 _COPY_PENALTY = 0.02
 
@@ -33,12 +39,42 @@ class RegisterFile:
     count: int
     lanes: int
     bytes: int
+    shares: Mapping[str, Mapping[tuple[int, int], float]] = field(default_factory=dict[str, "TileSpeeds"])
+    """Measured speeds of tiles by length of the sums: `short` or `long`; empty where nothing was measured."""
+
+    def share(self, rows: int, vectors: int, steps: int) -> float | None:
+        """The measured speed of a tile as a share of the best one's; None when it was not measured."""
+        return self.shares.get(sum_length(steps, vectors, self.bytes), {}).get((rows, vectors))
+
+
+TileSpeeds: TypeAlias = Mapping[tuple[int, int], float]
 
 
 def register_file(view: Structured, target: TargetDescription) -> RegisterFile:
     """The registers as an op sees them: lanes are counted in its widest elements."""
     bytes = target.vector_bytes
-    return RegisterFile(target.vector_registers, max(1, bytes // element_bytes(view)), bytes)
+    kind = sum_kind(view)
+    shares = {
+        name.removeprefix(f"{kind} "): {(m, v): share for m, v, share in rows}
+        for name, rows in target.tile_shares
+        if name.startswith(f"{kind} ")
+    }
+    return RegisterFile(target.vector_registers, max(1, bytes // element_bytes(view)), bytes, shares)
+
+
+def sum_kind(view: Structured) -> str:
+    """The class of a sum of products by its elements; `other` for what no calibration measures."""
+    for op in view.body.ops:
+        if isinstance(op, DotBytesOp):
+            return "bytes"
+        if isinstance(op, DotShortsOp):
+            return "shorts"
+    return "f32" if {element_type(v.type) for v in view.op.operands} == {f32} else "other"
+
+
+def sum_length(steps: int, vectors: int, vector_bytes: int) -> str:
+    """Whether the panel that a sum reads stays in the level-1 cache (`short`) or not (`long`)."""
+    return "short" if steps * vectors * vector_bytes <= _SHORT_PANEL_BYTES else "long"
 
 
 def element_bytes(view: Structured) -> int:
@@ -70,7 +106,7 @@ def choose_register_tile(
     length = steps or _TYPICAL_EXTENT
     best: tuple[float, int] | None = None
     chosen = RegisterTile(1, 1, min(lanes or registers.lanes, registers.lanes))
-    for tile in _candidates(rows, panels, lanes, registers):
+    for tile in _candidates(rows, panels, lanes, length, registers):
         parts = [
             list(_parts(extent, step))
             for extent, step in ((rows, tile.rows), (panels, tile.panels), (lanes, tile.lanes))
@@ -89,7 +125,7 @@ def choose_register_tile(
 
 
 def _candidates(
-    rows: int | None, panels: int | None, lanes: int | None, registers: RegisterFile
+    rows: int | None, panels: int | None, lanes: int | None, steps: int, registers: RegisterFile
 ) -> Iterable[RegisterTile]:
     for n in lane_tiles(lanes, registers.lanes):
         width = ceil(n / registers.lanes)
@@ -98,8 +134,14 @@ def _candidates(
             if p > 1 and n != lanes:
                 break  # panels lie side by side only when each is taken whole
             for m in range(1, min(rows or _MAX_ROWS, _MAX_ROWS) + 1):
-                if _fits(m, vectors, registers):
+                if _fits(m, vectors, registers) and registers.share(m, vectors, steps) != 0:
                     yield RegisterTile(m, p, n)
+
+
+def measured_tiles(registers: RegisterFile) -> Sequence[tuple[int, int]]:
+    """The tiles, rows by vectors, whose speeds a calibration measures: those that the rules allow."""
+    sizes = product(range(1, _MAX_ROWS + 1), range(1, _MAX_REGISTERS_ALONG_LANES + 1))
+    return [(m, v) for m, v in sizes if m * v >= _ENOUGH_SUMS and _fits(m, v, registers)]
 
 
 def _fits(rows: int, vectors: int, registers: RegisterFile) -> bool:
@@ -137,8 +179,11 @@ def _cycles(rows: int, vectors: int, steps: int, registers: RegisterFile) -> flo
     """
     Estimated cycles of one tile: the sum's steps, then reading and writing the results.
 
-    For two multiply-adds and two loads a cycle: a core with fewer is served by the same tiles.
+    By measurement where there is one, else for two multiply-adds and two loads a cycle: a core with fewer is
+    served by the same tiles.
     """
     sums = rows * vectors
+    if share := registers.share(rows, vectors, steps):
+        return steps * sums / 2 / share + 2 * sums + 16
     stream = vectors * registers.bytes / _L2_BYTES_A_CYCLE
     return steps * max(sums / 2, (rows + vectors) / 2, stream, _FMA_LATENCY) + 2 * sums + 16

@@ -3,23 +3,74 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from stepwell.runtime.errors import StepwellError
+
+if TYPE_CHECKING:
+    from stepwell.runtime.target import TargetDescription, TileShares
+    from stepwell.tools.calibrate import MachineLimits
+
+_TILE_SECONDS = 6  # the limits take about three more
+_SHOWN = 8  # tiles of a class
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Only `--show`."""
+    """Whether to measure, and for which target."""
     parser.add_argument("--show", action="store_true", help="print what was measured before, measure nothing")
+    parser.add_argument(
+        "--mcpu", default="host", help="whose register tiles to order: host, x86-64-v3, … (default: host)"
+    )
 
 
 def run(args: Namespace) -> int:
-    """Measure (a few seconds) and print; returns the exit status: 1 when there is nothing to show."""
+    """Measure (under 10 s where nothing else runs) and print; returns 1 when there is nothing to show."""
+    from stepwell.runtime.target import check_features, target_from
+    from stepwell.runtime.tile_shares import with_kept_shares
     from stepwell.tools.calibrate import kept_limits, machine_limits
 
-    limits = kept_limits() if args.show else machine_limits(measure=True)
-    if limits is None:
+    target = target_from(args.mcpu)
+    if args.show:
+        limits, shares = kept_limits(), with_kept_shares(target).tile_shares
+    else:
+        check_features(target.triple, target.features)
+        shares = _measured_tiles(target, perf_counter() + _TILE_SECONDS)
+        limits = machine_limits(measure=True)
+    if limits is None and not shares:
         print("nothing was measured on this machine yet: run `stepwell calibrate`")
         return 1
+    if limits is not None:
+        _print_limits(limits)
+    _print_tiles(shares)
+    return 0
+
+
+def _measured_tiles(target: TargetDescription, deadline: float) -> TileShares:
+    from stepwell.runtime.tile_shares import keep_shares
+    from stepwell.tools.tile_order import measure_tiles
+
+    shares = measure_tiles(target, deadline)
+    try:
+        keep_shares(target, shares)
+    except OSError as error:
+        raise StepwellError("cannot-write", None, f"the measurements cannot be kept: {error}") from None
+    return shares
+
+
+def _print_limits(limits: MachineLimits) -> None:
     print("threads  f32 GFLOP/s  GB/s in memory  GB/s in the cache")
     for threads, gflops in limits.gflops.items():
         memory, cache = limits.memory_gbps[threads], limits.cache_gbps[threads]
         print(f"{threads:7}  {gflops:11.1f}  {memory:14.1f}  {cache:17.1f}")
-    return 0
+
+
+def _print_tiles(shares: TileShares) -> None:
+    if not shares:
+        print("the order of register tiles was not measured for this target: they are chosen by rules")
+        return
+    print("register tiles, rows x vectors, the fastest first, in percent of the fastest")
+    for name, rows in shares:
+        fast = ", ".join(f"{m}x{v} {100 * share:.0f}" for m, v, share in rows[:_SHOWN])
+        spilling = sum(share == 0 for _, _, share in rows)
+        print(f"{name:>12}: {fast}, … {len(rows)} tiles" + f", {spilling} spill" * bool(spilling))
