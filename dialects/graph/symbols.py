@@ -60,7 +60,8 @@ def symbol_sources(block: Block) -> dict[Operation, list[Operation]]:
         return {}
     sources: dict[Operation, list[Operation]] = {}
     for op in block.ops:
-        found = [definers[name] for name in _used_symbols(op) & definers.keys() if definers[name] is not op]
+        names = sorted(_used_symbols(op) & definers.keys())
+        found = [definers[name] for name in names if definers[name] is not op]
         if found:
             sources[op] = list(dict.fromkeys(found))
     return sources

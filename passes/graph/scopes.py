@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, is_side_effect_free
 
 from stepwell.dialects.graph.functions import captured_values
+from stepwell.dialects.graph.symbols import symbol_sources
 
 
 def values_read(op: Operation) -> Iterable[SSAValue]:
@@ -21,13 +22,15 @@ def dependences(block: Block) -> Mapping[Operation, Sequence[Operation]]:
     """
     For each op of a block the ops of the same block that must stand before it, in the order of its operands.
 
-    Ops with effects keep their order.
+    Ops with effects keep their order; what speaks of a size stands behind the op that defines it.
     """
+    sources = symbol_sources(block)
     found: dict[Operation, Sequence[Operation]] = {}
     last_effect: Operation | None = None
     for op in block.ops:
         owners = (value.owner for value in values_read(op))
         before = [owner for owner in owners if isinstance(owner, Operation) and owner.parent is block]
+        before += sources.get(op, [])
         if not op.has_trait(IsTerminator) and not is_side_effect_free(op):
             before += [last_effect] if last_effect is not None else []
             last_effect = op

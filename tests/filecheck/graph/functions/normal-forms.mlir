@@ -75,3 +75,17 @@ func.func @order(%x: tensor<4xf32>) -> tensor<4xf32> {
   %d = graph.add %c, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %d : tensor<4xf32>
 }
+
+// What speaks of a size stays behind the op that tells it, though no operand says so.
+// ORDER-LABEL: @size_from_data
+// ORDER: graph.bind_sizes
+// ORDER-NEXT: graph.iota
+// DEPTH-LABEL: @size_from_data
+// DEPTH: graph.bind_sizes
+// DEPTH-NEXT: graph.iota
+func.func @size_from_data(%n: tensor<i64>) -> tensor<?xi64, #graph.dims<["data_0"]>> {
+  %0 = graph.abs %n : tensor<i64> -> tensor<i64>
+  %1 = graph.bind_sizes %0 names ["data_0"] : tensor<i64> -> index
+  %2 = graph.iota shape <["data_0"]> axis 0 of i64 -> tensor<?xi64, #graph.dims<["data_0"]>>
+  func.return %2 : tensor<?xi64, #graph.dims<["data_0"]>>
+}
