@@ -23,7 +23,7 @@ from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.types import WeightAttr
 from stepwell.frontend.attributes import export_attribute, kind_of
-from stepwell.frontend.export_nodes import NodeExporter
+from stepwell.frontend.export_nodes import ExportRegion, NodeExporter
 from stepwell.frontend.functions import opsets_of
 from stepwell.frontend.graphs import DECLARED, GRAPH_NAME, INITIALIZER, VALUE_INFO
 from stepwell.frontend.importer import DEFAULT, DIM_NAMES, INPUTS, NAME, QUANTIZATION
@@ -76,13 +76,18 @@ def export_types(module: ModuleOp, weights: WeightStore) -> tuple[ModelProto, Ma
     return exporter.model(), exporter.main_names.all()
 
 
+def region_exporter(module: ModuleOp, weights: WeightStore) -> ExportRegion:
+    """What exports the subgraphs of single nodes of a model."""
+    return _ModelExporter(module, weights).subgraph
+
+
 class _ModelExporter:
     def __init__(self, module: ModuleOp, weights: WeightStore, *, with_weights: bool = True):
         self._module, self._weights, self._with_weights = module, weights, with_weights
         self.main_names = Names()
         names = entries_of(module.attributes.get(DIM_NAMES))
         self._renamed = {symbol: cast(StringAttr, name).data for symbol, name in names.items()}
-        self._nodes = NodeExporter(weights, self._renamed, self._subgraph)
+        self._nodes = NodeExporter(weights, self._renamed, self.subgraph)
 
     def model(self) -> ModelProto:
         """The whole model."""
@@ -133,7 +138,8 @@ class _ModelExporter:
             graph.quantization_annotation.append(annotation)
         return graph
 
-    def _subgraph(self, region: Region, outer: Names, opsets: Mapping[str, int]) -> GraphProto:
+    def subgraph(self, region: Region, outer: Names, opsets: Mapping[str, int]) -> GraphProto:
+        """The graph of a region; `outer` names the values around it."""
         graph = GraphProto()
         block = region.block
         terminator = block.last_op

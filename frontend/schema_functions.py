@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol, cast
 
-from onnx import FunctionProto, GraphProto, ModelProto, TypeProto, shape_inference
+from onnx import FunctionProto, ModelProto, TypeProto, shape_inference
 from onnx.defs import get_schema
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import SSAValue
 
 from stepwell.dialects import onnx
 from stepwell.frontend.export_nodes import NodeExporter
-from stepwell.frontend.exporter import export_types
+from stepwell.frontend.exporter import export_types, region_exporter
 from stepwell.frontend.functions import FunctionImporter
 from stepwell.frontend.names import Names
 from stepwell.frontend.source import Source
@@ -43,7 +43,7 @@ class FunctionSchema(Protocol):
 
 def has_function(op: onnx.OnnxOp) -> bool:
     """Whether ONNX defines an operator by a function too, at its opset."""
-    if op.regions or onnx.domain_of(op.name) not in onnx.PREFIXES:
+    if onnx.domain_of(op.name) not in onnx.PREFIXES:
         return False
     schema = _schema(op)
     return schema.has_function or schema.has_context_dependent_function
@@ -89,13 +89,12 @@ class SchemaFunctions:
         return FunctionImporter(self._source, TypeImporter(self._source), self._weights).function(body)
 
     def _for_types(self, op: onnx.OnnxOp, schema: FunctionSchema, opset: int) -> FunctionProto:
-        if op.regions:
-            raise StepwellError("unsupported-op", op, f"{op.op_type} with a graph has no conversion yet")
         names = Names()
         for operand in op.operands:
             names.give(operand, None)
-        exporter = NodeExporter(self._weights, {}, _no_region)
-        node = exporter.node(op, names, {onnx.domain_of(op.name): opset}).SerializeToString()
+        exporter = NodeExporter(self._weights, {}, region_exporter(self._module, self._weights))
+        opsets = {domain: onnx.opset_of(op, domain) for domain in onnx.PREFIXES}
+        node = exporter.node(op, names, opsets).SerializeToString()
         version = _version(schema.context_dependent_function_opset_versions, opset)
         for types in (self._declared, self._infer):
             protos = [
@@ -135,7 +134,3 @@ def _version(versions: list[int], opset: int) -> int:
     The version of a function for an opset: the last one up to it, else the first, which keeps its own opset.
     """
     return max((version for version in versions if version <= opset), default=min(versions))
-
-
-def _no_region(region: Region, names: Names, opsets: Mapping[str, int]) -> GraphProto:
-    raise AssertionError("ops with regions are refused before")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
@@ -129,14 +129,16 @@ class ConvertOnnxToGraphPass(ModulePass):
                 _name_open_dimensions(function)
         if any(isinstance(inner, onnx.FunctionOp) for inner in op.ops):
             _expand_functions(ctx, op, (), ready=False)
-        convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
         converted = {op_type for pattern in patterns for op_type in matched_op_types(pattern)}
+        if with_graphs := _names_of(o for o in op.walk() if o.regions and type(o) not in converted):
+            # Their body takes the graphs as the model has them.
+            _expand_functions(ctx, op, with_graphs, ready=False)
+        convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
         seen: set[onnx.OnnxOp] = set()
         while left := _without_conversion(op, converted) - seen:
             # They may have a body, and the types of the inputs of some are known by now.
             seen |= left
-            names = tuple(sorted({inner.name for inner in left}))
-            _expand_functions(ctx, op, names, ready=True)
+            _expand_functions(ctx, op, _names_of(left), ready=True)
             convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
         convert(op, patterns, illegal=["onnx"], convert_new_ops=True)
         move_strings(op)
@@ -144,6 +146,10 @@ class ConvertOnnxToGraphPass(ModulePass):
             if isinstance(function, FuncOp) and not function.is_declaration:
                 _set_result_types(function)
                 check_agreement(function)
+
+
+def _names_of(ops: Iterable[Operation]) -> tuple[str, ...]:
+    return tuple(sorted({op.name for op in ops if isinstance(op, onnx.OnnxOp)}))
 
 
 def _expand_functions(ctx: Context, module: ModuleOp, ops: tuple[str, ...], *, ready: bool) -> None:

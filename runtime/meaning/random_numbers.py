@@ -52,6 +52,17 @@ def bernoulli(probability: Array, *, seed: float | None, to: np.dtype[np.generic
     return (drawn < probability.astype(np.float64)).astype(to)
 
 
+@meaning("host.dropout_mask")
+def dropout_mask(x: Array, ratio: Array, *, seed: int | None) -> Array:
+    """
+    Which elements of a tensor are kept, when each is dropped with a chance.
+
+    A seed gives the numbers of numpy's older generator, which the reference of ONNX draws.
+    """
+    drawn = np.random.RandomState(seed).uniform(0, 1, x.shape)
+    return drawn >= ratio.astype(np.float64)
+
+
 @meaning("host.multinomial")
 def multinomial(
     log_weights: Array, *, sample_size: int, seed: float | None, to: np.dtype[np.generic]
