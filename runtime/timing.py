@@ -24,17 +24,19 @@ class TimedKernel:
     """Arithmetic operations; 0 where it moves data, or its work depends on data."""
     bytes: Dim
     """Of what it reads and writes, each once."""
+    arithmetic: str = ""
+    """`winograd`, whose operations are those of the direct convolution, `integer`, or neither."""
 
     def to_json(self) -> list[object]:
         """The call as plain JSON values."""
-        return [self.name, list(self.nodes), str(self.flops), str(self.bytes)]
+        return [self.name, list(self.nodes), str(self.flops), str(self.bytes), self.arithmetic]
 
     @staticmethod
     def from_json(data: Sequence[object]) -> TimedKernel:
         """What `to_json` wrote. Raises: ValueError or TypeError when it is not one."""
-        name, nodes, flops, moved = data
+        name, nodes, flops, moved, arithmetic = data
         names = tuple(str(node) for node in cast(Sequence[object], nodes))
-        return TimedKernel(str(name), names, Dim.of(str(flops)), Dim.of(str(moved)))
+        return TimedKernel(str(name), names, Dim.of(str(flops)), Dim.of(str(moved)), str(arithmetic))
 
 
 class KernelTimes:

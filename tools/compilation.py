@@ -35,7 +35,7 @@ from stepwell.lowering.kernel import LLVM_PIPELINE, KernelObject, canonical_text
 from stepwell.lowering.kernel_compiler import compile_kernels
 from stepwell.lowering.machine import compile_to_object
 from stepwell.passes import run_pipeline
-from stepwell.passes.graph.annotate_work import BYTES, FLOPS
+from stepwell.passes.graph.annotate_work import work_told_on
 from stepwell.passes.loop.main_buffers import (
     assertion_symbols,
     fallible_ops,
@@ -354,13 +354,8 @@ def _host_value(type: Attribute, own: set[str]) -> HostValue:
 
 def _timed_kernels(main: func.FuncOp, kernels: Mapping[str, object]) -> tuple[TimedKernel, ...]:
     """The kernel calls of `@main` in order, with the work that `annotate-work` put on them."""
-
-    def work(call: func.CallOp, name: str) -> Dim:
-        amount = call.attributes.get(name)
-        return Dim.of(amount.data if isinstance(amount, StringAttr) else 0)
-
     return tuple(
-        TimedKernel(name, tuple(node_names(call.location)), work(call, FLOPS), work(call, BYTES))
+        TimedKernel(name, tuple(node_names(call.location)), *work_told_on(call))
         for call in main.walk()
         if isinstance(call, func.CallOp) and (name := call.callee.string_value()) in kernels
     )

@@ -14,6 +14,10 @@ from stepwell.tools.calibrate import MachineLimits
 
 MAX_NODES_CHARS = 70
 _WARM_UP = 2
+_NOTES = {
+    "winograd": "operations of the direct convolution, of which it does less than half",
+    "integer": "products of integers, against the peak of f32",
+}
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,11 @@ class KernelProfile:
     """
     The time that arithmetic or memory takes at least, whichever is more, of the time it took.
 
-    Above 100 where an algorithm needs fewer operations (Winograd), or data stay in a faster cache.
+    Above 100 where an algorithm needs fewer operations (Winograd), a register holds more numbers (bytes), or
+    data stay in a faster cache.
     """
+    arithmetic: str
+    """`winograd`: operations of the direct convolution; `integer`: the peak is that of f32; else empty."""
 
 
 def profile(
@@ -76,6 +83,7 @@ def profile(
             round(float(flops[i] * per_second[i]) / 1e9, 2),
             round(float(moved[i] * per_second[i]) / 1e9, 2),
             round(100 * float(least[i] * per_second[i]), 1),
+            kernel.arithmetic,
         )
         for i, kernel in enumerate(model.image.timed)
     ]
@@ -86,12 +94,16 @@ def profile_text(rows: Sequence[KernelProfile], limits: MachineLimits, threads: 
     lines = [f"{'us':>10} {'share':>6} {'GFLOP/s':>8} {'GB/s':>7} {'of peak':>8}  nodes"]
     for row in sorted(rows, key=lambda row: -row.microseconds):
         names = ", ".join(row.nodes) or row.kernel
+        if row.arithmetic:
+            names = f"{row.arithmetic}: {names}"
         if len(names) > MAX_NODES_CHARS:
             names = f"{names[: MAX_NODES_CHARS - 1]}…"
         lines.append(
             f"{row.microseconds:10.1f} {row.share:5.1f}% {row.gflops:8.1f} {row.gigabytes_per_second:7.1f}"
             f" {row.percent_of_peak:7.0f}%  {names}"
         )
+    noted = {row.arithmetic for row in rows}
+    lines += [f"{'':10}  {kind}: {note}" for kind, note in _NOTES.items() if kind in noted]
     total = sum(row.microseconds for row in rows)
     lines.append(f"{total:10.1f}  in {len(rows)} kernels, {threads} threads")
     peak = _peak(limits, threads)

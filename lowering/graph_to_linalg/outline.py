@@ -27,7 +27,7 @@ from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.graph_to_linalg.objects import hand_over_objects
 from stepwell.lowering.graph_to_linalg.support import SYMBOLS, symbol_arguments
-from stepwell.passes.graph.annotate_work import BYTES, FLOPS
+from stepwell.passes.graph.annotate_work import WORK
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -181,7 +181,7 @@ def _outline(op: graph.FusedOp, name: str, symbols: Sequence[tuple[str, SSAValue
     kernel.attributes[KERNEL] = UnitAttr()
     _add_symbol_arguments(kernel, [name for name, _ in symbols])
     call = CallOp(name, [*op.operands, *(value for _, value in symbols)], op.result_types)
-    call.attributes |= {name: op.attributes[name] for name in (FLOPS, BYTES) if name in op.attributes}
+    call.attributes |= {name: op.attributes[name] for name in WORK if name in op.attributes}
     adopt_location(kernel, op.location)
     adopt_location(call, op.location)
     Rewriter.replace_op(op, call)

@@ -19,6 +19,9 @@ from stepwell.runtime.dims import Dim
 
 FLOPS = "graph.flops"
 BYTES = "graph.bytes"
+ARITHMETIC = "graph.arithmetic"
+WORK = (FLOPS, BYTES, ARITHMETIC)
+"""The attributes that say what a kernel does."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class AnnotateWorkPass(Pass):
     Both are dimension expressions: `graph.flops`, exact for contractions (two for each multiply-add), one for
     each element of the result, or of what is reduced, of other computing ops; `graph.bytes`, each operand and
     result once, of a table that is only gathered from what is taken. One that depends on data is left out.
+    `graph.arithmetic` says of which kind the operations are, where it is not floating point as written:
+    `winograd`, counted as the convolution that it stands for, or `integer`.
     Changes nothing else.
     """
 
@@ -44,6 +49,15 @@ class AnnotateWorkPass(Pass):
                 ):
                     if not amount.is_unknown:
                         kernel.attributes[name] = StringAttr(str(amount))
+                if kind := next((k for op in inner if (k := _arithmetic(op))), ""):
+                    kernel.attributes[ARITHMETIC] = StringAttr(kind)
+
+
+def work_told_on(op: Operation) -> tuple[Dim, Dim, str]:
+    """The operations, bytes and arithmetic that an op is annotated with; 0 where it does not say."""
+    told = [op.attributes.get(name) for name in WORK]
+    flops, moved, kind = (each.data if isinstance(each, StringAttr) else "" for each in told)
+    return Dim.of(flops or 0), Dim.of(moved or 0), kind
 
 
 def flops_of(op: GraphOp) -> Dim:
@@ -55,6 +69,12 @@ def flops_of(op: GraphOp) -> Dim:
     if op.KIND in (Kind.REDUCTION, Kind.ROW):
         return _elements(op.operands[0])
     return Dim.of(0)
+
+
+def _arithmetic(op: GraphOp) -> str:
+    if isinstance(op, graph.ConvIntegerOp | graph.MatmulIntegerOp):
+        return "integer"
+    return "winograd" if isinstance(op, graph.WinogradConvOp) else ""
 
 
 def _bytes(value: SSAValue) -> Dim:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of
 from stepwell.passes.base import Pass, functions_of
 from stepwell.runtime.dims import Dim
@@ -24,8 +25,8 @@ class CountMacsPass(Pass):
     """
     Print to standard error the multiply-adds of each contraction, and their sum, as dimension expressions.
 
-    Exact for conv, conv_transpose, matmul, attention and einsum; all that is not a contraction counts as
-    nothing. A loop's body counts once. Changes nothing.
+    Exact for convolutions, products of matrices, of integers too, einsum, attention and recurrent layers; all
+    that is not a contraction counts as nothing. A loop's body counts once. Changes nothing.
     """
 
     name = "count-macs"
@@ -61,12 +62,21 @@ def macs_of(op: Operation) -> Dim | None:
             # Those of the convolution that it stands for, so that its time compares with others'.
             _, blocks, _, _, block = dims_of(op.x.type)
             macs = _size(op.result) * blocks * block * (3 * 3)
+        case graph.ConvIntegerOp():
+            words = op.parts.value.data if element_of_value(op.x) == i32 else 1
+            macs = _size(op.w) * _pixels(op.result, op.out_layout or op.data_layout) * words
         case graph.ConvTransposeOp():
             macs = _size(op.w) * _pixels(op.x, op.data_layout)
         case graph.MatmulOp():
             rank = len(dims_of(op.a.type))
             depth = -2 if op.transpose_a.value.data and rank > 1 else -1
             macs = _size(op.result) * dims_of(op.a.type)[depth]
+        case graph.MatmulIntegerOp():
+            words = op.parts.value.data if op.is_packed else 1
+            macs = _size(op.result) * dims_of(op.a.type)[-1] * words
+        case graph.RnnOp():
+            # Each step multiplies each row by all weights.
+            macs = prod(dims_of(op.x.type)[:2], start=_size(op.w) + _size(op.r))
         case graph.EinsumOp():
             macs = _einsum_macs(op)
         case graph.AttentionOp():
