@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from difflib import get_close_matches
 from math import prod
 from typing import cast
 
@@ -32,6 +33,8 @@ from stepwell.runtime.errors import StepwellError
 
 # A shaped type with at most one level of brackets inside, such as an encoding: what is memoised by its text.
 _SHAPED_TYPE = re.compile(r"(?:tensor|memref|vector)<[^<>]*(?:<[^<>]*>[^<>]*)*>")
+# What upstream says of an attribute, type or dialect.
+_UNKNOWN = re.compile(r"(?:dialect )?'?([\w.]+)'? is not registered")
 
 MAX_SPLAT_ELEMS = 1 << 20
 MAX_EXCERPT = 160
@@ -101,7 +104,10 @@ class LocatingParser(Parser):
         try:
             module = self.parse_module()
         except ParseError as error:
-            raise syntax_error(error.msg, cast("Span[str]", error.span)) from error
+            message = error.msg
+            if (unknown := _UNKNOWN.fullmatch(message)) is not None:
+                message += nearest_name(self.ctx, unknown[1])
+            raise syntax_error(message, cast("Span[str]", error.span)) from error
         except RecursionError:
             raise StepwellError("syntax", self._file.data, "regions or attributes nest too deeply") from None
         except StepwellError:
@@ -112,6 +118,14 @@ class LocatingParser(Parser):
         if isinstance(module.location, UnknownLoc):
             module.location = FileLineColLoc(self._file, IntAttr(1), IntAttr(1))
         return module
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if found is None:
+            start = self._text.rfind(name, 0, self.pos)
+            message = f"no dialect has an op {name}{nearest_name(self.ctx, name)}"
+            self.raise_error(message, start, start + len(name))
+        return found
 
     def parse_operation(self) -> Operation:
         start = self.pos
@@ -160,6 +174,19 @@ def parse_module(ctx: Context, text: str, name: str = "<stdin>") -> ModuleOp:
     """
     with collector_paused():
         return LocatingParser(ctx, text, name).parse_file()
+
+
+def nearest_name(ctx: Context, name: str) -> str:
+    """The hint for an op, attribute or type that no dialect has: `: did you mean graph.relu?`, or nothing."""
+    prefix = name.partition(".")[0]
+    dialect = ctx.get_optional_dialect(prefix)
+    if dialect is not None:
+        known = [found.name for found in (*dialect.operations, *dialect.attributes)]
+        near = get_close_matches(name, known, n=1)
+    else:
+        near = get_close_matches(prefix, list(ctx.registered_dialect_names), n=1)
+        near = [other + name.removeprefix(prefix) for other in near]
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def syntax_error(message: str, span: Span[str]) -> StepwellError:

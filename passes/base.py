@@ -20,6 +20,12 @@ class Numerics(StrEnum):
     """Nothing, but for the sign of zero."""
     ROUNDING = "rounding"
     """Results that real arithmetic would give as well, with no new infinity, NaN or cancellation."""
+    QUANTIZED = "quantized"
+    """
+    As rounding, on integers that stand for numbers: where the model itself rounds to whole steps, a sum in
+    another order may come out one step of the result's scale away. On from level 1; `--disable-pass` of the
+    pass keeps to the model's own arithmetic.
+    """
     APPROXIMATE = "approximate"
     """Anything else, within what the pass states."""
 

@@ -19,6 +19,7 @@ from stepwell.passes.registry import load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.plugins import plugin_error
 
 
 def parse_passes(pipeline: str) -> list[ModulePass]:
@@ -148,6 +149,8 @@ class _Run:
         if isinstance(error, StepwellError) and not isinstance(error, InternalError):
             return error.with_note(note)
         if not isinstance(error, InternalError):
+            if (failed := plugin_error(error, op_at_failure(error))) is not None:
+                return failed.with_note(note)
             error = InternalError(op_at_failure(error), f"{type(error).__name__}: {error}")
         if self.reproducer is not None and error.reproducer is None:
             error.reproducer = self.reproducer.write(self.ctx, step, rest, error.message)

@@ -17,6 +17,7 @@ from stepwell.dialects.types import WeightAttr
 from stepwell.runtime.cache import default_folder
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files import write_text
+from stepwell.runtime.plugins import load_options
 
 
 class Reproducer:
@@ -34,10 +35,10 @@ class Reproducer:
     def write(self, ctx: Context, failing: ModulePass, rest: Sequence[ModulePass], cause: str) -> str:
         """Write the file; returns the command that fails in the same way, or why there is no file."""
         module, steps = self._before(ctx, [failing, *rest])
-        pipeline = ",".join(str(step) for step in steps)
+        options = f"-p '{','.join(str(step) for step in steps)}'{load_options()}"
         cause_line = cause.partition("\n")[0]
         stream = StringIO()
-        stream.write(f"// RUN: stepwell-opt %s -p '{pipeline}'\n// {cause_line}\n\n")
+        stream.write(f"// RUN: stepwell-opt %s {options}\n// {cause_line}\n\n")
         Printer(stream, print_debuginfo=True).print_op(module)
         text = stream.getvalue() + "\n"
         digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
@@ -49,7 +50,7 @@ class Reproducer:
                 weights_of(ctx).save(path.with_suffix(".weights"))
         except (OSError, StepwellError) as error:
             return f"(no reproducer: {error})"
-        return f"stepwell-opt {path} -p '{pipeline}'"
+        return f"stepwell-opt {path} {options}"
 
     def _before(self, ctx: Context, steps: list[ModulePass]) -> tuple[ModuleOp, list[ModulePass]]:
         module = self._begin.clone()

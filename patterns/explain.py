@@ -45,7 +45,7 @@ class Explanation:
     value: SSAValue
     reason: str
     progress: int
-    """How many pattern objects had matched, or were waiting for the one that failed."""
+    """Twice how many pattern objects had matched, or waited for the one that failed; 1 more for its name."""
 
     def __str__(self) -> str:
         label = f"%{self.pattern.label} " if self.pattern.label else ""
@@ -119,8 +119,18 @@ def _failure(program: Program, machine: Machine, goals: Goals, root: SSAValue) -
     if not waiting:
         return None
     failed, value = waiting[0]
-    progress = machine.bound_before + len(machine.trail) + len(waiting)
+    done = machine.bound_before + len(machine.trail) + len(waiting)
+    # An op of the right name with other operands or attributes is nearer than another op.
+    progress = 2 * done + _is_named(failed, value)
     return Explanation(root, failed, value, reason(failed, value, machine), progress)
+
+
+def _is_named(pattern: Pattern, value: SSAValue) -> bool:
+    """Whether a value's op has the name that a pattern calls for."""
+    op = owner_of(value)
+    while isinstance(pattern, Call | HasAttr):
+        pattern = pattern.callee if isinstance(pattern, Call) else pattern.inner
+    return op is not None and isinstance(pattern, Op) and pattern.name == op_name(op)
 
 
 def place_of(value: SSAValue) -> str:
@@ -170,6 +180,8 @@ def reason(pattern: Pattern, value: SSAValue, machine: Machine) -> str:
     match pattern:
         case Call() if op is not None and callee_test(pattern.callee)(op) and pattern.args is not None:
             return f"expected {len(pattern.args)} operands, found {len(op.operands)}"
+        case Call() if isinstance(pattern.callee, HasAttr) and _is_named(pattern, value):
+            return _attributes(pattern.callee, value)
         case HasAttr() if op is not None:
             return _attributes(pattern, value)
         case HasType():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import cast
 
 from xdsl.context import Context
@@ -12,6 +11,7 @@ from xdsl.dialects.builtin import IntAttr, ModuleOp, StringAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from stepwell.dialects.parser import nearest_name
 from stepwell.dialects.pattern import calls, combinators, edges, leaves, rules
 from stepwell.dialects.pattern.base import NodeOp, YieldOp
 from stepwell.patterns import nodes
@@ -273,8 +273,4 @@ def unknown_op(name: str, ctx: Context) -> str | None:
     found = None if name.startswith(TRAIT) else ctx.get_optional_op(name)
     if name.startswith(TRAIT) or (found is not None and not issubclass(found, UnregisteredOp)):
         return None
-    dialect = ctx.get_optional_dialect(name.partition(".")[0])
-    known = [op.name for op in dialect.operations] if dialect is not None else []
-    near = get_close_matches(name, known)
-    hint = f": did you mean {near[0]}?" if near else ""
-    return f"no dialect has an op {name}{hint}"
+    return f"no dialect has an op {name}{nearest_name(ctx, name)}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib import import_module
 
+from stepwell.tools.arguments import WRONG_USAGE, CommandLine
 from stepwell.tools.failure import user_error
 
 # Subcommand -> (module in tools/commands, one line); imported when it is the one that runs.
@@ -23,7 +23,7 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns its exit status: 0, 1 after an error that it has printed, 2 for wrong usage."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = ArgumentParser(prog="stepwell", description="A deep-learning compiler that people can read.")
+    parser = CommandLine(prog="stepwell", description="A deep-learning compiler that people can read.")
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if args.command is None:
         parser.print_help()
-        return 2
+        return WRONG_USAGE
     try:
         return import_module(f"stepwell.tools.commands.{args.command}").run(args)
     except KeyboardInterrupt:

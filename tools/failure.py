@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.plugins import plugin_error
 
 
 def user_error(error: Exception) -> StepwellError:
@@ -13,6 +14,8 @@ def user_error(error: Exception) -> StepwellError:
         return out_of_memory(error)
     if isinstance(error, OSError) and error.strerror is not None:
         return StepwellError("cannot-access", str(error.filename or ""), error.strerror)
+    if (failed := plugin_error(error)) is not None:
+        return failed
     return InternalError(None, f"{type(error).__name__}: {error}", note="`--debug` shows where")
 
 

@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
+from stepwell.tools.arguments import CommandLine
 from stepwell.tools.failure import user_error
 
 
@@ -27,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _arguments() -> ArgumentParser:
-    parser = ArgumentParser(prog="stepwell-opt", description="Run passes over IR and print the result.")
+    parser = CommandLine(prog="stepwell-opt", description="Run passes over IR and print the result.")
     parser.add_argument("file", nargs="?", default="-", help=".mlir or .onnx; `-` or nothing: standard input")
     parser.add_argument("-p", "--passes", default="", metavar="PIPELINE", help="pass,pass{option=value}")
     parser.add_argument(

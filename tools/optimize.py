@@ -21,6 +21,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.tools.diagnostics import Expectations
 from stepwell.tools.explain_match import explain_match
 from stepwell.tools.ir_files import SPLIT_MARK, Part, read_parts, write_ir
+from stepwell.tools.level_check import LevelCheck
 from stepwell.tools.plugins import load_plugin
 
 
@@ -77,7 +78,9 @@ def _transformed(part: Part, ctx: StepwellContext, args: Namespace) -> str:
 
 
 def _pass_context(args: Namespace) -> PassContext:
-    instruments: list[Instrument] = [PassTiming()] if args.time_passes else []
+    instruments: list[Instrument] = [LevelCheck()]
+    if args.time_passes:
+        instruments.append(PassTiming())
     if args.verify_each:
         instruments.append(VerifyEach())
     instruments += _printing(args)

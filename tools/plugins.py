@@ -18,6 +18,7 @@ from stepwell.lowering.backends import Backend
 from stepwell.passes.registry import register_pass
 from stepwell.runtime.backends import register_backend
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.plugins import LOADED
 
 T = TypeVar("T")
 
@@ -44,6 +45,8 @@ def load_plugin(name: str) -> None:
     backends = [value for value in defined if _is_class_of(value, module, Backend)]
     if not dialects and not passes and not backends:
         raise StepwellError("bad-plugin", name, "defines no dialect, no pass and no backend")
+    if module.__file__ is not None:
+        LOADED[module.__file__] = name
     for dialect in dialects:
         plug_in_dialect(dialect)
     for pass_class in passes:

@@ -41,15 +41,16 @@ class FoldQdqPass(FunctionPass):
     %1 = graph.multiply %s, %t : (tensor<f32>, tensor<32xf32>) -> tensor<32xf32>
     %y = graph.dequantize %0, %1 axis 1 to f32 : (tensor<8x32xi32>, tensor<32xf32>) -> tensor<8x32xf32>
     ```
-    The integer sums are exact; a result may differ by one quantization step from that of the sums in floats.
-    Class: approximate. Runs before constants are folded, which would dequantize the weights.
+    The integer sums are exact; a result may differ by one quantization step from that of the sums in floats,
+    which `--disable-pass fold-qdq` keeps. Class: quantized. Runs before constants are folded, which would
+    dequantize the weights.
     Source: Jacob et al. 2018, "Quantization and Training of Neural Networks for Efficient
     Integer-Arithmetic-Only Inference".
     """
 
     name = "fold-qdq"
     opt_level = 1
-    numerics = Numerics.APPROXIMATE
+    numerics = Numerics.QUANTIZED
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         weights = weights_of(ctx)

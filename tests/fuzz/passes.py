@@ -48,14 +48,14 @@ _CHANGE_AGAIN = frozenset(["fuse-ops,defuse-ops"])
 
 @cache
 def pipelines() -> dict[str, bool]:
-    """Each pass of level 1 in each way, and whether its rules are all exact; approximate ones left out."""
+    """Each pass of level 1 in each way, and whether all its rules are exact; at most rounding ones."""
     found: dict[str, bool] = {}
     for name, entry in PASSES.items():
         if not entry.place.startswith("stepwell.passes.graph.") or name in _LEFT_OUT:
             continue
         pass_class = load_pass(name)
         numerics = pass_class.numerics if issubclass(pass_class, Pass) else Numerics.EXACT
-        if numerics is not Numerics.APPROXIMATE:
+        if numerics in (Numerics.EXACT, Numerics.ROUNDING):
             found |= {way: numerics is Numerics.EXACT for way in _WAYS.get(name, [name])}
     return found
 

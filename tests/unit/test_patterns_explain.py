@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepwell.patterns import Pattern, dominates, explain, is_constant, is_op, is_var, wildcard
+from stepwell.patterns.explain import closest
 from tests.patterns import elementwise
 
 W = wildcard
@@ -42,6 +43,23 @@ def test_the_deepest_failure_is_explained(pattern: Pattern, place: str, reason: 
     found = explain(pattern, graph["o"])
     assert found is not None
     assert f"fails at {place}" in str(found) and reason in found.reason, str(found)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "place", "reason"),
+    [
+        (op("multiply", W(), W(), W()), "graph.multiply", "expected 3 operands, found 2"),
+        (is_op("graph.multiply").has_attr({"a": 1})(W(), W()), "graph.multiply", "no such attribute"),
+        (op("multiply", op("exp", W()), W()), "graph.relu", "expected graph.exp"),
+        (op("multiply", W(), W()).has_dtype("int8"), "graph.multiply", "expected elements int8"),
+        (op("multiply", op("relu", op("add", W(), is_constant())), W()), "%y", "expected a constant"),
+    ],
+)
+def test_the_nearest_miss_wins_over_what_stands_before_it(pattern: Pattern, place: str, reason: str) -> None:
+    graph = elementwise("n = neg x; b = add n, y; r = relu b; q = multiply r, y; t = tanh q; u = add t, y")
+    matched, nearest = closest(pattern, graph.func)
+    assert not matched and nearest is not None
+    assert f"fails at {place}" in str(nearest) and reason in nearest.reason, str(nearest)
 
 
 def test_a_match_needs_no_explanation() -> None:

@@ -1,0 +1,36 @@
+"""Which files are plugins that the user loaded: what they raise is not a bug of ours."""
+
+from __future__ import annotations
+
+from traceback import walk_tb
+
+from stepwell.runtime.errors import StepwellError
+
+LOADED: dict[str, str] = {}
+"""The files of loaded plugins, and how the command line named them."""
+
+
+def plugin_error(error: BaseException, where: object = None) -> StepwellError | None:
+    """
+    The error for an exception that went through a plugin, with the innermost line there; None for others.
+
+    Args: `where` is the op that was being worked on, if one is known.
+    """
+    place: str | None = None
+    for frame, line in walk_tb(error.__traceback__):
+        if frame.f_code.co_filename in LOADED:
+            place = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}"
+    if place is None:
+        return None
+    return StepwellError(
+        "plugin-failed",
+        where,
+        f"{type(error).__name__}: {error}",
+        note=f"the plugin raised it at {place}",
+        help="`--debug` shows the whole traceback",
+    )
+
+
+def load_options() -> str:
+    """The options that load the same plugins again, each after a blank."""
+    return "".join(f" --load {name}" for name in LOADED.values())

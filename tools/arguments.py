@@ -1,0 +1,21 @@
+"""Command lines: what is wrong with one is said as any other error is."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from typing import NoReturn
+
+from stepwell.runtime.errors import StepwellError
+
+WRONG_USAGE = 2
+"""The exit status of a command that was called in a wrong way."""
+
+
+class CommandLine(ArgumentParser):
+    """A parser of arguments whose errors look like ours; subcommands are parsed by it too."""
+
+    def error(self, message: str) -> NoReturn:
+        help = f"`{self.prog} --help` lists what it takes"
+        print(StepwellError("bad-usage", self.prog, message, help=help).render(), file=sys.stderr)
+        self.exit(WRONG_USAGE)
