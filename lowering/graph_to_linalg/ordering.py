@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import IndexType, i64
+from xdsl.dialects.builtin import BoolAttr, IndexType, i1, i64
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -111,7 +111,9 @@ class _Search:
             steps = arith.SelectOp(takes, count, Indices.constant(0)).result
             number = arith.IndexCastOp(index, i64).result
             insert = partial(self._insert, outer, index)
-            return counted_loop(steps, [*kept, value, number], insert)[:2]
+            # What an insertion pushes on comes before all that follows: equal elements stay in order.
+            pushes = arith.ConstantOp(BoolAttr(0, i1)).result
+            return counted_loop(steps, [*kept, value, number, pushes], insert)[:2]
 
         return counted_loop(self.size, outputs, visit)
 
@@ -119,20 +121,18 @@ class _Search:
         self, outer: Sequence[SSAValue], visited: SSAValue, slot: SSAValue, carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """Put the better one of an element and that of a slot there, and go on with the other one."""
-        values, indices, value, number = carried
+        values, indices, value, number, pushes = carried
         there, number_there = self._read(values, outer, slot), self._read(indices, outer, slot)
         is_free = arith.CmpiOp(slot, visited, "eq").result  # nothing is kept here yet
-        wins = arith.OrIOp(self._order.before(value, there), is_free).result
+        comes_first = arith.OrIOp(self._order.before(value, there), pushes).result
+        wins = arith.OrIOp(comes_first, is_free).result
         kept, number_kept = self._choose(wins, (value, number), (there, number_there))
         at = self._place(outer, slot)
         stored = self._scalars.narrow(kept)
         values = tensor.InsertOp.create(operands=[stored, values, *at], result_types=[values.type])
         indices = tensor.InsertOp.create(operands=[number_kept, indices, *at], result_types=[indices.type])
-        return [
-            *values.results,
-            *indices.results,
-            *self._choose(wins, (there, number_there), (value, number)),
-        ]
+        next_one = self._choose(wins, (there, number_there), (value, number))
+        return [*values.results, *indices.results, *next_one, wins]
 
     @staticmethod
     def _choose(

@@ -164,3 +164,9 @@ def test_top_k_takes_nan_as_the_greatest() -> None:
     check_node("TopK", [rows, ints(3)], outputs=2, axis=1, expected=greatest)
     least = [np.array([[1, 3], [-np.inf, 2]], np.float32), ints([0, 2], [3, 1])]
     check_node("TopK", [rows, ints(2)], outputs=2, axis=1, largest=0, expected=least)
+
+
+def test_top_k_keeps_equal_elements_in_order() -> None:
+    rows = np.array([[1, 2, 2, 1, 2, 0], [3, 1, 1, 3, 0, 0]], np.float32)
+    first = [np.array([[2, 2, 2, 1], [3, 3, 1, 1]], np.float32), ints([1, 2, 4, 0], [0, 3, 1, 2])]
+    check_node("TopK", [rows, ints(4)], outputs=2, axis=1, expected=first)
