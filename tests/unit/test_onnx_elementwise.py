@@ -9,8 +9,8 @@ import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from onnx import TensorProto
 
+import stepwell
 from stepwell.passes import run_pipeline
-from stepwell.runtime.errors import StepwellError
 from tests.graph_ops import run_module
 from tests.kernels import numbers
 from tests.onnx_models import imported, onnx_model
@@ -104,8 +104,15 @@ def test_dropout_in_inference_is_its_input() -> None:
     assert y is x and mask.all()
 
 
-def test_training_is_refused() -> None:
-    model = onnx_model(f"g ({F} x, float r, bool t) => ({F} y) {{ y = Dropout(x, r, t) }}", 13)
-    module, ctx = imported(model)
-    with pytest.raises(StepwellError, match="Dropout in training mode"):
-        run_pipeline(module, "convert-onnx-to-graph", ctx)
+def test_dropout_may_train_at_run_time() -> None:
+    model = onnx_model(
+        f"g ({F} x, float r, bool t) => ({F} y, bool[2,3,4] m) {{ y, m = Dropout(x, r, t) }}", 13
+    )
+    x, half = numbers(np.float32, 2, 3, 4), np.array(0.5, np.float32)
+    compiled = stepwell.compile(model)
+    told = compiled.run({"x": x, "r": half, "t": np.array(False)})
+    assert np.array_equal(told["y"], x) and told["m"].all()
+    drawn = [compiled.run({"x": x, "r": half, "t": np.array(True)}) for _ in range(2)]
+    for result in drawn:
+        assert np.allclose(result["y"], np.where(result["m"], 2 * x.astype(np.float64), 0))
+    assert not np.array_equal(drawn[0]["m"], drawn[1]["m"])
