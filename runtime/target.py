@@ -47,6 +47,9 @@ def tile_shares_of(data: Any) -> TileShares:
     return shares
 
 
+F32_BYTES = 4
+
+
 @dataclass(frozen=True)
 class TargetDescription:
     """
@@ -110,6 +113,11 @@ class TargetDescription:
         fields["features"] = tuple(fields["features"])
         fields["tile_shares"] = tile_shares_of(fields["tile_shares"])
         return TargetDescription(**fields)
+
+    @property
+    def f32_lanes(self) -> int:
+        """How many floats of 32 bits fill a vector register: layouts block channels by them."""
+        return self.lanes(F32_BYTES)
 
     def lanes(self, element_bytes: int) -> int:
         """How many elements of that size fill a vector register."""

@@ -8,8 +8,6 @@ LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
 """What a program can be written as, from the model down."""
 FROM_ONNX = "convert-onnx-to-graph"
 
-_FLOAT_BYTES = 4  # layouts block channels by the f32 lanes of a vector
-
 # Each step with the lowest level that it runs at, that of the pass or higher: 0 keeps every digit, 1 may
 # round in other places, 2 stores data as kernels like it best, 3 is all else that is not approximate.
 _STEPS: Sequence[tuple[int, str]] = (
@@ -61,7 +59,7 @@ def graph_pipeline(
     Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model; passes
     named in `required` run although their level is higher, those in `disabled` never do.
     """
-    lanes = str(target.lanes(_FLOAT_BYTES))
+    lanes = str(target.f32_lanes)
     shorts = str(target.arch == "x86_64" and not target.has_byte_products).lower()
     steps: list[str] = []
     for level, step in _STEPS:

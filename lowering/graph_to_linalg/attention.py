@@ -37,6 +37,7 @@ from stepwell.lowering.graph_to_linalg.support import (
 from stepwell.passes.tensor.emit import Constants, Emitter, Index, Slice
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.target import F32_BYTES
 
 # What the scores of a block may take of the second-level cache.
 _SCORES_BYTES = 256 << 10
@@ -45,7 +46,6 @@ _MOST_QUERIES = 128
 _OPEN_QUERIES = 32
 # Threads share groups of blocks. A group has memory of its own for one block, which stays in the cache.
 _MAX_GROUPS = 8
-_F32_BYTES = 4
 
 
 class AttentionLowering(RewritePattern):
@@ -127,7 +127,7 @@ def _block_of(queries: Dim, keys: Dim) -> int:
     """The queries of a block: as many as leave their scores in the cache, and blocks of one size."""
     most = _MOST_QUERIES
     if keys.is_static:
-        most = min(most, max(LANES, _SCORES_BYTES // (_F32_BYTES * max(1, keys.value)) // LANES * LANES))
+        most = min(most, max(LANES, _SCORES_BYTES // (F32_BYTES * max(1, keys.value)) // LANES * LANES))
     if not queries.is_static:
         return min(most, _OPEN_QUERIES)
     return ceil(queries.value / max(1, ceil(queries.value / most)))

@@ -29,6 +29,7 @@ from stepwell.passes.tensor.emit import Constants, Emitter, Index
 from stepwell.passes.tensor.transfers import read, vector_type, write
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.target import F32_BYTES
 from stepwell.runtime.winograd import FILTER, Matrix, transforms
 
 # What a block of tiles may take of the second-level cache: its transformed input, and its products.
@@ -39,7 +40,6 @@ _ENOUGH_TILES = 24
 # memory of its own for one block, which stays in the cache from block to block.
 _ENOUGH_BLOCKS = 4
 _MAX_GROUPS = 8
-_F32_BYTES = 4
 
 Carried: TypeAlias = Sequence[SSAValue]
 """The tensors that loops carry."""
@@ -109,7 +109,7 @@ class _Form:
         out = [dim.value for dim in dims_of(op.result.type)[2:4]]
         down, across = (ceil(n / tile) for n in out)
         _, panels, channels, panel = (dim.value for dim in dims_of(op.u.type))
-        row_bytes = (tile + FILTER - 1) ** 2 * across * (channels + panels * panel) * _F32_BYTES
+        row_bytes = (tile + FILTER - 1) ** 2 * across * (channels + panels * panel) * F32_BYTES
         rows = _rows_of_block(down, across, row_bytes)
         widths = {"blocks": blocks.value, "lanes": lanes.value, "panels": panels, "panel": panel}
         return _Form(

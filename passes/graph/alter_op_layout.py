@@ -24,8 +24,6 @@ ENTRY_POINTS = "stepwell.layout_choices"
 LayoutChoice: TypeAlias = Callable[[graph.ConvOp, TargetDescription], str | None]
 """The layout, `DATA:KERNEL`, that a target wants for a convolution; None: no opinion."""
 
-_FLOAT_BYTES = 4
-
 
 @dataclass(frozen=True)
 class AlterOpLayoutPass(FunctionPass):
@@ -60,7 +58,7 @@ def choose_layout(op: graph.ConvOp, target: TargetDescription) -> str:
 
 def blocked_channels(op: graph.ConvOp, target: TargetDescription) -> str | None:
     """Channels in blocks of as many f32 as a vector holds."""
-    lanes, rank = target.lanes(_FLOAT_BYTES), len(op.strides.get_values())
+    lanes, rank = target.f32_lanes, len(op.strides.get_values())
     return f"{plain_layout('NC', rank)}{lanes}c:{plain_layout('OI', rank)}{lanes}i{lanes}o"
 
 

@@ -18,8 +18,7 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.types import tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.norm_parts import Parts
-from stepwell.passes.graph.rules import apply_rules
-from stepwell.runtime.errors import StepwellError
+from stepwell.passes.graph.rules import apply_rules, expect_rules
 from stepwell.runtime.weights import WeightStore
 
 
@@ -47,13 +46,7 @@ class ApproximateMathPass(FunctionPass):
     """Names of the functions to replace; all four when empty."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if unknown := [name for name in self.only if name not in _RULES]:
-            raise StepwellError(
-                "bad-option",
-                None,
-                f"approximate-math has no rule for {', '.join(unknown)}",
-                help=f"it has rules for {', '.join(_RULES)}",
-            )
+        expect_rules(self.name, self.only, _RULES)
         apply_rules(func.body, [_RULES[name](weights_of(ctx)) for name in self.only or _RULES])
 
 

@@ -12,8 +12,8 @@ from xdsl.dialects.func import FuncOp
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count
 from stepwell.passes.graph import activation_rules, attention_rules, row_rules
+from stepwell.passes.graph.rules import expect_rules
 from stepwell.patterns import Rule, rewrite
-from stepwell.runtime.errors import StepwellError
 
 _RULES: Mapping[str, tuple[Callable[[], Rule], ...]] = {
     "layer_norm": (row_rules.raise_layer_norm, row_rules.scale_norm, row_rules.shift_norm),
@@ -47,13 +47,7 @@ class RaiseToRowOpsPass(FunctionPass):
     """The ops to raise to, without dialect; all that have rules when empty."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if unknown := [name for name in self.only if name not in _RULES]:
-            raise StepwellError(
-                "bad-option",
-                None,
-                f"raise-to-row-ops has no rule for {', '.join(unknown)}",
-                help=f"it has rules for {', '.join(_RULES)}",
-            )
+        expect_rules(self.name, self.only, _RULES)
         count("rewrites", rewrite(_rules(self.only), func))
 
 

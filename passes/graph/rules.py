@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.ir import Operation, Region
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
 from stepwell.dialects._xdsl import matched_op_types
 from stepwell.dialects.locations import adopt_location
+from stepwell.runtime.errors import StepwellError
+
+
+def expect_rules(pass_name: str, wanted: Iterable[str], known: Iterable[str]) -> None:
+    """Require an option's names to have rules. Raises: StepwellError `bad-option`, with those that have."""
+    known = list(known)
+    if unknown := [name for name in wanted if name not in known]:
+        message = f"{pass_name} has no rule for {', '.join(unknown)}"
+        raise StepwellError("bad-option", None, message, help=f"it has rules for {', '.join(known)}")
 
 
 def apply_rules(region: Region, rules: Sequence[RewritePattern]) -> bool:

@@ -21,8 +21,7 @@ from stepwell.passes.graph.norm_parts import (
     ExpandRmsNorm,
     Parts,
 )
-from stepwell.passes.graph.rules import apply_rules
-from stepwell.runtime.errors import StepwellError
+from stepwell.passes.graph.rules import apply_rules, expect_rules
 from stepwell.runtime.weights import WeightStore
 
 
@@ -48,13 +47,7 @@ class SimplifyInferencePass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         rules = dict(_rules(weights_of(ctx)))
-        if unknown := [name for name in self.only if name not in rules]:
-            raise StepwellError(
-                "bad-option",
-                None,
-                f"simplify-inference has no rule for {', '.join(unknown)}",
-                help=f"it has rules for {', '.join(rules)}",
-            )
+        expect_rules(self.name, self.only, rules)
         chosen = {id(rule): rule for name, rule in rules.items() if name in self.only or not self.only}
         if apply_rules(func.body, list(chosen.values())):
             refine_types(func)  # parts join the sizes of statistics and input

@@ -26,11 +26,11 @@ from stepwell.passes.context import remark
 from stepwell.passes.graph.pack_weights import panel_width
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import parse_layout, to_layout
+from stepwell.runtime.target import F32_BYTES
 from stepwell.runtime.weights import WeightStore
 from stepwell.runtime.winograd import FILTER, TILES, transform_filters
 
 _MODES = ("auto", "fast")
-_F32_BYTES = 4
 # Longer sums err more: 4.2e-6 of the output's range at 512 channels with tiles of 4; the bound is 1e-5.
 _MAX_CHANNELS = {2: 8192, 4: 2048}
 # Vector operations a tile and vector of channels: (reads, transform and writes of the input, of the results).
@@ -122,13 +122,13 @@ def _plans(op: graph.ConvOp, per_cycle: int, l2_bytes: int) -> list[_Plan]:
     _, blocks, _, _, lanes = (dim.value if dim.is_static else 1 for dim in dims_of(op.x.type))
     _, out_blocks, height, width, _ = (dim.value if dim.is_static else 1 for dim in dims_of(op.result.type))
     c, o = blocks * lanes, out_blocks * lanes
-    direct_bytes = FILTER**2 * c * o * _F32_BYTES
+    direct_bytes = FILTER**2 * c * o * F32_BYTES
     direct = FILTER**2 * c * o * height * width / per_cycle / _DIRECT_SHARE + _stream(direct_bytes, l2_bytes)
     plans: list[_Plan] = []
     for tile in TILES:
         points, tiles = (tile + FILTER - 1) ** 2, ceil(height / tile) * ceil(width / tile)
         steps = _TRANSFORM_STEPS[tile]
-        bytes = points * c * o * _F32_BYTES
+        bytes = points * c * o * F32_BYTES
         cycles = (
             points * c * o * tiles / per_cycle / _PRODUCT_SHARE
             + tiles * (steps[0] * c + steps[1] * o) / per_cycle
