@@ -68,6 +68,11 @@ def _scaled(x: Lanes, shifted: Lanes) -> Lanes:
     return x * _power_of_two(half) * _power_of_two(exponent - half)
 
 
+def power_of_two_near(f: Lanes, n: Lanes) -> Lanes:
+    """2^(n + f) for a whole n and |f| <= 1/2."""
+    return _scaled(f.times_plus(f.polynomial(_EXP2), 1.0), n + _ROUNDER)
+
+
 def _split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
     """x = n ln 2 + f with |f| <= ln(2) / 2: the integer n, plus _ROUNDER, and f."""
     shifted = x.times_plus(_LOG2_E, _ROUNDER)
@@ -87,7 +92,7 @@ def exp2(x: Lanes) -> Lanes:
     x = x.at_most(129.0).at_least(-151.0)
     shifted = x + _ROUNDER
     f = x - (shifted - _ROUNDER)
-    return _scaled(f.times_plus(f.polynomial(_EXP2), 1.0), shifted)
+    return power_of_two_near(f, shifted - _ROUNDER)
 
 
 def expm1(x: Lanes) -> Lanes:

@@ -14,8 +14,10 @@ from xdsl.dialects.builtin import (
     IntegerType,
     VectorType,
     f32,
+    f64,
     i1,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -29,7 +31,9 @@ _INTEGER_PREDICATES = {name: index for index, name in enumerate(arith.CMPI_COMPA
 
 
 class Lanes:
-    """An f32 or i32, or a vector of them. Operators insert ops in front of the op being rewritten."""
+    """
+    An f32 or i32, f64 or i64, or a vector of them. Operators insert ops in front of the op being rewritten.
+    """
 
     def __init__(self, rewriter: PatternRewriter, value: SSAValue, *, scales: bool = False):
         self._rewriter = rewriter
@@ -74,6 +78,9 @@ class Lanes:
 
     def __and__(self, other: Number) -> Lanes:
         return self.make(arith.AndIOp, [self, other])
+
+    def __xor__(self, other: Number) -> Lanes:
+        return self.make(arith.XOrIOp, [self, other])
 
     def __lshift__(self, bits: int) -> Lanes:
         return self.make(arith.ShLIOp, [self, bits])
@@ -136,23 +143,42 @@ class Lanes:
         self._rewriter.insert(op)
         return Condition(self, op.results[0])
 
+    def to_even(self) -> Lanes:
+        """The nearest whole number, halves to even."""
+        return self.make(math.RoundEvenOp, [self])
+
+    def widened(self) -> Lanes:
+        """An f32 as f64."""
+        return self.make(arith.ExtFOp, [self], like(self.value.type, f64))
+
+    def narrowed(self) -> Lanes:
+        """An f64 as f32, rounded."""
+        return self.make(arith.TruncFOp, [self], like(self.value.type, f32))
+
     def bits(self) -> Lanes:
         """A float as the integer of the same bits."""
-        return self.make(arith.BitcastOp, [self], like(self.value.type, i32))
+        return self.make(arith.BitcastOp, [self], like(self.value.type, i64 if self._is_double else i32))
 
     def as_float(self) -> Lanes:
         """An integer as the float of the same bits."""
-        return self.make(arith.BitcastOp, [self], like(self.value.type, f32))
+        return self.make(arith.BitcastOp, [self], like(self.value.type, f64 if self._is_double else f32))
 
     def to_float(self) -> Lanes:
         """An integer as the float of the same value."""
         return self.make(arith.SIToFPOp, [self], like(self.value.type, f32))
 
     @property
-    def _is_float(self) -> bool:
+    def _element(self) -> Attribute:
         type = self.value.type
-        element = cast("VectorType[Attribute]", type).element_type if isinstance(type, VectorType) else type
-        return not isinstance(element, IntegerType)
+        return cast("VectorType[Attribute]", type).element_type if isinstance(type, VectorType) else type
+
+    @property
+    def _is_float(self) -> bool:
+        return not isinstance(self._element, IntegerType)
+
+    @property
+    def _is_double(self) -> bool:
+        return self._element in (f64, i64)
 
 
 class Condition:

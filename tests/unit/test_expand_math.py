@@ -28,7 +28,17 @@ FUNCTIONS: dict[str, tuple[Callable[[Doubles], Doubles], float]] = {
     "log1p": (np.log1p, 1.6),
     "tanh": (np.tanh, 2.5),
     "erf": (_ERF, 1.4),
-    "sin": (np.sin, 1.0),
+    "sin": (np.sin, 1.6),
+    "cos": (np.cos, 1.6),
+    "tan": (np.tan, 3.5),
+    "asin": (np.arcsin, 2.5),
+    "acos": (np.arccos, 2.5),
+    "atan": (np.arctan, 2.0),
+    "sinh": (np.sinh, 3.5),
+    "cosh": (np.cosh, 3.5),
+    "asinh": (np.arcsinh, 3.5),
+    "acosh": (np.arccosh, 3.5),
+    "atanh": (np.arctanh, 3.0),
     "rsqrt": (lambda x: 1 / np.sqrt(x), 1.6),
 }
 
@@ -83,10 +93,25 @@ def errors_in_ulp(y: Floats, exact: Doubles) -> Doubles:
 @pytest.mark.parametrize("mcpu", RUNNABLE)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_error_over_all_of_f32(function: str, mcpu: str) -> None:
+    compiled = Native(unary(function, "f32", 16), mcpu)
+    check_errors(function, compiled, samples())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_error_for_every_f32(function: str) -> None:
+    """All 2^32 numbers: some four minutes a function (`pytest -m slow tests/unit/test_expand_math.py`)."""
+    compiled, chunk = Native(unary(function, "f32", 16)), 1 << 22
+    for start in range(0, 1 << 32, chunk):
+        bits = np.arange(start, start + chunk, dtype=np.uint64).astype(np.uint32)
+        check_errors(function, compiled, bits.view(np.float32))
+
+
+def check_errors(function: str, compiled: Native, x: Floats) -> None:
+    """Apply a function to numbers, and compare with numpy's in f64."""
     exact, limit = FUNCTIONS[function]
-    x = samples()
     y = np.zeros_like(x)
-    assert Native(unary(function, "f32", 16), mcpu)("k", [x, y], [len(x)]) == 0
+    assert compiled("k", [x, y], [len(x)]) == 0
     with np.errstate(all="ignore"):
         expected = exact(x.astype(np.float64))
         errors = errors_in_ulp(y, expected)
@@ -94,7 +119,40 @@ def test_error_over_all_of_f32(function: str, mcpu: str) -> None:
     assert errors[worst] <= limit, f"{function}({x[worst]!r}) = {y[worst]!r}, not {expected[worst]!r}"
 
 
-@pytest.mark.parametrize("function", ["expm1", "log1p", "tanh", "erf"])
+@pytest.mark.parametrize("mcpu", RUNNABLE)
+def test_powers(mcpu: str) -> None:
+    text = kernel(
+        "N",
+        {"x": "f32[N]", "e": "f32[N]", "y": "f32[N]"},
+        """
+  %step = arith.constant 16 : index
+  scf.for %i = %c0 to %N step %step {
+    %v = vector.load %x[%i] : memref<?xf32>, vector<16xf32>
+    %n = vector.load %e[%i] : memref<?xf32>, vector<16xf32>
+    %r = math.powf %v, %n : vector<16xf32>
+    vector.store %r, %y[%i] : memref<?xf32>, vector<16xf32>
+  }""",
+    )
+    special = np.array([0, 1, 2, 3, 0.5, 1.5, np.inf, 1e-45, 3e38, 1 + 2**-23, 8388609, 1e30], np.float32)
+    numbers = np.concatenate([special, -special, [np.float32(np.nan)]])
+    rng = np.random.default_rng(4)
+    drawn = np.exp(rng.standard_normal(100_000) * 20).astype(np.float32)
+    fitting = (rng.standard_normal(100_000) * 60 / np.log(drawn.astype(np.float64))).astype(np.float32)
+    grid = [axis.ravel() for axis in np.meshgrid(numbers, numbers)]
+    x, e = np.concatenate([grid[0], drawn]), np.concatenate([grid[1], fitting])
+    x, e = x[: len(x) // 16 * 16], e[: len(x) // 16 * 16]
+    y = np.zeros_like(x)
+    assert Native(text, mcpu)("k", [x, e, y], [len(x)]) == 0
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.float64), e.astype(np.float64))
+        errors = errors_in_ulp(y, exact)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= 1.6, f"{x[worst]!r}^{e[worst]!r} = {y[worst]!r}, not {exact[worst]!r}"
+
+
+@pytest.mark.parametrize(
+    "function", ["asin", "asinh", "atan", "atanh", "erf", "expm1", "log1p", "sin", "sinh", "tan", "tanh"]
+)
 def test_sign_of_zero_is_kept(function: str) -> None:
     x = np.array([0.0, -0.0] * 8, np.float32)
     y = np.ones_like(x)

@@ -1,5 +1,6 @@
 // RUN: stepwell-opt %s -p 'expand-math{mcpu=x86-64-v3}' | filecheck %s
 // RUN: stepwell-opt %s -p 'expand-math{mcpu=x86-64-v4}' | filecheck %s --check-prefix=SCALE
+// RUN: stepwell-opt %s -p 'expand-math{mcpu=x86-64-v2}' | filecheck %s --check-prefix=V2
 
 // CHECK-LABEL: @exp
 // CHECK-NOT: math.exp
@@ -30,7 +31,9 @@ func.func @half(%x: f16) -> f16 {
 // CHECK-NOT: math.powf
 // CHECK: %[[SQUARE:.*]] = arith.mulf %x, %x : vector<4xf32>
 // CHECK: math.sqrt
-// CHECK: math.powf %{{.*}}, %{{.*}} : f32
+// The logarithm, and its product with the exponent, are f64.
+// CHECK: arith.extf %{{.*}} : f32 to f64
+// CHECK: arith.truncf %{{.*}} : f64 to f32
 func.func @powers(%x: vector<4xf32>, %b: f32, %e: f32) -> (vector<4xf32>, f32) {
   %two = arith.constant dense<2.0> : vector<4xf32>
   %s = math.powf %x, %two : vector<4xf32>
@@ -39,6 +42,22 @@ func.func @powers(%x: vector<4xf32>, %b: f32, %e: f32) -> (vector<4xf32>, f32) {
   %r = math.powf %s, %hs : vector<4xf32>
   %p = math.powf %b, %e : f32
   func.return %r, %p : vector<4xf32>, f32
+}
+
+// A polynomial where all lanes are near enough, and the target can subtract products exactly.
+// CHECK-LABEL: @sine
+// CHECK: %[[FAR:.*]] = arith.cmpf ogt, %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[FAR]] : vector<16xi1> into i1
+// CHECK: scf.if %[[ANY]] -> (vector<16xf32>) {
+// CHECK: math.sin %{{.*}} : f32
+// CHECK: } else {
+// CHECK-NEXT: scf.yield
+// V2-LABEL: @sine
+// V2-NOT: scf.if
+// V2: math.sin %{{.*}} : f32
+func.func @sine(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.sin %x : vector<16xf32>
+  func.return %y : vector<16xf32>
 }
 
 // Functions without a recipe, and all of f64, go lane by lane to the C library.
