@@ -274,7 +274,13 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
     library.
     Raises: StepwellError `bad-artifact`, `no-file` or `wrong-cpu`.
     """
-    return CompiledModel(load_image(path), threads=threads)
+    image = load_image(path)
+    try:
+        return CompiledModel(image, threads=threads)
+    except InternalError as error:  # its header names what its code does not have
+        raise StepwellError(
+            "bad-artifact", str(path), error.message, help="compile the model again"
+        ) from None
 
 
 def aligned(array: Array) -> Array:

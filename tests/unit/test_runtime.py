@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import stepwell
 from stepwell.runtime.addresses import address_of
 from stepwell.runtime.artifact import ModelImage, load_image, save
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim, symbol_name
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Interface, ShapeCheck, TensorSpec, checked_input
+from tests.onnx_models import onnx_model
 
 N, S = Dim.symbol("N"), Dim.symbol("S")
 
@@ -191,6 +194,13 @@ def test_damaged_artifacts_are_refused(tmp_path: Path) -> None:
         path.write_bytes(good[:length])
         with pytest.raises(StepwellError, match="bad-artifact"):
             load_image(path)
+
+
+def test_an_artifact_whose_code_lacks_what_it_names_is_refused(tmp_path: Path) -> None:
+    model = stepwell.compile(onnx_model("g (float[2] x) => (float[2] y) { y = Neg(x) }"))
+    save(replace(model.image, entry="gone"), tmp_path / "m.stepwell")
+    with pytest.raises(StepwellError, match=r"(?s)bad-artifact.*gone.*m.stepwell"):
+        stepwell.load(tmp_path / "m.stepwell")
 
 
 def test_artifact_into_no_folder_is_an_error(tmp_path: Path) -> None:
