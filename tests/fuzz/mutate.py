@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import resource
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from google.protobuf.message import DecodeError, Message
@@ -39,7 +39,7 @@ def mutated(seed: int) -> bytes:
     changes = int(rng.integers(1, 5))
     if seed % 2:
         for _ in range(changes):
-            data = _change_bytes(data, rng)
+            data = change_bytes(data, rng)
         return data
     model = ModelProto.FromString(data)
     for _ in range(changes):
@@ -47,7 +47,8 @@ def mutated(seed: int) -> bytes:
     return model.SerializeToString()
 
 
-def _change_bytes(data: bytes, rng: np.random.Generator) -> bytes:
+def change_bytes(data: bytes, rng: np.random.Generator) -> bytes:
+    """One change near an end of a file."""
     # Most bytes are weights: the ends are where the structure is.
     near = min(len(data), 4000)
     at = int(rng.integers(near)) if rng.random() < 0.5 else len(data) - 1 - int(rng.integers(near))
@@ -117,9 +118,18 @@ def _other(value: Any, model: ModelProto, rng: np.random.Generator) -> Any:
 def check_file(seed: int) -> tuple[str, str]:
     """Status and reason for one mutated file."""
     data = mutated(seed)
+    return bounded(lambda: _checked(data))
+
+
+def bounded(use: Callable[[], object]) -> tuple[str, str]:
+    """
+    Status and reason of something that must end well or with an error that has a name, in bounds.
+
+    What `use` returns is either of no interest or a status and a reason, for instance of a wrong answer.
+    """
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = process_time()  # other processes on the machine do not count
-    status, reason = _checked(data)
+    status, reason = _outcome(use)
     seconds = process_time() - start
     more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) * 1024
     if status in ("native", "error") and seconds > SECONDS:
@@ -129,23 +139,28 @@ def check_file(seed: int) -> tuple[str, str]:
     return status, reason
 
 
-def _checked(data: bytes) -> tuple[str, str]:
+def _outcome(use: Callable[[], object]) -> tuple[str, str]:
     try:
-        model = stepwell.compile(data, use_cache=False, processes=1, threads=2)
-        feeds = _feeds(model)
-        if feeds is None:
-            return "native", "too large to run"
-        found = list(model.run(feeds).values())
+        found = use()
     except InternalError as error:
         return "internal", f"{error.code}: {error.message}"[:300]
     except StepwellError as error:
         return "error", error.code
     except Exception as error:  # whatever it is, it is to be reported
         return "internal", f"{type(error).__name__}: {error}"[:300]
-    return _against_reference(data, feeds, found)
+    return cast("tuple[str, str]", found) if isinstance(found, tuple) else ("native", "")
 
 
-def _feeds(model: CompiledModel) -> dict[str, Any] | None:
+def _checked(data: bytes) -> tuple[str, str]:
+    model = stepwell.compile(data, use_cache=False, processes=1, threads=2)
+    feeds = feeds_of(model)
+    if feeds is None:
+        return "native", "too large to run"
+    return _against_reference(data, feeds, list(model.run(feeds).values()))
+
+
+def feeds_of(model: CompiledModel) -> dict[str, Any] | None:
+    """Inputs for a compiled model; None when it asks for more than a test should hold."""
     specs = (*model.interface.inputs, *model.interface.outputs)
     sizes = [np.prod([float(d.evaluate(dict.fromkeys(d.symbols(), 1))) for d in s.dims]) for s in specs]
     return made_up_inputs(model.interface, "random", 0) if max(sizes, default=0) <= _MOST_ELEMS else None

@@ -11,11 +11,13 @@ from time import perf_counter
 from tests.conformance.outcome import Outcome
 
 SERVER = "tests.fuzz.process"
+KEPT = ("text", "weights", "artifact", "external")
+"""Kinds of files that Stepwell writes, or that stand beside a model."""
 
 
 def run_case(name: str) -> Outcome:
     """
-    The outcome of a case by its name: `model:SEED`, `pass:PASS:SEED`, `zoo:PASS:MODEL`, `file:SEED`.
+    The outcome of a case by its name: `model:SEED`, `pass:PASS:SEED`, `zoo:PASS:MODEL`, `file:SEED`, …
 
     Raises: KeyError for a kind there is none of.
     """
@@ -60,11 +62,21 @@ def _file(seed: str) -> tuple[str, str]:
     return check_file(int(seed))
 
 
+def _kept(kind: str) -> Callable[[str], tuple[str, str]]:
+    def check(seed: str) -> tuple[str, str]:
+        from tests.fuzz.mutate_kept import check_kept
+
+        return check_kept(kind, int(seed))
+
+    return check
+
+
 _CASES: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "model": _model,
     "pass": _pass,
     "zoo": _zoo,
     "file": _file,
+    **{kind: _kept(kind) for kind in KEPT},
 }
 
 
