@@ -39,9 +39,13 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import F32_BYTES
 
-# What the scores of a block may take of the second-level cache.
+# What the scores of a block may take of the second-level cache, and its queries but for that.
 _SCORES_BYTES = 256 << 10
-_MOST_QUERIES = 128
+_MOST_QUERIES = 96
+# Blocks of fewer read keys and values too often.
+_LEAST_QUERIES = 24
+# Fewer blocks leave threads without work.
+_ENOUGH_ITEMS = 4
 # Where their number is open there are no blocks that share them evenly: the last is computed whole.
 _OPEN_QUERIES = 32
 # Threads share groups of blocks. A group has memory of its own for one block, which stays in the cache.
@@ -94,13 +98,13 @@ class _Form:
                 f"a kernel of graph.attention needs f32 rows of known size, found {op.q.type}, {op.v.type}",
                 help="run `legalize{set=kernels}` before",
             )
-        block = _block_of(queries, keys)
+        block = _block_of(prod(batch, start=Dim.of(1)), queries, keys)
         return _Form(tuple(batch), queries, keys, depth.value, columns.value, block)
 
     @property
     def lanes(self) -> int:
         """The queries of a block, rounded up to whole vectors."""
-        return ceil(self.block / LANES) * LANES
+        return _whole_vectors(self.block)
 
     @property
     def blocks(self) -> Dim:
@@ -123,14 +127,26 @@ class _Form:
         return ceil(self.items.value / max(1, self.share.value)) if self.items.is_static else _MAX_GROUPS
 
 
-def _block_of(queries: Dim, keys: Dim) -> int:
-    """The queries of a block: as many as leave their scores in the cache, and blocks of one size."""
+def _block_of(batch: Dim, queries: Dim, keys: Dim) -> int:
+    """The queries of a block: those that leave their scores in the cache, and waste few lanes."""
     most = _MOST_QUERIES
     if keys.is_static:
         most = min(most, max(LANES, _SCORES_BYTES // (F32_BYTES * max(1, keys.value)) // LANES * LANES))
     if not queries.is_static:
         return min(most, _OPEN_QUERIES)
-    return ceil(queries.value / max(1, ceil(queries.value / most)))
+    fewest, finest = (max(1, ceil(queries.value / n)) for n in (most, min(most, _LEAST_QUERIES)))
+
+    def cost(blocks: int) -> tuple[bool, int]:
+        block = ceil(queries.value / blocks)
+        is_idle = batch.is_static and batch.value * blocks < _ENOUGH_ITEMS
+        # Scores take whole vectors, the sums of values each query.
+        return is_idle, blocks * (_whole_vectors(block) + block)
+
+    return ceil(queries.value / min(range(fewest, finest + 1), key=cost))
+
+
+def _whole_vectors(queries: int) -> int:
+    return ceil(queries / LANES) * LANES
 
 
 @dataclass(frozen=True)
@@ -226,7 +242,12 @@ class _Block:
         """The block's rows of an operand as columns, times a factor, and zeros up to whole vectors."""
         scalars = Scalars(f32)
         rows, by_row = self._cut(value, self.at.first, self.at.count, width)
-        columns = self._zeros([width, self.form.lanes])
+        columns, pads = self.emit.empty(f32, [width, self.form.lanes]), self.form.lanes - self.form.block
+        if self.at.count != self.form.block:  # how many are missing is known at run time only
+            columns = self._filled(columns)
+        elif pads:
+            rest = Slice((0, self.form.block), (width, pads), (1, 1))
+            columns = self.emit.insert(self._filled(self.emit.extract(columns, rest)), columns, rest)
         whole = Slice((0, 0), (width, self.at.count), (1, 1))
         part = generic(
             [(rows, by_row.compose(projection(2, [1, 0])))],
@@ -237,9 +258,9 @@ class _Block:
         )
         return self.emit.insert(part, columns, whole)
 
-    def _zeros(self, sizes: Sequence[Index]) -> SSAValue:
-        """A tensor of zeros."""
-        return self.emit.value(FillOp([self.emit.constants.zero(f32)], [self.emit.empty(f32, sizes)]))
+    def _filled(self, tensor: SSAValue) -> SSAValue:
+        """A tensor of zeros in the place of another."""
+        return self.emit.value(FillOp([self.emit.constants.zero(f32)], [tensor]))
 
     def _queries(self) -> SSAValue:
         """The queries of the block, scaled: [depth, queries]."""
@@ -300,7 +321,7 @@ class _Block:
         scalars = Scalars(f32)
         return generic(
             reads,
-            (self._zeros(sizes), map),
+            (self._filled(self.emit.empty(f32, sizes)), map),
             [PARALLEL, PARALLEL, REDUCTION],
             lambda s: scalars.add(s[2], scalars.multiply(s[0], s[1])),
             self.rewriter,

@@ -5,9 +5,9 @@
 // CHECK-LABEL: @stays
 // CHECK-NEXT: graph.attention
 // CHECK-NEXT: func.return
-func.func @stays(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
-  %y = graph.attention %x, %x, %x scale 0.5 : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
-  func.return %y : tensor<16x8xf32>
+func.func @stays(%x: tensor<32x8xf32>) -> tensor<32x8xf32> {
+  %y = graph.attention %x, %x, %x scale 0.5 : (tensor<32x8xf32>, tensor<32x8xf32>, tensor<32x8xf32>) -> tensor<32x8xf32>
+  func.return %y : tensor<32x8xf32>
 }
 
 // CHECK-LABEL: @narrow
