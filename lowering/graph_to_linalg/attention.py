@@ -42,12 +42,12 @@ from stepwell.runtime.target import F32_BYTES
 # What the scores of a block may take of the second-level cache, and its queries but for that.
 _SCORES_BYTES = 256 << 10
 _MOST_QUERIES = 96
-# Blocks of fewer read keys and values too often.
-_LEAST_QUERIES = 24
+# Blocks of fewer read keys and values too often, even where their scores pass the cache (256 queries on 32768
+# keys: blocks of 8 take 2.4 times as long). Where the number of queries is open all blocks are as small, for
+# the last one is computed whole.
+_LEAST_QUERIES = 32
 # Fewer blocks leave threads without work.
 _ENOUGH_ITEMS = 4
-# Where their number is open there are no blocks that share them evenly: the last is computed whole.
-_OPEN_QUERIES = 32
 # Threads share groups of blocks. A group has memory of its own for one block, which stays in the cache.
 _MAX_GROUPS = 8
 
@@ -131,10 +131,11 @@ def _block_of(batch: Dim, queries: Dim, keys: Dim) -> int:
     """The queries of a block: those that leave their scores in the cache, and waste few lanes."""
     most = _MOST_QUERIES
     if keys.is_static:
-        most = min(most, max(LANES, _SCORES_BYTES // (F32_BYTES * max(1, keys.value)) // LANES * LANES))
+        fitting = _SCORES_BYTES // (F32_BYTES * max(1, keys.value)) // LANES * LANES
+        most = max(_LEAST_QUERIES, min(most, fitting))
     if not queries.is_static:
-        return min(most, _OPEN_QUERIES)
-    fewest, finest = (max(1, ceil(queries.value / n)) for n in (most, min(most, _LEAST_QUERIES)))
+        return _LEAST_QUERIES
+    fewest, finest = (max(1, ceil(queries.value / n)) for n in (most, _LEAST_QUERIES))
 
     def cost(blocks: int) -> tuple[bool, int]:
         block = ceil(queries.value / blocks)
