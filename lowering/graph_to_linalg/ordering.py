@@ -22,6 +22,8 @@ from stepwell.lowering.graph_to_linalg.support import empty, extent, projection
 
 LoopBody: TypeAlias = "Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]"
 """Emits an iteration: from the index and the carried values to the next carried values."""
+RowBody: TypeAlias = "Callable[[Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]"
+"""The same for a row: from the indices of all loops around it."""
 
 
 def counted_loop(size: SSAValue, carried: Sequence[SSAValue], body: LoopBody) -> Sequence[SSAValue]:
@@ -66,23 +68,26 @@ class TopKLowering(RewritePattern):
         axis = op.axis.value.data
         outer = [extent(dim, rewriter) for i, dim in enumerate(dims) if i != axis]
         search = _Search(op, extent(dims[axis], rewriter), extent(dims_of(op.input.type)[axis], rewriter))
-        block = Block()
-        with ImplicitBuilder(block):
-            results = _rows(outer, outputs, [], search)
-        for inner in list(block.ops):
-            inner.detach()
-            rewriter.insert(inner)
-        rewriter.replace(op, [], list(results))
+        rewriter.replace(op, [], list(row_by_row(outer, outputs, search.row, rewriter)))
 
 
-def _rows(
-    sizes: Sequence[SSAValue], carried: Sequence[SSAValue], outer: list[SSAValue], search: _Search
+def row_by_row(
+    sizes: Sequence[SSAValue], carried: Sequence[SSAValue], row: RowBody, rewriter: PatternRewriter
 ) -> Sequence[SSAValue]:
-    if not sizes:
-        return search.row(outer, carried)
-    return counted_loop(
-        sizes[0], carried, lambda index, inner: _rows(sizes[1:], inner, [*outer, index], search)
-    )
+    """Loops from 0 to sizes around what is done for each row."""
+
+    def nest(outer: list[SSAValue], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        if len(outer) == len(sizes):
+            return row(outer, carried)
+        return counted_loop(sizes[len(outer)], carried, lambda index, inner: nest([*outer, index], inner))
+
+    block = Block()
+    with ImplicitBuilder(block):
+        results = nest([], carried)
+    for inner in list(block.ops):
+        inner.detach()
+        rewriter.insert(inner)
+    return results
 
 
 @dataclass

@@ -12,10 +12,12 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg import ordering
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
 from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.reduction import KINDS
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
+from stepwell.lowering.graph_to_linalg.slices import Indices
 from stepwell.lowering.graph_to_linalg.support import elementwise, empty, extent, filled
 from stepwell.runtime.dims import Dim
 
@@ -24,13 +26,17 @@ class ScanLowering(RewritePattern):
     """
     `graph.scan` → an `scf.for` along the axis, that carries the layer combined so far and the result.
 
-    An exclusive scan writes the layer before the step's own elements join it.
+    An exclusive scan writes the layer before the step's own elements join it. Along the innermost axis each
+    row is walked by itself: the elements of a layer would lie far apart.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ScanOp, rewriter: PatternRewriter) -> None:
         type, axis = tensor_of(op.result), op.axis.value.data
         dims, kind = dims_of(type), KINDS[op.kind.data]
+        if all(dim == Dim.of(1) for dim in dims[axis + 1 :]):
+            rewriter.replace(op, [], [_by_rows(op, rewriter)])
+            return
         kept = accumulator(type.element_type)
         scalars = Scalars(kept)
         layer = tensor_type(kept, [Dim.of(1) if i == axis else dim for i, dim in enumerate(dims)])
@@ -48,6 +54,34 @@ class ScanLowering(RewritePattern):
         start = filled(layer, kind.start(scalars), rewriter)
         _, result = counted_loop(count, [start, empty(type, rewriter)], step, rewriter)
         rewriter.replace(op, [], [result])
+
+
+def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
+    """The result of a scan along the innermost axis, one row after the other."""
+    type, axis = tensor_of(op.result), op.axis.value.data
+    dims, scalars = dims_of(type), Scalars(type.element_type)
+    count, inner = extent(dims[axis], rewriter), len(dims) - axis - 1
+
+    def row(outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        last = Indices.subtract(count, Indices.constant(1))
+
+        def step(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            so_far, result = carried
+            place = Indices.subtract(last, index) if bool(op.reverse) else index
+            at = [*outer, place, *[Indices.constant(0)] * inner]
+            read = tensor.ExtractOp.create(
+                operands=[op.input, *at], result_types=[signless(type.element_type)]
+            )
+            joined = KINDS[op.kind.data].combine(scalars, so_far, scalars.widen(read.results[0]))
+            stored = scalars.narrow(so_far if bool(op.exclusive) else joined)
+            made = tensor.InsertOp.create(operands=[stored, result, *at], result_types=[result.type])
+            return [joined, made.results[0]]
+
+        start = scalars.constant(KINDS[op.kind.data].start(scalars))
+        return ordering.counted_loop(count, [start, *outputs], step)[1:]
+
+    sizes = [extent(dim, rewriter) for dim in dims[:axis]]
+    return ordering.row_by_row(sizes, [empty(type, rewriter)], row, rewriter)[0]
 
 
 def layer_of(value: SSAValue, axis: int, at: SSAValue, rewriter: PatternRewriter) -> SSAValue:

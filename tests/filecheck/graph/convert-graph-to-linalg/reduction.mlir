@@ -69,15 +69,32 @@ func.func @argmax(%x: tensor<2x3xi8>) -> tensor<2xi64> {
 // A running sum is a loop along the axis, a layer at a step.
 // CHECK-LABEL: func.func private @k4
 // CHECK: %[[N:.*]] = arith.constant 3 : index
-// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]] step %{{.*}} iter_args(%[[LAYER:.*]] = %{{.*}}, %[[RESULT:.*]] = %{{.*}}) -> (tensor<2x1xf32>, tensor<2x3xf32>)
-// CHECK: %[[X:.*]] = tensor.extract_slice %p[0, %[[I]]] [2, 1] [1, 1]
-// CHECK: %[[NEXT:.*]] = linalg.generic {{.*}} ins(%[[LAYER]], %[[X]] : tensor<2x1xf32>, tensor<2x1xf32>)
-// CHECK: %[[MORE:.*]] = tensor.insert_slice %[[NEXT]] into %[[RESULT]][0, %[[I]]]
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]] step %{{.*}} iter_args(%[[LAYER:.*]] = %{{.*}}, %[[RESULT:.*]] = %{{.*}}) -> (tensor<1x2xf32>, tensor<3x2xf32>)
+// CHECK: %[[X:.*]] = tensor.extract_slice %p[%[[I]], 0] [1, 2] [1, 1]
+// CHECK: %[[NEXT:.*]] = linalg.generic {{.*}} ins(%[[LAYER]], %[[X]] : tensor<1x2xf32>, tensor<1x2xf32>)
+// CHECK: %[[MORE:.*]] = tensor.insert_slice %[[NEXT]] into %[[RESULT]][%[[I]], 0]
 // CHECK: scf.yield %[[NEXT]], %[[MORE]]
-func.func @scan(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  %y = graph.fused (%p = %x : tensor<2x3xf32>) -> (tensor<2x3xf32>) {
-    %0 = graph.scan %p kind "sum" axis 1 exclusive false reverse false : tensor<2x3xf32> -> tensor<2x3xf32>
-    graph.yield %0 : tensor<2x3xf32>
+func.func @scan(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %y = graph.fused (%p = %x : tensor<3x2xf32>) -> (tensor<3x2xf32>) {
+    %0 = graph.scan %p kind "sum" axis 0 exclusive false reverse false : tensor<3x2xf32> -> tensor<3x2xf32>
+    graph.yield %0 : tensor<3x2xf32>
   }
-  func.return %y : tensor<2x3xf32>
+  func.return %y : tensor<3x2xf32>
+}
+
+// Along the innermost axis each row is walked by itself; a reversed one from its end.
+// CHECK-LABEL: func.func private @k5
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} iter_args(%{{.*}} = %{{.*}}) -> (tensor<2x3xf16>)
+// CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}, %[[RESULT:.*]] = %{{.*}}) -> (f32, tensor<2x3xf16>)
+// CHECK: %[[AT:.*]] = arith.subi %{{.*}}, %[[I]] : index
+// CHECK: tensor.extract %p[%[[ROW]], %[[AT]]] : tensor<2x3xf16>
+// CHECK: %[[NEXT:.*]] = arith.addf %[[SUM]], %{{.*}} : f32
+// CHECK: tensor.insert %{{.*}} into %[[RESULT]][%[[ROW]], %[[AT]]]
+// CHECK: scf.yield %[[NEXT]]
+func.func @scan_of_rows(%x: tensor<2x3xf16>) -> tensor<2x3xf16> {
+  %y = graph.fused (%p = %x : tensor<2x3xf16>) -> (tensor<2x3xf16>) {
+    %0 = graph.scan %p kind "sum" axis 1 exclusive false reverse true : tensor<2x3xf16> -> tensor<2x3xf16>
+    graph.yield %0 : tensor<2x3xf16>
+  }
+  func.return %y : tensor<2x3xf16>
 }
