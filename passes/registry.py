@@ -215,6 +215,10 @@ PASSES: dict[str, Entry] = {
     "pack-integers": Entry(
         "stepwell.passes.graph.pack_integers:PackIntegersPass", "words of four bytes for products of bytes"
     ),
+    "pack-narrow-weights": Entry(
+        "stepwell.passes.graph.pack_narrow_weights:PackNarrowWeightsPass",
+        "keep weights of 2 or 4 bits an element in shared bytes",
+    ),
     "pack-weights": Entry(
         "stepwell.passes.graph.pack_weights:PackWeightsPass", "store constant matrices as kernels read them"
     ),

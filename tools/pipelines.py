@@ -37,6 +37,7 @@ _STEPS: Sequence[tuple[int, str]] = (
     (2, "winograd-conv{mode=WINOGRAD lanes=LANES}"),
     (2, "pack-weights{lanes=LANES}"),
     (2, "fold-constant"),
+    (0, "pack-narrow-weights"),
     (0, "dead-code-elimination"),
     (0, "canonicalize-cast"),
     (0, "fuse-ops"),

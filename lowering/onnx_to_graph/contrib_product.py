@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import is_float
+from stepwell.dialects.types import dtype_of
 from stepwell.lowering.onnx_to_graph.contrib_node import ContribNode, Meaning
 from stepwell.lowering.onnx_to_graph.support import element_of
 from stepwell.passes.graph.unpacking import unpacked
@@ -62,7 +63,8 @@ def _matmul_bits(node: ContribNode) -> SSAValue:
         weights = node.emit(graph.MultiplyOp(codes, full[1]))
     else:
         if points is None:
-            zero = node.table(np.full((rows, blocks), 1 << (bits - 1), np.uint8))
+            middle = np.full((rows, blocks), 1 << (bits - 1), np.uint8)
+            zero = node.table(middle.astype(dtype_of(element_of(codes))))
         else:
             zero = _unpacked(node, points, bits, (rows, blocks), blocks)
         weights = node.emit(graph.DequantizeOp(codes, scales, zero, axis=1, block=block))
@@ -96,10 +98,16 @@ def _gather_blocks(node: ContribNode) -> SSAValue:
 def _unpacked(
     node: ContribNode, packed: SSAValue, bits: int, shape: tuple[int, int], columns: int
 ) -> SSAValue:
-    """The first columns of a matrix of that shape, whose rows take whole bytes, as bytes."""
+    """The first columns of a matrix of that shape, whose rows take whole bytes, as elements of those bits."""
     rows, width = shape
-    packed = node.emit(graph.ReshapeOp(packed, [rows, -(-width * bits // 8)]))
-    return unpacked(packed, bits, columns, node.emit, node.table)
+    element, size = IntegerType(bits, Signedness.UNSIGNED), -(-width * bits // 8)
+    if (array := node.array(packed)) is not None:
+        # A constant is packed again, as kernels read it best, by a pass.
+        shifts = np.arange(0, 8, bits, dtype=np.uint8)
+        codes = (array.view(np.uint8).reshape(rows, size, 1) >> shifts) & ((1 << bits) - 1)
+        return node.table(codes.reshape(rows, -1)[:, :columns].astype(dtype_of(element)))
+    packed = node.emit(graph.ReshapeOp(packed, [rows, size]))
+    return node.cast(unpacked(packed, bits, columns, node.emit, node.table), element)
 
 
 def _repeated(node: ContribNode, value: SSAValue, times: int, columns: int) -> SSAValue:
