@@ -39,6 +39,8 @@ _TRANSFORM_STEPS = {2: (64, 44), 4: (216, 152)}
 _DIRECT_SHARE, _PRODUCT_SHARE, _BYTES_A_CYCLE = 0.95, 0.8, 8
 _WORTH = 0.85
 """Of the direct time: less must be left to pay for the larger weights."""
+_OPEN_SIZE = 32
+"""What rows and columns of open number are taken to be."""
 _FEWEST_BYTES = 1 << 20
 """Room for transformed weights that every model has."""
 
@@ -88,7 +90,7 @@ class WinogradConvPass(FunctionPass):
 
 
 def is_eligible(op: graph.ConvOp) -> bool:
-    """Whether the algorithm fits: 3x3, stride 1, one group, blocked channels, f32, images of known size."""
+    """Whether the algorithm fits: 3x3, stride 1, one group, blocked channels of known number, f32."""
     if op.strides.get_values() != (1, 1) or op.dilations.get_values() != (1, 1) or op.groups.value.data != 1:
         return False
     data, kernel = parse_layout(op.data_layout.data), parse_layout(op.kernel_layout.data)
@@ -101,7 +103,7 @@ def is_eligible(op: graph.ConvOp) -> bool:
         and isinstance(op.w.owner, graph.ConstantOp)
         and element_of_value(op.x) == f32
         and filters["H"] == filters["W"] == FILTER
-        and all(dim.is_static for dim in dims_of(op.result.type)[1:])
+        and dims_of(op.x.type)[1].is_static
     )
 
 
@@ -120,7 +122,9 @@ class _Plan:
 def _plans(op: graph.ConvOp, per_cycle: int, l2_bytes: int) -> list[_Plan]:
     """The tiles that win enough, the best first; a core multiplies and adds `per_cycle` elements a cycle."""
     _, blocks, _, _, lanes = (dim.value if dim.is_static else 1 for dim in dims_of(op.x.type))
-    _, out_blocks, height, width, _ = (dim.value if dim.is_static else 1 for dim in dims_of(op.result.type))
+    _, out_blocks, height, width, _ = (
+        dim.value if dim.is_static else _OPEN_SIZE for dim in dims_of(op.result.type)
+    )
     c, o = blocks * lanes, out_blocks * lanes
     direct_bytes = FILTER**2 * c * o * F32_BYTES
     direct = FILTER**2 * c * o * height * width / per_cycle / _DIRECT_SHARE + _stream(direct_bytes, l2_bytes)
