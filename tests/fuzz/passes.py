@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from onnx import ModelProto
 from xdsl.dialects.builtin import ModuleOp
 
+from benchmarks.zoo import F32_MODELS, model_path
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
 from stepwell.frontend import import_onnx
@@ -20,7 +22,7 @@ from stepwell.passes.base import Numerics, Pass
 from stepwell.passes.registry import PASSES, load_pass
 from stepwell.runtime.errors import StepwellError
 from tests.fuzz.builder import Array, Value
-from tests.fuzz.generate import Program
+from tests.fuzz.generate import random_program
 from tests.fuzz.models import departs
 
 # Passes that need a file or print something, and ways to run those that have options.
@@ -60,30 +62,66 @@ def pipelines() -> dict[str, bool]:
     return found
 
 
-def check_pass(pipeline: str, program: Program) -> tuple[str, str]:
+def check_pass(pipeline: str, seed: int) -> tuple[str, str]:
     """Run a pass on a model at level 1: results as before, and a second time changes nothing."""
-    return check_pipeline(
-        pipeline, program.model, list(program.inputs.values()), len(program.model.graph.node), program.outputs
-    )
+    return _checked(pipeline, _random_start(seed))
 
 
-def check_pipeline(
-    pipeline: str,
-    model: ModelProto | Path,
-    inputs: Sequence[Array],
-    nodes: int,
-    precise: Sequence[Value] = (),
-) -> tuple[str, str]:
-    """Status and reason; `precise` says how precise the results of the model are (f32 without it)."""
+def check_zoo(pipeline: str, name: str) -> tuple[str, str]:
+    """The same for a model of the zoo."""
+    return _checked(pipeline, _zoo_start(name))
+
+
+@dataclass(frozen=True)
+class Start:
+    """A model at level 1 and what it gives; that is the same for each pass, and takes as long as one."""
+
+    ctx: StepwellContext
+    module: ModuleOp
+    inputs: list[Array]
+    before: list[Value] | tuple[str, str]
+    """Its results, or why there are none."""
+    nodes: int
+
+
+@lru_cache(maxsize=1)
+def _random_start(seed: int) -> Start:
+    program = random_program(seed, (5, 20))
+    precisions = [value.precision for value in program.outputs]
+    return _start(program.model, list(program.inputs.values()), len(program.model.graph.node), precisions)
+
+
+@lru_cache(maxsize=1)
+def _zoo_start(name: str) -> Start:
+    path = model_path(name)
+    if path is None:
+        raise FileNotFoundError(f"{name} is not here")
+    return _start(path, list(F32_MODELS[name].feeds(seed=1).values()), 40)
+
+
+def _start(
+    model: ModelProto | Path, inputs: list[Array], nodes: int, precisions: Sequence[str] = ()
+) -> Start:
     ctx, module = _graph(model)
     try:
-        before = interpret(module, ctx, "main", list(inputs))
+        results = interpret(module, ctx, "main", list(inputs))
     except StepwellError as error:
-        return "error", f"{error.code}: {error.message}"[:200]
+        return Start(ctx, module, inputs, ("error", f"{error.code}: {error.message}"[:200]), nodes)
+    widths = precisions or ["float32"] * len(results)
+    before = [Value("", np.asarray(a), False, p) for a, p in zip(results, widths, strict=True)]
+    return Start(ctx, module, inputs, before, nodes)
+
+
+def _checked(pipeline: str, start: Start) -> tuple[str, str]:
+    """Status and reason."""
+    before = start.before
+    if isinstance(before, tuple):
+        return before
+    ctx, module = start.ctx, start.module.clone()
     try:
         run_pipeline(module, pipeline, ctx)
         verify_module(module)
-        after = interpret(module, ctx, "main", list(inputs))
+        after = interpret(module, ctx, "main", list(start.inputs))
         once = str(module)
         run_pipeline(module, pipeline, ctx)
     except StepwellError as error:
@@ -91,11 +129,9 @@ def check_pipeline(
     if str(module) != once and pipeline not in _CHANGE_AGAIN:
         return "wrong", "a second time changes the graph again"
     if pipelines()[pipeline]:
-        same = all(_bit_equal(a, b) for a, b in zip(before, after, strict=True))
+        same = all(_bit_equal(a.array, b) for a, b in zip(before, after, strict=True))
         return ("native", "") if same else ("wrong", "not the same digits")
-    widths = [value.precision for value in precise] or ["float32"] * len(before)
-    expected = [Value("", np.asarray(a), False, p) for a, p in zip(before, widths, strict=True)]
-    text = departs(expected, after, nodes)
+    text = departs(before, after, start.nodes)
     return ("native", "") if text is None else ("wrong", text)
 
 

@@ -39,21 +39,20 @@ def _model(seed: str) -> tuple[str, str]:
 
 
 def _pass(rest: str) -> tuple[str, str]:
-    from tests.fuzz.generate import random_program
     from tests.fuzz.passes import check_pass
 
     pipeline, _, seed = rest.rpartition(":")
-    return check_pass(pipeline, random_program(int(seed), (5, 20)))
+    return check_pass(pipeline, int(seed))
 
 
 def _zoo(rest: str) -> tuple[str, str]:
-    from benchmarks.zoo import F32_MODELS, model_path
-    from tests.fuzz.passes import check_pipeline
+    from tests.fuzz.passes import check_zoo
 
     pipeline, _, name = rest.rpartition(":")
-    if (path := model_path(name)) is None:
-        return "error", f"{name} is not here"
-    return check_pipeline(pipeline, path, list(F32_MODELS[name].feeds(seed=1).values()), nodes=40)
+    try:
+        return check_zoo(pipeline, name)
+    except FileNotFoundError as error:
+        return "error", str(error)
 
 
 def _file(seed: str) -> tuple[str, str]:
