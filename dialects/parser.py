@@ -35,6 +35,7 @@ from stepwell.runtime.errors import StepwellError
 _SHAPED_TYPE = re.compile(r"(?:tensor|memref|vector)<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 # What upstream says of an attribute, type or dialect.
 _UNKNOWN = re.compile(r"(?:dialect )?'?([\w.]+)'? is not registered")
+_UNDEFINED = re.compile(r"values? used but not defined: \[?(%[^\],\s]+)")
 
 MAX_SPLAT_ELEMS = 1 << 20
 MAX_EXCERPT = 160
@@ -107,7 +108,7 @@ class LocatingParser(Parser):
             message = error.msg
             if (unknown := _UNKNOWN.fullmatch(message)) is not None:
                 message += nearest_name(self.ctx, unknown[1])
-            raise syntax_error(message, cast("Span[str]", error.span)) from error
+            raise syntax_error(message, self._place_of(error)) from error
         except RecursionError:
             raise StepwellError("syntax", self._file.data, "regions or attributes nest too deeply") from None
         except StepwellError:
@@ -118,6 +119,12 @@ class LocatingParser(Parser):
         if isinstance(module.location, UnknownLoc):
             module.location = FileLineColLoc(self._file, IntAttr(1), IntAttr(1))
         return module
+
+    def _place_of(self, error: ParseError) -> Span[str]:
+        """Where an error is: upstream finds only at the end of the text what nothing has defined."""
+        undefined = _UNDEFINED.match(error.msg)
+        used = undefined and re.search(rf"{re.escape(undefined[1])}(?![\w$.-])", self._text)
+        return Span(*used.span(), self.lexer.input) if used else cast("Span[str]", error.span)
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)

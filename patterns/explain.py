@@ -32,7 +32,7 @@ from stepwell.patterns.nodes import (
     Var,
     Where,
 )
-from stepwell.patterns.values import attribute_of, dtype_name, op_name, owner_of
+from stepwell.patterns.values import attribute_of, dtype_name, op_name, owner_of, same_attribute
 from stepwell.runtime.errors import describe_location
 
 
@@ -203,6 +203,6 @@ def _attributes(pattern: HasAttr, value: SSAValue) -> str:
     assert op is not None
     for name, wanted in pattern.attributes.items():
         found = attribute_of(op, name)
-        if found != wanted:
+        if found is None or not same_attribute(found, wanted):
             return f"expected {name} = {wanted}, found {'no such attribute' if found is None else found}"
     return "a constant has no attributes"

@@ -18,6 +18,8 @@ from stepwell.dialects.types import Tensor, WeightAttr, dtype_of
 TRAIT = "trait:"
 CONSTANTS = frozenset({"graph.constant", "onnx.Constant"})
 
+_LARGEST_F32 = float(np.finfo(np.float32).max)
+
 OpTest = Callable[[type[Operation]], bool]
 
 
@@ -101,13 +103,31 @@ def attribute_of(op: Operation, name: str) -> Attribute | None:
 
 
 def same_attribute(found: Attribute, wanted: Attribute) -> bool:
-    """Whether attributes have equal values: numbers of any type, arrays elementwise, a dtype by its name."""
+    """
+    Whether attributes have equal values: numbers of any type, arrays elementwise, a dtype by its name.
+
+    A float equals what f32 stores for it, as for 0.01.
+    """
     if found == wanted:
         return True
     try:
-        return _plain(found) == _plain(wanted)
+        return _equal(_plain(found), _plain(wanted))
     except (TypeError, KeyError):
         return False
+
+
+def _equal(found: object, wanted: object) -> bool:
+    if isinstance(found, tuple) and isinstance(wanted, tuple):
+        ours, theirs = cast("tuple[object, ...]", found), cast("tuple[object, ...]", wanted)
+        return len(ours) == len(theirs) and all(map(_equal, ours, theirs))
+    if isinstance(found, float) and isinstance(wanted, float):
+        return found == wanted or _is_stored_as(found, wanted) or _is_stored_as(wanted, found)
+    return found == wanted
+
+
+def _is_stored_as(number: float, other: float) -> bool:
+    """Whether f32 stores a number as another one."""
+    return abs(number) <= _LARGEST_F32 and float(np.float32(number)) == other
 
 
 def _plain(value: Attribute) -> object:

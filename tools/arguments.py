@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from argparse import ArgumentParser
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import NoReturn
 
 from stepwell.runtime.errors import StepwellError
 
 WRONG_USAGE = 2
 """The exit status of a command that was called in a wrong way."""
+
+
+@contextmanager
+def warnings_for_users() -> Generator[None]:
+    """Warnings without the line of ours that gave them."""
+    before, warnings.formatwarning = warnings.formatwarning, _formatted
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
+
+
+def _formatted(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    return f"warning: {message}\n"
 
 
 class CommandLine(ArgumentParser):

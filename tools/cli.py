@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from stepwell.tools.arguments import WRONG_USAGE, CommandLine
+from stepwell.tools.arguments import WRONG_USAGE, CommandLine, warnings_for_users
 from stepwell.tools.failure import user_error
 
 # Subcommand -> (module in tools/commands, one line); imported when it is the one that runs.
@@ -43,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return WRONG_USAGE
     try:
-        return import_module(f"stepwell.tools.commands.{args.command}").run(args)
+        with warnings_for_users():
+            return import_module(f"stepwell.tools.commands.{args.command}").run(args)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

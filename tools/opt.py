@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
-from stepwell.tools.arguments import CommandLine
+from stepwell.tools.arguments import CommandLine, warnings_for_users
 from stepwell.tools.failure import user_error
 
 
@@ -17,7 +17,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from stepwell.tools.optimize import run  # numpy and the IR, which `--help` does not need
 
-        return run(args)
+        with warnings_for_users():
+            return run(args)
     except BrokenPipeError:
         return 0  # the reader of our output has seen enough
     except Exception as error:

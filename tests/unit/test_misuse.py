@@ -94,6 +94,7 @@ def test_a_failing_plugin_is_named_by_its_line(plugin: Path, tmp_path: Path, cap
         ("graph.relu", "graph.rellu", "no dialect has an op graph.rellu: did you mean graph.relu?"),
         ("graph.relu", "grap.relu", "no dialect has an op grap.relu: did you mean graph.relu?"),
         ("graph.relu", "zzz.yyy", "no dialect has an op zzz.yyy\n"),
+        ("relu %x", "relu %xx", "m.mlir:2:19"),
         ("f32> {", "f32> attributes {a = #graph.weigth<1>} {", "did you mean graph.weight?"),
     ],
 )

@@ -209,6 +209,12 @@ def test_attributes_compare_by_value() -> None:
     assert not matches(W().has_attr({}), graph["k"])
 
 
+@pytest.mark.parametrize(("alpha", "expected"), [(0.01, True), (0.02, False), (1e300, False)])
+def test_a_float_equals_what_f32_stores_for_it(alpha: float, expected: bool) -> None:
+    graph = elementwise("z = leaky_relu x")  # alpha 0.01 : f32
+    assert matches(op("leaky_relu").has_attr({"alpha": alpha}), graph["z"]) == expected
+
+
 def test_one_object_is_one_node() -> None:
     one = elementwise("c = matmul x, y; r = relu c; l = tanh c; s = add r, l")
     two = elementwise("c = matmul x, y; d = matmul x, y; r = relu c; l = tanh d; s = add r, l")
