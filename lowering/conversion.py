@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation
@@ -122,7 +123,7 @@ class _Walk:
         if self._left and any(value.owner in self._left for value in values_read(op)):
             # Its operands have no types of the new level: its own patterns would only fail on that.
             if op in self._illegal:
-                self._left[op] = not self._table.of(type(op))
+                self._left[op] = not any(_converts(pattern, op) for pattern in self._table.of(type(op)))
             return
         new_ops: list[Operation] = []
         for pattern in self._table.of(type(op)):
@@ -170,6 +171,19 @@ class _Walk:
             note=lines,
             help="run `stepwell inspect` on the model for the whole list",
         )
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """A pattern that converts only some ops of its class, whatever their operands."""
+
+    def converts(self, op: Operation) -> bool:
+        """Whether it is about this op."""
+        ...
+
+
+def _converts(pattern: RewritePattern, op: Operation) -> bool:
+    return not isinstance(pattern, Selective) or pattern.converts(op)
 
 
 def _title(op: Operation) -> str:

@@ -60,10 +60,21 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
 
 
 def operators_of(module: ModuleOp) -> Iterator[tuple[str, str]]:
-    """Name of each operator of a level-0 module as ONNX has it, and how it is supported."""
-    for op in module.walk():
-        if isinstance(op, onnx.OnnxOp | onnx.CallOp):
-            yield op.op_type.data if isinstance(op, onnx.CallOp) else op.op_type, support_of(op)
+    """
+    Name of each operator of a level-0 module as ONNX has it, and how it is supported.
+
+    Operators in functions of the model that it uses are among them, once for all calls.
+    """
+    functions = {(f.domain, f.op_type): f for f in module.ops if isinstance(f, onnx.FunctionOp)}
+    waiting: list[Operation] = [op for op in module.ops if not isinstance(op, onnx.FunctionOp)]
+    while waiting:
+        for op in waiting.pop().walk():
+            if isinstance(op, onnx.CallOp):
+                yield op.op_type.data, support_of(op)
+                if (called := functions.pop((op.domain, op.op_type), None)) is not None:
+                    waiting.append(called)
+            elif isinstance(op, onnx.OnnxOp):
+                yield op.op_type, support_of(op)
 
 
 def support_of_model(model: ModelSource) -> list[tuple[str, str]]:

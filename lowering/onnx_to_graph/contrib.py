@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import onnx
@@ -53,6 +53,10 @@ class ContribLowering(OnnxLowering):
     %y = graph.quantize %2, %u zero_point %v …
     ```
     """
+
+    def converts(self, op: Operation) -> bool:
+        """Whether the operator is one of the table."""
+        return isinstance(op, onnx.CallOp) and meaning_of(op) is not None
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CallOp, rewriter: PatternRewriter) -> None:

@@ -28,12 +28,18 @@ def _multi_head(node: ContribNode) -> Results:
     """
     node.refuse_inputs(8, 9)
     query, key, value = _projections(node)
-    key, value = (
-        new if (past := node.optional(i)) is None else node.emit(graph.ConcatOp([past, new], 2))
-        for i, new in ((6, key), (7, value))
-    )
+    key, value = _joined(node, 6, key), _joined(node, 7, value)
     found, scores = _attended(node, query, key, value, node.optional(4), node.optional(5))
     return [found, key, value, scores]
+
+
+def _joined(node: ContribNode, position: int, new: SSAValue) -> SSAValue:
+    """Keys or values [B, N, T, H] behind those of the past, if an input gives them."""
+    if (past := node.optional(position)) is None:
+        return new
+    batch, heads, _, size = node.dims(new)
+    past = node.shaped(past, [batch, heads, node.dims(past)[2], size], "the past")
+    return node.emit(graph.ConcatOp([past, new], 2))
 
 
 def _projections(node: ContribNode) -> list[SSAValue]:
@@ -46,6 +52,11 @@ def _projections(node: ContribNode) -> list[SSAValue]:
         parts = [split_heads(node, query, heads), *_unstacked(node, key)]
     else:
         key, value = node.input(1), node.input(2)
+        batch, keys = node.dims(query)[0], node.dims(key)[-2]
+        key, value = (
+            node.shaped(x, [batch, *node.dims(x)[1:-2], keys, node.dims(x)[-1]], name)
+            for x, name in ((key, "key"), (value, "value"))
+        )
         if len(node.dims(key)) == 4:
             return [_with_bias(node, split_heads(node, query, heads), Dim.of(0)), key, value]
         parts = [split_heads(node, x, heads) for x in (query, key, value)]

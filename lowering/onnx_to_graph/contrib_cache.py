@@ -69,7 +69,9 @@ def _heads(node: ContribNode) -> list[SSAValue]:
     if node.optional(1) is None:
         whole = split_heads(node, query, sum(counts))
         return list(node.rewriter.insert(graph.SplitOp(whole, 2, counts)).results)
-    parts = [query, node.input(1), node.input(2)]
+    outer = node.dims(query)[:2]
+    others = ((node.input(1), "key"), (node.input(2), "value"))
+    parts = [query, *(node.shaped(x, [*outer, node.dims(x)[2]], name) for x, name in others)]
     return [split_heads(node, part, count) for part, count in zip(parts, counts, strict=True)]
 
 
@@ -134,6 +136,8 @@ def _present(node: ContribNode, new: SSAValue, past: SSAValue | None, rows: _Row
     """Keys or values [B, N, T, H]: the past ones of a row, then the new ones [B, S, N, H], then zeros."""
     if past is None:
         return swap_heads(node, new)
+    heads, size = node.dims(new)[2:]
+    past = node.shaped(past, [rows.batch, heads, node.dims(node.input(3))[2], size], "the past")
     zero, last = (
         node.constant(0, i64),
         node.emit(graph.SubtractOp(number_of(node, rows.new), node.constant(1, i64))),

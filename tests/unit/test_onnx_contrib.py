@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
+import stepwell
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
+from stepwell.tools.support import BODY, HOST, MISSING, NATIVE, support_of_model
 from tests.contrib_models import agree, floats, model_of
 
 RNG = np.random.default_rng(37)
@@ -125,3 +130,31 @@ def test_rows_of_packed_weights(bits: int, has_points: bool) -> None:
     inputs = [codes.reshape(24, -1), ids, scales, zero if has_points else None]
     attributes = {"bits": bits, "block_size": 32, "quantize_axis": 1}
     agree(model_of("GatherBlockQuantized", inputs, [0, 2, 3], "y", "com.microsoft", **attributes), inputs)
+
+
+def test_support_is_told_inside_functions_too() -> None:
+    domains = [helper.make_opsetid(domain, 1) for domain in ("com.microsoft", "com.acme")]
+    inner = [
+        helper.make_node("Gelu", ["x"], ["t"], domain="com.microsoft"),
+        helper.make_node("Mix", ["t"], ["y"], domain="com.acme"),
+    ]
+    function = helper.make_function("local", "Twice", ["x"], ["y"], inner, domains)
+    nodes = [
+        helper.make_node("Twice", ["x"], ["a"], domain="local"),
+        helper.make_node("Inverse", ["a"], ["b"], domain="com.microsoft"),
+        helper.make_node("BeamSearch", ["b"], ["y"], domain="com.microsoft"),
+    ]
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 3])
+    made = helper.make_graph(nodes, "g", [x], [onnx.ValueInfoProto(name="y")])
+    opsets = [helper.make_opsetid("", 18), *domains, helper.make_opsetid("local", 1)]
+    model = helper.make_model(made, functions=[function], opset_imports=opsets, ir_version=9)
+    assert dict(support_of_model(model)) == {
+        "Twice": BODY,
+        "Gelu": NATIVE,
+        "Mix": MISSING,
+        "Inverse": HOST,
+        "BeamSearch": MISSING,
+    }
+    # All operators that nothing converts stand in one error, also those behind others.
+    with pytest.raises(StepwellError, match=r"com\.acme\.Mix, com\.microsoft\.BeamSearch"):
+        stepwell.compile(model)

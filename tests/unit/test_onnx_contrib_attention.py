@@ -107,10 +107,6 @@ GROUPED: list[tuple[list[Array | None], dict[str, Any]]] = [
     ([*NEXT, *CACHE, *lengths(7, 7, 5), *NONE, None, None, floats(N)], {}),
     ([*NEXT, *CACHE, *lengths(7, 7, 6), *ANGLES, np.array([[3], [9]], np.int64)], {"do_rotary": 1}),
     ([*NEW, floats(1, GROUPS, 2, SIZE), floats(1, GROUPS, 2, SIZE), *lengths(5, 5)], {}),
-    (
-        [*NEW, *NONE, *lengths(3, 3), *ANGLES, *NONE, *NONE, None, floats(SIZE), floats(SIZE)],
-        {"do_rotary": 1},
-    ),
 ]
 
 

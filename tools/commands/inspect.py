@@ -10,7 +10,6 @@ from typing import cast
 
 from xdsl.ir import Attribute
 
-from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.artifact import load_image
 from stepwell.runtime.errors import StepwellError
@@ -20,7 +19,7 @@ from stepwell.tools.compilation import KINDS, main_of, named_types, tensor_spec
 from stepwell.tools.driver import check_suffix
 from stepwell.tools.levels import read_module
 from stepwell.tools.report import readable_bytes
-from stepwell.tools.support import MISSING, support_of
+from stepwell.tools.support import MISSING, operators_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -43,17 +42,11 @@ def run(args: Namespace) -> int:
     elements = sum(ctx.weights.get(key).size for key in ctx.weights)
     size = sum(ctx.weights.get(key).nbytes for key in ctx.weights)
     print(f"parameters: {elements:,} in {len(ctx.weights)} tensors, {readable_bytes(size)}")
-    operators = [op for op in main_of(module).walk() if isinstance(op, onnx.OnnxOp | onnx.CallOp)]
     print("operators:")
-    kinds = Counter((_name(op), support_of(op)) for op in operators)
+    kinds = Counter(operators_of(module))
     for (name, how), count in kinds.most_common():
         print(f"  {count:>6}  {name:<28} {how}")
     return 1 if any(how == MISSING for _, how in kinds) else 0
-
-
-def _name(op: onnx.OnnxOp | onnx.CallOp) -> str:
-    """The operator's name as ONNX has it."""
-    return op.op_type.data if isinstance(op, onnx.CallOp) else op.op_type
 
 
 def _inspect_artifact(args: Namespace) -> int:
