@@ -19,7 +19,7 @@ from stepwell.dialects.graph.convolution import SlidingFiltersOp
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
 from stepwell.lowering.graph_to_linalg.support import Read
-from stepwell.lowering.graph_to_linalg.views import bordered, join_dims
+from stepwell.lowering.graph_to_linalg.views import bordered, join_dims, split_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import Layout, parse_layout
@@ -80,7 +80,11 @@ def convolve(
     names = [name for group in groups for name, _ in group]
     dims = [dim for group in groups for _, dim in group]
     loops = Loops([*names, *form.sum_loops()])
-    reads = (x, loops.map(form.x_indices(op, loops))), (op.w, loops.map(form.w_indices(op, loops)))
+    w = op.w
+    if form.split:
+        x = form.split_groups(x, form.data, "C", rewriter)
+        w = form.split_groups(w, form.kernel, "O", rewriter)
+    reads = (x, loops.map(form.x_indices(op, loops))), (w, loops.map(form.w_indices(op, loops)))
     return join_dims(emit(reads, loops, dims), [[dim for _, dim in group] for group in groups], rewriter)
 
 
@@ -106,6 +110,8 @@ class ConvForm:
     depthwise: bool
     in_block: int
     out_block: int
+    split: bool = False
+    """Whether groups are a dimension of input and filters: the size of a group is known at run time only."""
 
     @staticmethod
     def of(op: SlidingFiltersOp) -> ConvForm:
@@ -132,12 +138,23 @@ class ConvForm:
                 f"{op.name} of {groups} groups has no loops for layouts {data}, {kernel} and {out} together",
                 help="blocks of the same channels must be equal, and unequal groups need plain layouts",
             )
-        return ConvForm(data, kernel, out, groups, depthwise, max(in_blocks), max(out_blocks))
+        split = groups > 1 and not all(filters[letter].is_static for letter in "OI")
+        return ConvForm(data, kernel, out, groups, depthwise, max(in_blocks), max(out_blocks), split)
 
     @property
     def grouped(self) -> bool:
         """Whether there is a loop over groups."""
         return self.groups > 1 and not self.depthwise
+
+    def split_groups(
+        self, value: SSAValue, layout: Layout, channels: str, rewriter: PatternRewriter
+    ) -> SSAValue:
+        """A tensor whose channels are two dimensions, groups and what is in one."""
+        split = [
+            [Dim.of(self.groups), dim // self.groups] if letter == channels else [dim]
+            for letter, dim in zip(layout.letters, dims_of(value.type), strict=True)
+        ]
+        return split_dims(value, split, rewriter)
 
     def out_dims(self, op: SlidingFiltersOp) -> list[list[tuple[str, Dim]]]:
         """For each dimension of the result the loops that make it, with their extents."""
@@ -170,7 +187,7 @@ class ConvForm:
         """Where the input is read."""
         outer, inner, block = ("o", "oi", self.out_block) if self.depthwise else ("c", "ci", self.in_block)
         channel = loops.channel(outer, inner, block)
-        if self.grouped:
+        if self.grouped and not self.split:
             depth = self.kernel.logical(dims_of(op.w.type))["I"].value
             channel = loops["g"] * depth + loops["c"]
         index: Mapping[tuple[str, int], AffineExpr] = {
@@ -184,17 +201,30 @@ class ConvForm:
                 )
             },
         }
-        return [index[axis] for axis in self.data.axes]
+        return [place for axis in self.data.axes for place in self._by_group("C", axis, index[axis], loops)]
+
+    def _by_group(
+        self, channels: str, axis: tuple[str, int], place: AffineExpr, loops: Loops
+    ) -> list[AffineExpr]:
+        return [loops["g"], place] if self.split and axis == (channels, 0) else [place]
 
     def filter_index(self, op: SlidingFiltersOp, loops: Loops) -> AffineExpr:
-        """Which filter computes a channel of the result."""
+        """
+        Which filter computes a channel of the result.
+
+        Raises: StepwellError `unsupported` in groups of unknown size: no stride leads from one to the next.
+        """
+        if self.split:
+            raise StepwellError(
+                "unsupported", op, f"{op.name} by filters in groups of unknown size: {op.w.type}"
+            )
         if self.grouped:
             return loops["g"] * (dims_of(op.w.type)[self.kernel.axis("O")].value // self.groups) + loops["o"]
         return loops.channel("o", "oi", self.out_block)
 
     def w_indices(self, op: SlidingFiltersOp, loops: Loops) -> list[AffineExpr]:
         """Where the filters are read."""
-        width = self.filter_index(op, loops)
+        width = loops["o"] if self.split else self.filter_index(op, loops)
         zero = AffineExpr.constant(0)
         depth = zero if self.depthwise else loops.channel("c", "ci", self.in_block)
         o_block, i_block = self.kernel.block("O"), self.kernel.block("I")
@@ -205,7 +235,7 @@ class ConvForm:
             **({("I", i_block): loops["ci"]} if i_block > 1 else {}),
             **{(letter, 0): loops[f"k{letter}"] for letter in self.kernel.spatial},
         }
-        return [index[axis] for axis in self.kernel.axes]
+        return [place for axis in self.kernel.axes for place in self._by_group("O", axis, index[axis], loops)]
 
 
 def _window(loops: Loops, letter: str, stride: int, dilation: int) -> AffineExpr:

@@ -13,7 +13,7 @@ from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
 from stepwell.lowering.graph_to_linalg.convolution import Loops
 from stepwell.lowering.graph_to_linalg.slices import Indices, collected
-from stepwell.lowering.graph_to_linalg.support import Read
+from stepwell.lowering.graph_to_linalg.support import Read, extent
 from stepwell.lowering.graph_to_linalg.views import bordered, join_dims, split_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -62,15 +62,13 @@ class ConvTransposeLowering(RewritePattern):
 
 def _turned(w: SSAValue, kernel: Layout, rewriter: PatternRewriter) -> SSAValue:
     """The filters with their kernel points in reverse order."""
-    last = {axis: dims_of(w.type)[axis].value - 1 for axis in map(kernel.axis, kernel.spatial)}
-    if not any(last.values()):
+    last = {axis: dims_of(w.type)[axis] - 1 for axis in map(kernel.axis, kernel.spatial)}
+    if all(place == 0 for place in last.values()):
         return w
+    ends = {axis: extent(place, rewriter) for axis, place in last.items()}
 
     def places(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
-        return [
-            Indices.subtract(Indices.constant(last[i]), loop) if i in last else loop
-            for i, loop in enumerate(loops)
-        ]
+        return [Indices.subtract(ends[i], loop) if i in ends else loop for i, loop in enumerate(loops)]
 
     return collected(tensor_of(w), w, [], places, rewriter)
 
@@ -97,18 +95,23 @@ def _spread(
     op: graph.ConvTransposeOp, data: Layout, kernel: Layout, loops: Loops, rewriter: PatternRewriter
 ) -> tuple[SSAValue, dict[str, AffineExpr]]:
     """The input with zeros between its cells and around them, and the index into each spatial axis of it."""
-    low, high, steps = [0] * data.rank, [0] * data.rank, [1] * data.rank
+    none: list[int | Dim] = [0] * data.rank
+    low, high, steps = none, list(none), [1] * data.rank
     cells: dict[str, AffineExpr] = {}
     pads, rank = op.pads.get_values(), len(data.spatial)
     for i, letter in enumerate(data.spatial):
         axis, dilation = data.axis(letter), op.dilations.get_values()[i]
-        reach = dilation * (dims_of(op.w.type)[kernel.axis(letter)].value - 1)
-        before = reach - pads[i]
-        low[axis] = max(0, before)
-        high[axis] = max(0, reach + op.output_padding.get_values()[i] - pads[rank + i])
+        reach = (dims_of(op.w.type)[kernel.axis(letter)] - 1) * dilation
+        if not reach.is_static and (pads[i] or pads[rank + i]):
+            raise StepwellError(
+                "unsupported", op, f"graph.conv_transpose: pads and the open kernel {op.w.type}"
+            )
+        before, after = reach - pads[i], reach - pads[rank + i] + op.output_padding.get_values()[i]
+        low[axis], high[axis] = (max(0, n.value) if n.is_static else n for n in (before, after))
         steps[axis] = op.strides.get_values()[i]
         # A pad beyond the kernel's reach cuts cells of the input away: reading starts behind them.
-        cells[letter] = loops[letter] + max(0, -before) + loops[f"k{letter}"] * dilation
+        cut = max(0, -before.value) if before.is_static else 0
+        cells[letter] = loops[letter] + cut + loops[f"k{letter}"] * dilation
     return bordered(op.x, low, high, 0, rewriter, strides=steps), cells
 
 

@@ -58,8 +58,8 @@ def join_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: Patter
 
 def bordered(
     value: SSAValue,
-    low: Sequence[int],
-    high: Sequence[int],
+    low: Sequence[int | Dim],
+    high: Sequence[int | Dim],
     number: float,
     rewriter: PatternRewriter,
     *,
@@ -70,8 +70,9 @@ def bordered(
     with `strides` so many cells from one of its elements to the next.
     """
     steps = strides or [1] * len(low)
-    if not any(low) and not any(high) and all(step == 1 for step in steps):
+    if all(cells == 0 for cells in (*low, *high)) and all(step == 1 for step in steps):
         return value
+    low, high = [Dim.of(cells) for cells in low], [Dim.of(cells) for cells in high]
     dims = dims_of(value.type)
     sizes = [
         (dim - 1) * step + 1 + (before + after) if step > 1 else dim + (before + after)
@@ -80,12 +81,17 @@ def bordered(
     border = filled(tensor_type(tensor_of(value).element_type, sizes), number, rewriter)
     dynamic = [extent(dim, rewriter) for dim in dims if not dim.is_static]
     op = tensor.InsertSliceOp.build(
-        operands=[value, border, [], dynamic, []],
+        operands=[value, border, [extent(d, rewriter) for d in low if not d.is_static], dynamic, []],
         result_types=[border.type],
         properties={
-            "static_offsets": _i64s(low),
-            "static_sizes": _i64s([dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]),
+            "static_offsets": _i64s(_numbers(low)),
+            "static_sizes": _i64s(_numbers(dims)),
             "static_strides": _i64s(steps),
         },
     )
     return rewriter.insert(op).result
+
+
+def _numbers(dims: Sequence[Dim]) -> list[int]:
+    """Dimensions as a slice has them beside its dynamic operands."""
+    return [dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]

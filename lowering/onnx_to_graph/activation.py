@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.broadcasting import agreeing, fitted
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit, rank_of, shape_of
 
 
@@ -77,8 +78,9 @@ class SwiGluLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SwiGLUOp, rewriter: PatternRewriter) -> None:
-        gate = emit(graph.SiluOp(op.A, op.floating("alpha")), rewriter)
-        rewriter.replace(op, graph.MultiplyOp(gate, op.B))
+        a, b = agreeing(op, [op.A, op.B], self, rewriter)
+        gate = emit(graph.SiluOp(a, op.floating("alpha")), rewriter)
+        rewriter.replace(op, graph.MultiplyOp(gate, b))
 
 
 class HardSigmoidLowering(OnnxLowering):
@@ -155,6 +157,7 @@ class PReluLowering(OnnxLowering):
         slope, rank = op.slope, rank_of(op.X, op)
         if onnx.opset_of(op) < 7 and rank_of(slope, op) == 1 and shape_of(slope, op)[0] != 1 and rank > 2:
             slope = emit(graph.ExpandDimsOp(slope, range(1, rank - 1)), rewriter)
+        slope = fitted(op, slope, shape_of(op.X, op), self, rewriter)
         zero = self.scalar(0, element_of(op.X), rewriter)
         negative = emit(graph.LessOp(op.X, zero), rewriter)
         rewriter.replace(op, graph.WhereOp(negative, emit(graph.MultiplyOp(op.X, slope), rewriter), op.X))

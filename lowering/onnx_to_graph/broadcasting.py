@@ -1,4 +1,4 @@
-"""Operands that broadcast: placed as old opsets say, and made to agree where dimensions have two names."""
+"""Operands that broadcast: placed as old opsets say, stretched and made to agree where sizes are open."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from xdsl.pattern_rewriter import PatternRewriter
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import differ
 from stepwell.dialects.types import dims_of, tensor_of
-from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
-from stepwell.lowering.onnx_to_graph.support import emit, normalized_axis, rank_of
+from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers, broadcast_at_run_time
+from stepwell.lowering.onnx_to_graph.shape_values import assume_equal, is_symbol, renamed
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, emit, normalized_axis, rank_of
 from stepwell.runtime.dims import Dim
 
 
@@ -32,40 +33,119 @@ def legacy_broadcast(op: onnx.OnnxOp, lhs: SSAValue, rhs: SSAValue, rewriter: Pa
     return emit(graph.ExpandDimsOp(rhs, range(rank_rhs, rank_rhs + trailing)), rewriter)
 
 
-def agreeing(op: onnx.OnnxOp, operands: Sequence[SSAValue], rewriter: PatternRewriter) -> list[SSAValue]:
+def agreeing(
+    op: onnx.OnnxOp, operands: Sequence[SSAValue], lowering: OnnxLowering, rewriter: PatternRewriter
+) -> list[SSAValue]:
     """
-    Operands whose aligned dimensions are equal, or 1, by name: what is not proved is checked by a call.
+    Operands whose aligned dimensions are equal, or a fixed 1: what is not proved is checked by a call.
 
-    A dimension that has another name than the first operand's could be 1 when the model runs. It is taken as
-    equal, and a `graph.assert` stops a call where it is not; only a 1 that the model says broadcasts.
+    A dimension that is one symbol may be 1 when the model runs, beside a number, an expression or another
+    symbol: such an operand is stretched. An expression is computed from other sizes, as behind a convolution,
+    and taken as equal to its counterpart.
     """
+    return _agreeing(op, operands, 0, lowering, rewriter)
+
+
+def agreeing_batches(
+    op: onnx.OnnxOp, operands: Sequence[SSAValue], lowering: OnnxLowering, rewriter: PatternRewriter
+) -> list[SSAValue]:
+    """The operands of a product, as `agreeing` but for their rows and columns."""
+    return _agreeing(op, operands, 2, lowering, rewriter)
+
+
+def _agreeing(
+    op: onnx.OnnxOp,
+    operands: Sequence[SSAValue],
+    apart: int,
+    lowering: OnnxLowering,
+    rewriter: PatternRewriter,
+) -> list[SSAValue]:
+    """Operands that agree in all but the last `apart` dimensions."""
     if not all(isinstance(operand.type, TensorType) for operand in operands):
         return list(operands)
     shapes = [dims_of(tensor_of(operand)) for operand in operands]
-    targets = _targets(shapes)
+    leading = [shape[: max(len(shape) - apart, 0)] for shape in shapes]
+    rank = max(map(len, leading))
+    targets = [
+        _target([shape[place - rank] for shape in leading if len(shape) >= rank - place])
+        for place in range(rank)
+    ]
     result: list[SSAValue] = []
-    for operand, dims in zip(operands, shapes, strict=True):
-        wanted = [
-            target if _may_differ(dim, target) else dim
-            for dim, target in zip(dims, targets[len(targets) - len(dims) :], strict=True)
-        ]
-        for dim, target in zip(dims, wanted, strict=True):
-            if dim != target:
-                what = f"dimensions {dim} and {target} must be equal, since neither is a fixed 1"
-                assume_equal(op, dim, target, what, rewriter)
-        changed = list(dims) != wanted
-        result.append(emit(graph.ReshapeOp(operand, wanted), rewriter) if changed else operand)
+    for operand, shape, taking_part in zip(operands, shapes, leading, strict=True):
+        wanted = [*targets[rank - len(taking_part) :], *shape[len(taking_part) :]]
+        result.append(_fitted(op, operand, wanted, lowering, rewriter))
     return result
 
 
-def _targets(shapes: Sequence[Sequence[Dim]]) -> list[Dim]:
-    """The dimension of each place, aligned at the right: a number that is not 1, else the first name."""
-    targets = [Dim.of(1)] * max(map(len, shapes))
-    for shape in shapes:
-        for place, dim in enumerate(shape, start=len(targets) - len(shape)):
-            if targets[place] == 1 or (dim.is_static and dim != 1 and not targets[place].is_static):
-                targets[place] = dim
-    return targets
+def fitted(
+    op: onnx.OnnxOp,
+    operand: SSAValue,
+    dims: Sequence[Dim],
+    lowering: OnnxLowering,
+    rewriter: PatternRewriter,
+) -> SSAValue:
+    """An operand that broadcasts to a shape: its dimensions are those of the shape, or 1."""
+    return _fitted(op, operand, dims[len(dims) - len(dims_of(operand.type)) :], lowering, rewriter)
+
+
+def conforming(op: onnx.OnnxOp, values: Sequence[SSAValue], rewriter: PatternRewriter) -> list[SSAValue]:
+    """
+    A tensor, and others that have its shape at the right or a fixed 1 there: all take one size a dimension.
+
+    It is a number where one is known. Nothing is stretched: a call checks that the sizes are equal.
+    """
+    dims = list(dims_of(values[0].type))
+    for other in values[1:]:
+        for i, dim in enumerate(reversed(dims_of(other.type)), start=1):
+            if dim.is_static and _may_differ(dims[-i], dim):
+                dims[-i] = dim
+    result: list[SSAValue] = []
+    for value in values:
+        own = dims_of(value.type)
+        wanted = [Dim.of(1) if d == 1 else dims[i - len(own)] for i, d in enumerate(own)]
+        result.append(renamed(op, value, wanted, "sizes of one dimension", rewriter))
+    return result
+
+
+def _target(dims: Sequence[Dim]) -> Dim:
+    """What dimensions of one place broadcast to: a number that is not 1, else an expression, else symbols."""
+    distinct = list(dict.fromkeys(dim for dim in dims if dim != 1))
+    ranked = sorted(distinct, key=lambda dim: 0 if dim.is_static else 2 if is_symbol(dim) else 1)
+    if not ranked or not is_symbol(ranked[0]):
+        return ranked[0] if ranked else Dim.of(1)
+    result, *others = ranked
+    for dim in others:
+        if not result.is_unknown and not dim.is_unknown:
+            # Of n and 1, or n and n, it is n, be that 0 or not.
+            result = result * dim // result.minimum(dim).maximum(Dim.of(1))
+    return result
+
+
+def _fitted(
+    op: onnx.OnnxOp,
+    operand: SSAValue,
+    targets: Sequence[Dim],
+    lowering: OnnxLowering,
+    rewriter: PatternRewriter,
+) -> SSAValue:
+    """An operand whose dimensions are the targets or a fixed 1, checked by a call."""
+    dims = dims_of(operand.type)
+    wanted = [target if _may_differ(dim, target) else dim for dim, target in zip(dims, targets, strict=True)]
+    if list(dims) == wanted:
+        return operand
+    assumed: list[Dim] = []
+    for dim, target in zip(dims, wanted, strict=True):
+        if dim != target and is_symbol(dim):
+            not_1 = (dim - 1).maximum(1 - dim).minimum(Dim.of(1))
+            what = f"dimension {dim} must be 1 or the size that it broadcasts to"
+            assume_equal(op, dim, dim + (target - dim) * not_1, what, rewriter)
+        elif dim != target:
+            what = f"dimensions {dim} and {target} must be equal, since neither is a fixed 1"
+            assume_equal(op, dim, target, what, rewriter)
+        assumed.append(dim if is_symbol(dim) else target)
+    if assumed != list(dims):
+        operand = emit(graph.ReshapeOp(operand, assumed), rewriter)
+    return broadcast_at_run_time(operand, wanted, Numbers(lowering, rewriter))
 
 
 def _may_differ(dim: Dim, target: Dim) -> bool:

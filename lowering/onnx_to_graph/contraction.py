@@ -9,6 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of
+from stepwell.lowering.onnx_to_graph.broadcasting import agreeing_batches, fitted
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, shape_of
 
 
@@ -17,7 +18,7 @@ class MatMulLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MatMulOp, rewriter: PatternRewriter) -> None:
-        rewriter.replace(op, graph.MatmulOp(op.A, op.B))
+        rewriter.replace(op, graph.MatmulOp(*agreeing_batches(op, [op.A, op.B], self, rewriter)))
 
 
 class GemmLowering(OnnxLowering):
@@ -41,7 +42,8 @@ class GemmLowering(OnnxLowering):
         value = self._scaled(value, op.floating("alpha"), rewriter)
         beta = op.floating("beta")
         if op.C is not None and beta != 0:
-            value = _add_bias(value, self._scaled(op.C, beta, rewriter), op, rewriter)
+            bias = fitted(op, op.C, dims_of(value.type), self, rewriter)
+            value = _add_bias(value, self._scaled(bias, beta, rewriter), op, rewriter)
         rewriter.replace(op, [], [value])
 
     def _scaled(self, value: SSAValue, factor: float, rewriter: PatternRewriter) -> SSAValue:

@@ -8,31 +8,49 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.graph.relations import differ
+from stepwell.dialects.types import dims_of
+from stepwell.lowering.onnx_to_graph.shape_values import renamed
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
 from stepwell.lowering.onnx_to_graph.windows import Windows, optional_integers, spatial_rank, windows_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.window import dilated
 
 
-def kernel_of(op: onnx.OnnxOp, w: SSAValue) -> tuple[int, ...]:
+def known_filters(op: onnx.OnnxOp, x: SSAValue, w: SSAValue, rewriter: PatternRewriter) -> SSAValue:
     """
-    The kernel's shape, from the filters.
+    Filters [O, I, spatial…] whose open sizes are what the model says elsewhere, checked by a call.
 
-    Raises: StepwellError `unsupported` when it is known at run time only, `invalid-model` when `kernel_shape`
-    says something else.
+    `kernel_shape` gives the kernel, the channels of the input give I, or O where `op` is transposed.
+    Raises: StepwellError `invalid-model` when `kernel_shape` differs from a known size.
     """
-    dims = shape_of(w, op)[2:]
-    if not all(dim.is_static for dim in dims):
-        raise StepwellError(
-            "unsupported", op, f"{op.op_type}: the kernel's shape must be known, found {w.type}"
-        )
-    kernel = tuple(dim.value for dim in dims)
+    dims = list(shape_of(w, op))
     given = optional_integers(op, "kernel_shape")
-    if given is not None and given != kernel:
+    if given is not None and (len(given) != len(dims) - 2 or any(map(differ, dims[2:], map(Dim.of, given)))):
         raise StepwellError(
             "invalid-model", op, f"{op.op_type}: kernel_shape is {list(given)}, the filters are {w.type}"
         )
-    return kernel
+    known = [*dims[:2], *(dims[2:] if given is None else map(Dim.of, given))]
+    channels, groups = shape_of(x, op)[1], op.integer("group")
+    if isinstance(op, onnx.ConvTransposeOp):
+        known[0] = channels if channels.is_static else dims[0]
+    elif groups == 1 or (channels.is_static and channels.value % groups == 0):
+        known[1] = channels // groups
+    return renamed(op, w, known, "kernel_shape, or the input's channels, and the filters", rewriter)
+
+
+def kernel_of(op: onnx.OnnxOp, w: SSAValue) -> tuple[int, ...]:
+    """The kernel's shape. Raises: StepwellError `unsupported` when it is known at run time only."""
+    dims = shape_of(w, op)[2:]
+    if not all(dim.is_static for dim in dims):
+        raise StepwellError(
+            "unsupported",
+            op,
+            f"{op.op_type}: the kernel's shape must be known, found {w.type}",
+            help="give the node a kernel_shape, or the model's inputs fixed shapes",
+        )
+    return tuple(dim.value for dim in dims)
 
 
 def padded_input(
@@ -61,11 +79,12 @@ class ConvLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConvOp, rewriter: PatternRewriter) -> None:
-        windows = windows_of(op, op.X, kernel_of(op, op.W))
+        w = known_filters(op, op.X, op.W, rewriter)
+        windows = windows_of(op, op.X, dims_of(w.type)[2:])
         x, pads = padded_input(op.X, windows, rewriter)
         conv = graph.ConvOp(
             x,
-            op.W,
+            w,
             strides=windows.strides,
             dilations=windows.dilations,
             pads=pads,
@@ -76,7 +95,7 @@ class ConvLowering(OnnxLowering):
 
 def replace_with_bias(
     op: onnx.OnnxOp,
-    made: graph.ConvOp | graph.ConvTransposeOp,
+    made: graph.ConvOp | graph.ConvTransposeOp | graph.PadOp,
     bias: SSAValue | None,
     rewriter: PatternRewriter,
 ) -> None:
@@ -97,54 +116,54 @@ class ConvTransposeLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConvTransposeOp, rewriter: PatternRewriter) -> None:
-        kernel = kernel_of(op, op.W)
+        w = known_filters(op, op.X, op.W, rewriter)
         rank = spatial_rank(op, op.X)
         strides = optional_integers(op, "strides") or (1,) * rank
         dilations = optional_integers(op, "dilations") or (1,) * rank
         extra = optional_integers(op, "output_padding") or (0,) * rank
+        pads = self._pads(op, dims_of(w.type)[2:], strides, dilations, extra)
+        known = all(dim.is_static for dim in (*pads, *dims_of(w.type)[2:]))
         conv = graph.ConvTransposeOp(
             op.X,
-            op.W,
+            w,
             strides=strides,
             dilations=dilations,
-            pads=self._pads(op, kernel, strides, dilations, extra),
+            pads=[pad.value for pad in pads] if known else [0] * 2 * rank,
             output_padding=extra,
             groups=op.integer("group"),
         )
-        replace_with_bias(op, conv, op.B, rewriter)
+        if known:
+            replace_with_bias(op, conv, op.B, rewriter)
+            return
+        none = [Dim.of(0), Dim.of(0)]
+        crops = [*none, *(-pad for pad in pads[:rank]), *none, *(-pad for pad in pads[rank:])]
+        cropped = graph.PadOp(rewriter.insert(conv).result, crops)
+        replace_with_bias(op, cropped, op.B, rewriter)
 
     def _pads(
         self,
         op: onnx.ConvTransposeOp,
-        kernel: Sequence[int],
+        kernel: Sequence[Dim],
         strides: Sequence[int],
         dilations: Sequence[int],
         extra: Sequence[int],
-    ) -> list[int]:
+    ) -> list[Dim]:
+        """All begins, then all ends; an expression for an output shape over an input of unknown size."""
         sizes = shape_of(op.X, op)[2:]
         kind = op.string("auto_pad")
         shape = optional_integers(op, "output_shape")
         if shape is None and not kind.startswith("SAME"):
             given = optional_integers(op, "pads") if kind == "NOTSET" else None
-            return list(given or (0,) * 2 * len(sizes))
-        begins: list[int] = []
-        ends: list[int] = []
+            return [Dim.of(pad) for pad in given or (0,) * 2 * len(sizes)]
+        begins: list[Dim] = []
+        ends: list[Dim] = []
         for axis, size in enumerate(sizes):
             stride = strides[axis]
             out = size * stride if shape is None else Dim.of(shape[axis - len(sizes)])
-            span = dilations[axis] * (kernel[axis] - 1) + 1
-            total = (size - 1) * stride + extra[axis] + span - out
-            if not total.is_static:
-                raise StepwellError(
-                    "unsupported",
-                    op,
-                    f"ConvTranspose: output_shape {list(shape or ())} for an input of unknown size {size}",
-                    help="give the model's inputs fixed shapes, for example with --input-shape",
-                )
-            small, large = total.value // 2, total.value - total.value // 2
-            first = small if kind == "SAME_UPPER" else large
-            begins.append(max(0, first) if total.value >= 0 else 0)
-            ends.append(total.value - begins[-1])
+            total = (size - 1) * stride + extra[axis] + dilated(kernel[axis], dilations[axis]) - out
+            small, large = total // 2, total - total // 2
+            begins.append((small if kind == "SAME_UPPER" else large).maximum(Dim.of(0)))
+            ends.append(total - begins[-1])
         return [*begins, *ends]
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import f32, i64
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import onnx
+from stepwell.dialects.types import dims_of
+from stepwell.lowering.onnx_to_graph.convolution import kernel_of, known_filters
 from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.sampling import neighbours
+from stepwell.lowering.onnx_to_graph.shape_values import renamed
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.runtime.dims import Dim
 
@@ -24,19 +28,27 @@ class DeformConvLowering(OnnxLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DeformConvOp, rewriter: PatternRewriter) -> None:
         at = Formula(self, rewriter)
-        x, w = at.value(op.X), at.value(op.W)
+        x, w = at.value(op.X), at.value(known_filters(op, op.X, op.W, rewriter))
+        kernel_sizes = kernel_of(op, w.ssa)
         batch, channels, *sizes = x.dims
         groups, shifts = op.integer("group"), op.integer("offset_group")
-        out = at.value(op.offset).dims[2:]
-        kernel = prod(dim.value for dim in w.dims[2:])
-        positions, weights = self._neighbours(op, at, sizes, [dim.value for dim in w.dims[2:]])
+        kernel, what = prod(kernel_sizes), "sizes of input, offsets and mask"
+        out = dims_of(op.offset.type)[2:]
+        shape = [batch, Dim.of(shifts * kernel * len(sizes)), *out]
+        offset = at.value(renamed(op, op.offset, shape, what, rewriter))
+        positions, weights = self._neighbours(op, at, offset, sizes, kernel_sizes)
         pixels = x.reshape([batch, shifts, channels // shifts, prod(sizes, start=Dim.of(1))])
         found = pixels.transpose([0, 1, 3, 2]).gather(positions, 2, batch_dims=2).cast(f32)
         # (batch, shifts, kernel, out…, neighbours…, channels): the neighbours are summed up
         taken = range(3 + len(out), positions.rank)
         columns = (found * weights.unsqueeze(weights.rank)).reduce("sum", list(taken))
         if op.mask is not None:
-            mask = at.value(op.mask).cast(f32).reshape([batch, shifts, kernel, *out])
+            shape = [batch, Dim.of(shifts * kernel), *out]
+            mask = (
+                at.value(renamed(op, op.mask, shape, what, rewriter))
+                .cast(f32)
+                .reshape([batch, shifts, kernel, *out])
+            )
             columns = columns * mask.unsqueeze(mask.rank)
         columns = columns.transpose([0, 1, columns.rank - 1, *range(2, columns.rank - 1)])
         depth, pixel_count = channels // groups * kernel, prod(out, start=Dim.of(1))
@@ -44,14 +56,15 @@ class DeformConvLowering(OnnxLowering):
         filters = w.cast(f32).reshape([groups, w.dims[0] // groups, depth])
         result = filters.matmul(columns).reshape([batch, w.dims[0], *out])
         if op.B is not None:
-            result = result + at.value(op.B).cast(f32).reshape([w.dims[0], *[1] * len(out)])
+            bias = renamed(op, op.B, [w.dims[0]], "filters and bias", rewriter)
+            result = result + at.value(bias).cast(f32).reshape([w.dims[0], *[1] * len(out)])
         rewriter.replace(op, [], [result.cast(x.element).ssa])
 
     def _neighbours(
-        self, op: onnx.DeformConvOp, at: Formula, sizes: list[Dim], kernel: list[int]
+        self, op: onnx.DeformConvOp, at: Formula, offset: Value, sizes: list[Dim], kernel: Sequence[int]
     ) -> tuple[Value, Value]:
         """Flat places and weights of the neighbours: (batch, shifts, kernel, out…, 2 an axis)."""
-        offset, count = at.value(op.offset).cast(f32), len(sizes)
+        offset, count = offset.cast(f32), len(sizes)
         batch, out = offset.dims[0], offset.dims[2:]
         shifts, elements = op.integer("offset_group"), prod(kernel)
         offset = offset.reshape([batch, shifts, elements, count, *out])

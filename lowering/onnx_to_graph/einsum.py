@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import ascii_letters
 
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, rank_of
+from stepwell.lowering.onnx_to_graph.shape_values import renamed
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, rank_of, shape_of
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 ELLIPSIS = "..."
@@ -29,7 +32,26 @@ class EinsumLowering(OnnxLowering):
     def match_and_rewrite(self, op: onnx.EinsumOp, rewriter: PatternRewriter) -> None:
         ranks = [rank_of(value, op) for value in op.Inputs]
         equation = explicit_equation(op.string("equation"), ranks, op)
-        rewriter.replace(op, graph.EinsumOp(list(op.Inputs), equation))
+        terms = equation.partition("->")[0].split(",")
+        rewriter.replace(op, graph.EinsumOp(_unified(op, terms, rewriter), equation))
+
+
+def _unified(op: onnx.EinsumOp, terms: Sequence[str], rewriter: PatternRewriter) -> list[SSAValue]:
+    """Operands in which a letter stands for one dimension, a number where there is one, or for a fixed 1."""
+    sizes: dict[str, Dim] = {}
+    for term, value in zip(terms, op.Inputs, strict=True):
+        for letter, dim in zip(term, shape_of(value, op), strict=True):
+            if dim != 1 and (letter not in sizes or dim.is_static):
+                sizes[letter] = dim
+    result: list[SSAValue] = []
+    for term, value in zip(terms, op.Inputs, strict=True):
+        dims = shape_of(value, op)
+        wanted = [
+            dim if dim == 1 or dim.is_unknown else sizes[letter]
+            for letter, dim in zip(term, dims, strict=True)
+        ]
+        result.append(renamed(op, value, wanted, "sizes of one letter", rewriter))
+    return result
 
 
 def explicit_equation(text: str, ranks: Sequence[int], op: onnx.OnnxOp) -> str:

@@ -100,7 +100,7 @@ class BinaryLowering(OnnxLowering):
             return
         target = BINARY.get(type(op)) or SWAPPED[type(op)]
         lhs, rhs = op.operands
-        lhs, rhs = agreeing(op, [lhs, legacy_broadcast(op, lhs, rhs, rewriter)], rewriter)
+        lhs, rhs = agreeing(op, [lhs, legacy_broadcast(op, lhs, rhs, rewriter)], self, rewriter)
         rewriter.replace(op, target(rhs, lhs) if type(op) in SWAPPED else target(lhs, rhs))
 
 
@@ -112,7 +112,7 @@ class ChainLowering(OnnxLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
         target = CHAINS[type(op)]
-        operands = agreeing(op, op.operands, rewriter)
+        operands = agreeing(op, op.operands, self, rewriter)
         result = reduce(lambda a, b: emit(target(a, b), rewriter), operands)
         if isinstance(op, onnx.MeanOp) and len(op.operands) > 1:
             count = self.scalar(len(op.operands), element_of(result), rewriter)
@@ -127,7 +127,7 @@ class WhereLowering(OnnxLowering):
     def match_and_rewrite(self, op: onnx.WhereOp, rewriter: PatternRewriter) -> None:
         if has_strings(op):
             return
-        rewriter.replace(op, graph.WhereOp(*agreeing(op, [op.condition, op.X, op.Y], rewriter)))
+        rewriter.replace(op, graph.WhereOp(*agreeing(op, [op.condition, op.X, op.Y], self, rewriter)))
 
 
 class ReciprocalLowering(OnnxLowering):
@@ -153,7 +153,7 @@ class ModLowering(OnnxLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ModOp, rewriter: PatternRewriter) -> None:
         rounding = "trunc" if op.integer("fmod") else "floor"
-        a, b = agreeing(op, [op.A, op.B], rewriter)
+        a, b = agreeing(op, [op.A, op.B], self, rewriter)
         rewriter.replace(op, graph.RemainderOp(a, b, rounding))
 
 
@@ -163,7 +163,7 @@ class BitShiftLowering(OnnxLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BitShiftOp, rewriter: PatternRewriter) -> None:
         target = graph.ShiftLeftOp if op.string("direction") == "LEFT" else graph.ShiftRightOp
-        number, bits = agreeing(op, [op.X, op.Y], rewriter)
+        number, bits = agreeing(op, [op.X, op.Y], self, rewriter)
         rewriter.replace(op, target(number, bits))
 
 

@@ -8,6 +8,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph, onnx
@@ -17,6 +18,7 @@ from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.lowering.onnx_to_graph.regions import RegionLowering, drop
+from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
@@ -72,13 +74,15 @@ def converted_body(
     inits: Sequence[SSAValue],
     *,
     carried_at: tuple[int, int],
+    fixed: bool = False,
 ) -> ConvertedBody | None:
     """
     Convert the graph of a loop with the types that its arguments have in every iteration.
 
     Args: `given` are the types of all arguments; those of the carried values, from `carried_at[0]` on, start
     as the types of `inits`. What an iteration yields for them stands from `carried_at[1]` on. A size that
-    changes gets a symbol of its own, and the graph is converted again.
+    changes gets a symbol of its own, and the graph is converted again; where shapes are `fixed`, as those of
+    Scan's states, a call checks that it does not change.
     Returns: None when operators are left that have no conversion.
     Raises: StepwellError `unsupported-dynamic-rank` for a carried value of changing rank or element type.
     """
@@ -96,6 +100,8 @@ def converted_body(
                 _set_argument(arg, type, op.location)
             drop(trial)
             return None
+        if fixed:
+            _hold_shapes(trial, types[first : first + len(inits)], yielded)
         values = yield_of(trial.regions[0]).operands[yielded : yielded + len(inits)]
         changed = False
         for place, (init, value) in enumerate(zip(inits, values, strict=True)):
@@ -110,6 +116,23 @@ def converted_body(
                 region.block.insert_arg(IndexType(), len(region.block.args))
             return ConvertedBody(region, names, op.location)
         region.erase()
+
+
+def _hold_shapes(op: onnx.OnnxOp, types: Sequence[Attribute], yielded: int) -> None:
+    """Let an iteration check that what it yields has the sizes that it was given."""
+    end = yield_of(op.regions[0])
+    rewriter = PatternRewriter(end)
+    for place, type in enumerate(types, start=yielded):
+        value = end.operands[place]
+        if type.name != TensorType.name or value.type.name != TensorType.name:
+            continue
+        dims = dims_of(type)
+        if len(dims) == len(dims_of(value.type)):
+            for size, dim in zip(dims_of(value.type), dims, strict=True):
+                what = f"carried value {place - yielded} must keep its size {dim}, found {size}"
+                assume_equal(op, size, dim, what, rewriter)
+            if dims_of(value.type) != dims:
+                end.operands[place] = rewriter.insert(graph.ReshapeOp(value, dims)).result
 
 
 def _set_argument(arg: BlockArgument, type: Attribute, location: LocationAttr) -> None:

@@ -127,13 +127,9 @@ class _Clamp:
         position = bound
         if (-bound - 1).is_nonnegative:
             position = self._size + bound
-        elif not bound.is_nonnegative:
-            raise StepwellError(
-                "unsupported",
-                self._op,
-                f"{self._op.op_type}: cannot tell whether the bound {bound} counts from the end",
-                help="give the model's inputs fixed shapes, for example with --input-shape",
-            )
+        elif not bound.is_nonnegative:  # counted from the end when it is below 0
+            position = bound + self._size * (-bound).maximum(Dim.of(0)).minimum(Dim.of(1))
+            return position.maximum(self._low).minimum(self._high)
         if (position - self._low).is_nonnegative and (self._high - position).is_nonnegative:
             return position
         if bound in (Dim.of(1), Dim.of(-1)) and not self._size.is_static:

@@ -8,8 +8,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.lowering.onnx_to_graph.broadcasting import agreeing
-from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
+from stepwell.lowering.onnx_to_graph.broadcasting import conforming
+from stepwell.lowering.onnx_to_graph.shape_values import assume_equal, renamed
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
@@ -48,6 +48,7 @@ class BatchNormalizationLowering(OnnxLowering):
 
     def _train(self, op: onnx.BatchNormalizationOp, rewriter: PatternRewriter) -> None:
         """Running statistics are those given, times the momentum, and for the rest those of the batch."""
+        given_mean, given_variance, scale, bias = _of_channels(op, shape_of(op.X, op)[1], rewriter)
         element, axes = element_of(op.input_mean), [i for i in range(rank_of(op.X, op)) if i != 1]
         x = _as_element(op.X, element, rewriter)
         centre = emit(graph.ReduceOp(x, "mean", axes, keep_dims=True), rewriter)
@@ -62,29 +63,38 @@ class BatchNormalizationLowering(OnnxLowering):
             kept, added = (emit(graph.MultiplyOp(a, b), rewriter) for a, b in ((given, old), (batch, new)))
             return emit(graph.AddOp(kept, added), rewriter)
 
-        scale, bias = (_as_element(vector, element, rewriter) for vector in (op.scale, op.B))
+        scale, bias = (_as_element(vector, element, rewriter) for vector in (scale, bias))
         eps = op.floating("epsilon")
         results = [emit(graph.BatchNormOp(op.X, mean, variance, scale, bias, eps=eps), rewriter)]
         if op.running_mean is not None:
-            results.append(running(op.input_mean, mean))
+            results.append(running(given_mean, mean))
         if op.running_var is not None:
-            results.append(running(op.input_var, variance))
+            results.append(running(given_variance, variance))
         rewriter.replace(op, [], results)
 
     def _infer(self, op: onnx.BatchNormalizationOp, rewriter: PatternRewriter) -> None:
         element = element_of(op.input_mean)
-        x, vectors = op.X, [op.input_mean, op.input_var, op.scale, op.B]
+        x, dims = op.X, shape_of(op.X, op)
+        axis = min(1, len(dims) - 1)
+        by_element = op.has("spatial") and not op.integer("spatial")
+        vectors = [op.input_mean, op.input_var, op.scale, op.B]
+        vectors = vectors if by_element else _of_channels(op, dims[axis], rewriter)
         vectors = [_as_element(vector, element, rewriter) for vector in vectors]
-        dims = shape_of(x, op)
-        if op.has("spatial") and not op.integer("spatial"):
+        if by_element:
             size = prod(dims[1:], start=Dim.of(1))
             x = emit(graph.ReshapeOp(x, [dims[0], size]), rewriter)
             vectors = [emit(graph.ReshapeOp(vector, [size]), rewriter) for vector in vectors]
-        axis = 1 if len(dims) > 1 else 0
         x = _with_channels(op, x, axis, vectors[0], rewriter)
         result = emit(graph.BatchNormOp(x, *vectors, eps=op.floating("epsilon"), axis=axis), rewriter)
         result = result if x is op.X else emit(graph.ReshapeOp(result, dims), rewriter)
         rewriter.replace(op, [], [result])
+
+
+def _of_channels(op: onnx.BatchNormalizationOp, channels: Dim, rewriter: PatternRewriter) -> list[SSAValue]:
+    """Mean, variance, scale and bias, vectors of as many elements as the input has channels."""
+    what = "channels of input and of its statistics"
+    vectors = (op.input_mean, op.input_var, op.scale, op.B)
+    return [renamed(op, vector, [channels], what, rewriter) for vector in vectors]
 
 
 def _with_channels(
@@ -117,7 +127,8 @@ class LayerNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LayerNormalizationOp, rewriter: PatternRewriter) -> None:
-        x, scale, *bias = agreeing(op, [op.X, op.Scale, *([] if op.B is None else [op.B])], rewriter)
+        vectors = [op.Scale, *([] if op.B is None else [op.B])]
+        x, scale, *bias = conforming(op, [op.X, *vectors], rewriter)
         norm = rewriter.insert(
             graph.LayerNormOp(
                 x,
@@ -141,7 +152,8 @@ class RmsNormalizationLowering(OnnxLowering):
         axis = normalized_axis(op.integer("axis"), rank_of(op.X, op), op)
         compute_type = element_type(op.integer("stash_type"), op)
         eps = op.floating("epsilon")
-        rewriter.replace(op, graph.RmsNormOp(op.X, op.scale, axis=axis, eps=eps, compute_type=compute_type))
+        x, scale = conforming(op, [op.X, op.scale], rewriter)
+        rewriter.replace(op, graph.RmsNormOp(x, scale, axis=axis, eps=eps, compute_type=compute_type))
 
 
 class InstanceNormalizationLowering(OnnxLowering):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
+from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, renamed
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, normalized_axis, rank_of
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 
@@ -15,7 +16,10 @@ class TopKLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TopKOp, rewriter: PatternRewriter) -> None:
-        k = self.sizes(op, "k", op.K, rewriter) if op.K is not None else None
+        given = op.K
+        if given is not None and rank_of(given, op) == 1:
+            given = renamed(op, given, [Dim.of(1)], "K is one number", rewriter)
+        k = self.sizes(op, "k", given, rewriter) if given is not None else None
         count = op.integer("k") if k is None else k[0]
         axis = normalized_axis(op.integer("axis"), rank_of(op.X, op), op)
         largest = not op.has("largest") or op.integer("largest") == 1

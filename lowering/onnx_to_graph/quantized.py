@@ -12,7 +12,9 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of
-from stepwell.lowering.onnx_to_graph.convolution import kernel_of, padded_input
+from stepwell.lowering.onnx_to_graph.broadcasting import agreeing_batches, fitted
+from stepwell.lowering.onnx_to_graph.convolution import known_filters, padded_input
+from stepwell.lowering.onnx_to_graph.shape_values import renamed
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
@@ -26,31 +28,59 @@ from stepwell.lowering.onnx_to_graph.windows import windows_of
 from stepwell.runtime.dims import Dim
 
 _U8 = IntegerType(8, Signedness.UNSIGNED)
-_PER_TENSOR = ((), (Dim.of(1),))
+_ONE = Dim.of(1)
+_PER_TENSOR = ((), (_ONE,))
 
 
 class QuantizedLowering(OnnxLowering):
     """What patterns with scales and zero points share."""
 
     def parameter(
-        self, value: SSAValue | None, op: onnx.OnnxOp, rewriter: PatternRewriter
+        self, value: SSAValue | None, op: onnx.OnnxOp, rewriter: PatternRewriter, size: Dim = _ONE
     ) -> SSAValue | None:
-        """A scale or zero point; one of a single element has rank 0."""
+        """
+        A scale or zero point; one of a single element has rank 0.
+
+        A vector of an open size has `size` elements, or one, which is repeated; a call checks that.
+        """
+        if value is not None and len(dims := shape_of(value, op)) == 1 and not dims[0].is_static:
+            if size == _ONE:
+                value = renamed(op, value, [size], "a scale or zero point is one number", rewriter)
+            else:
+                value = fitted(op, value, [size], self, rewriter)
         if value is not None and shape_of(value, op) in _PER_TENSOR:
             return self.as_scalar(value, op, rewriter)
         return value
 
+    def scale_and_zero_point(
+        self, op: onnx.OnnxOp, x: SSAValue, scale: SSAValue, point: SSAValue | None, rewriter: PatternRewriter
+    ) -> tuple[SSAValue, SSAValue | None]:
+        """Both, of one shape: each takes open sizes from the other, and a vector from the axis of `x`."""
+        if point is not None and (rank := rank_of(scale, op)) > 1 and rank_of(point, op) == rank:
+            what = "sizes of scale and zero point"
+            scale = renamed(op, scale, dims_of(point.type), what, rewriter)
+            point = renamed(op, point, dims_of(scale.type), what, rewriter)
+        found = self.parameter(scale, op, rewriter, self.size_along(op, x))
+        assert found is not None
+        dims = dims_of(found.type)
+        return found, self.zero_point(point, op, rewriter, dims[0] if len(dims) == 1 else _ONE)
+
     def zero_point(
-        self, value: SSAValue | None, op: onnx.OnnxOp, rewriter: PatternRewriter
+        self, value: SSAValue | None, op: onnx.OnnxOp, rewriter: PatternRewriter, size: Dim = _ONE
     ) -> SSAValue | None:
-        """A zero point; None when it is absent or 0 everywhere."""
+        """A zero point; None when it is absent or 0 everywhere; `size` as for `parameter`."""
         if value is None:
             return None
         array = self.array(value)
         # Nothing is added to narrow floats: their zero point can only be 0.
         if is_float(element_of(value)) or (array is not None and not np.any(array.astype(np.float32))):
             return None
-        return self.parameter(value, op, rewriter)
+        return self.parameter(value, op, rewriter, size)
+
+    def size_along(self, op: onnx.OnnxOp, x: SSAValue) -> Dim:
+        """The size of the axis that scales belong to; 1 for an input that has not so many axes."""
+        dims, axis = shape_of(x, op), op.integer("axis") if op.has("axis") else 1
+        return dims[axis] if -len(dims) <= axis < len(dims) else _ONE
 
     def axis_and_block(self, op: onnx.OnnxOp, x: SSAValue, scale: SSAValue) -> tuple[int, int]:
         """The axis that scales belong to, and how many elements along it have one; 0, 0 for one scale."""
@@ -75,14 +105,13 @@ class QuantizeLinearLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.QuantizeLinearOp, rewriter: PatternRewriter) -> None:
-        scale = self.parameter(op.y_scale, op, rewriter)
-        assert scale is not None
+        scale, point = self.scale_and_zero_point(op, op.x, op.y_scale, op.y_zero_point, rewriter)
         axis, block = self.axis_and_block(op, op.x, scale)
         precision = op.integer("precision") if op.has("precision") else 0
         made = graph.QuantizeOp(
             op.x,
             scale,
-            self.zero_point(op.y_zero_point, op, rewriter),
+            point,
             to=_target(op),
             axis=axis,
             block=block,
@@ -105,14 +134,13 @@ class DequantizeLinearLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DequantizeLinearOp, rewriter: PatternRewriter) -> None:
-        scale = self.parameter(op.x_scale, op, rewriter)
-        assert scale is not None
+        scale, point = self.scale_and_zero_point(op, op.x, op.x_scale, op.x_zero_point, rewriter)
         axis, block = self.axis_and_block(op, op.x, scale)
         code = op.integer("output_dtype") if op.has("output_dtype") else 0
         made = graph.DequantizeOp(
             op.x,
             scale,
-            self.zero_point(op.x_zero_point, op, rewriter),
+            point,
             to=element_type(code, op) if code else None,
             axis=axis,
             block=block,
@@ -155,8 +183,17 @@ class MatMulIntegerLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MatMulIntegerOp, rewriter: PatternRewriter) -> None:
-        points = [self.zero_point(p, op, rewriter) for p in (op.a_zero_point, op.b_zero_point)]
-        rewriter.replace(op, integer_product(op.A, op.B, points, rewriter))
+        points = [
+            self.zero_point(op.a_zero_point, op, rewriter, _rows(op.A)),
+            self.zero_point(op.b_zero_point, op, rewriter, dims_of(op.B.type)[-1]),
+        ]
+        a, b = agreeing_batches(op, [op.A, op.B], self, rewriter)
+        rewriter.replace(op, integer_product(a, b, points, rewriter))
+
+
+def _rows(a: SSAValue) -> Dim:
+    """The rows of the left operand of a product."""
+    return dims_of(a.type)[-2] if len(dims_of(a.type)) > 1 else _ONE
 
 
 def integer_product(
@@ -182,7 +219,10 @@ class ConvIntegerLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConvIntegerOp, rewriter: PatternRewriter) -> None:
-        points = [self.zero_point(p, op, rewriter) for p in (op.x_zero_point, op.w_zero_point)]
+        points = [
+            self.zero_point(op.x_zero_point, op, rewriter),
+            self.zero_point(op.w_zero_point, op, rewriter, shape_of(op.w, op)[0]),
+        ]
         rewriter.replace(op, integer_conv(op, op.x, op.w, points, rewriter))
 
 
@@ -190,7 +230,8 @@ def integer_conv(
     op: onnx.OnnxOp, x: SSAValue, w: SSAValue, points: Sequence[SSAValue | None], rewriter: PatternRewriter
 ) -> graph.ConvIntegerOp:
     """The sums of a convolution of integers, windows as an operator's attributes say."""
-    windows = windows_of(op, x, kernel_of(op, w))
+    w = known_filters(op, x, w, rewriter)
+    windows = windows_of(op, x, dims_of(w.type)[2:])
     x, pads = padded_input(x, windows, rewriter, points[0])
     return graph.ConvIntegerOp(
         x,
@@ -212,11 +253,19 @@ class QLinearConvLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.QLinearConvOp, rewriter: PatternRewriter) -> None:
-        points = [self.zero_point(p, op, rewriter) for p in (op.x_zero_point, op.w_zero_point)]
+        filters = shape_of(op.w, op)[0]
+        points = [
+            self.zero_point(op.x_zero_point, op, rewriter),
+            self.zero_point(op.w_zero_point, op, rewriter, filters),
+        ]
         sums = emit(integer_conv(op, op.x, op.w, points, rewriter), rewriter)
         if op.B is not None:
             sums = emit(graph.BiasAddOp(sums, op.B, 1), rewriter)
-        scales = [self.parameter(s, op, rewriter) for s in (op.x_scale, op.w_scale, op.y_scale)]
+        sizes = (_ONE, filters, _ONE)
+        scales = [
+            self.parameter(scale, op, rewriter, size)
+            for scale, size in zip((op.x_scale, op.w_scale, op.y_scale), sizes, strict=True)
+        ]
         scale = _combined(scales, rewriter)
         point = self.zero_point(op.y_zero_point, op, rewriter)
         axis = 1 if dims_of(scale.type) else 0
@@ -244,17 +293,25 @@ class QLinearMatMulLowering(QuantizedLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.QLinearMatMulOp, rewriter: PatternRewriter) -> None:
         to = element_of(op.y_zero_point)
-        scales = [self.parameter(s, op, rewriter) for s in (op.a_scale, op.b_scale, op.y_scale)]
+        sizes = (_rows(op.a), dims_of(op.b.type)[-1], _ONE)
+        scales = [
+            self.parameter(scale, op, rewriter, size)
+            for scale, size in zip((op.a_scale, op.b_scale, op.y_scale), sizes, strict=True)
+        ]
         a_scale, b_scale, y_scale = (_as_f32(s, rewriter) for s in scales if s is not None)
         y_point = self.zero_point(op.y_zero_point, op, rewriter)
+        a, b = agreeing_batches(op, [op.a, op.b], self, rewriter)
         if is_float(element_of(op.a)):
-            factors = (op.a, a_scale), (op.b, b_scale)
-            a, b = (emit(graph.MultiplyOp(_as_f32(x, rewriter), s), rewriter) for x, s in factors)
-            product = emit(graph.MatmulOp(a, b), rewriter)
+            factors = (a, a_scale), (b, b_scale)
+            left, right = (emit(graph.MultiplyOp(_as_f32(x, rewriter), s), rewriter) for x, s in factors)
+            product = emit(graph.MatmulOp(left, right), rewriter)
             rewriter.replace(op, graph.QuantizeOp(product, y_scale, to=to))
             return
-        points = [self.zero_point(p, op, rewriter) for p in (op.a_zero_point, op.b_zero_point)]
-        sums = emit(integer_product(op.a, op.b, points, rewriter), rewriter)
+        points = [
+            self.zero_point(point, op, rewriter, size)
+            for point, size in zip((op.a_zero_point, op.b_zero_point), sizes, strict=False)
+        ]
+        sums = emit(integer_product(a, b, points, rewriter), rewriter)
         rank = len(dims_of(sums.type))
         by_column = len(dims_of(b_scale.type)) <= 1
         if not dims_of(a_scale.type) and by_column and not dims_of(y_scale.type):

@@ -9,8 +9,10 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.dialects.graph.recurrent import ACTIVATIONS, DIRECTIONS, FUNCTIONS
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.dialects.graph.recurrent import ACTIVATIONS, DIRECTIONS, FUNCTIONS, GATES
+from stepwell.lowering.onnx_to_graph.shape_values import renamed
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 _DEFAULTS = {"lstm": ("sigmoid", "tanh", "tanh"), "gru": ("sigmoid", "tanh"), "rnn": ("tanh",)}
@@ -94,10 +96,11 @@ class RecurrentLowering(OnnxLowering):
             return rewriter.insert(graph.TransposeOp(value, [1, 0, 2])).result
 
         lstm = op if isinstance(op, onnx.LSTMOp) else None
+        w, r = _known_weights(op, cell, direction, rewriter)
         layer = graph.RnnOp(
             time_major(op.X) or op.X,
-            op.W,
-            op.R,
+            w,
+            r,
             cell=cell,
             direction=direction,
             activations=activations.names,
@@ -121,6 +124,18 @@ class RecurrentLowering(OnnxLowering):
             perm = [2, 0, 1, 3] if result is op.Y else [1, 0, 2]
             results.append(rewriter.insert(graph.TransposeOp(value, perm)).result if batch_first else value)
         rewriter.replace(op, [], results)
+
+
+def _known_weights(
+    op: onnx.LSTMOp | onnx.GRUOp | onnx.RNNOp, cell: str, direction: str, rewriter: PatternRewriter
+) -> tuple[SSAValue, SSAValue]:
+    """The weights, whose open sizes `direction` and `hidden_size` give; a call checks that they are so."""
+    if not op.has("hidden_size"):
+        return op.W, op.R
+    hidden, what = Dim.of(op.integer("hidden_size")), "direction, hidden_size and the weights"
+    outer = [Dim.of(DIRECTIONS[direction]), hidden * GATES[cell]]
+    w = renamed(op, op.W, [*outer, shape_of(op.W, op)[-1]], what, rewriter)
+    return w, renamed(op, op.R, [*outer, hidden], what, rewriter)
 
 
 PATTERNS: list[type[OnnxLowering]] = [RecurrentLowering]

@@ -70,7 +70,7 @@ class ScanLowering(RegionLowering):
         """The loop, not inserted yet; None when operators are left that have no conversion."""
         slices = [_without(x, axis) for x, axis in zip(inputs, axes, strict=True)]
         types = [*(state.type for state in states), *slices]
-        body = converted_body(self, op, types, states, carried_at=(0, 0))
+        body = converted_body(self, op, types, states, carried_at=(0, 0), fixed=True)
         if body is None:
             return None
         self._take_slices(op, body, len(states), inputs, axes, count)

@@ -105,7 +105,7 @@ def defined_sizes(dims: Sequence[Dim], rewriter: PatternRewriter) -> list[Dim]:
 
     Numbers and single symbols stay what they are.
     """
-    open_dims = list(dict.fromkeys(d for d in dims if not (_is_symbol(d) or (d.is_static and d.value >= 0))))
+    open_dims = list(dict.fromkeys(d for d in dims if not (is_symbol(d) or (d.is_static and d.value >= 0))))
     if not open_dims:
         return list(dims)
     names = fresh_symbols(block_owner(rewriter), len(open_dims))
@@ -114,7 +114,8 @@ def defined_sizes(dims: Sequence[Dim], rewriter: PatternRewriter) -> list[Dim]:
     return [named.get(dim, dim) for dim in dims]
 
 
-def _is_symbol(dim: Dim) -> bool:
+def is_symbol(dim: Dim) -> bool:
+    """Whether a dimension is one symbol, not an expression."""
     return str(dim) in dim.symbols()
 
 
@@ -130,6 +131,19 @@ def assume_equal(op: onnx.OnnxOp, lhs: Dim, rhs: Dim, what: str, rewriter: Patte
     if lhs.proves_equal(rhs) or lhs.is_unknown or rhs.is_unknown:
         return
     rewriter.insert(graph.AssertOp(lhs, rhs, f"{op.op_type} at {describe_location(op)}: {what}"))
+
+
+def renamed(
+    op: onnx.OnnxOp, value: SSAValue, dims: Sequence[Dim], what: str, rewriter: PatternRewriter
+) -> SSAValue:
+    """A tensor whose open dimensions go by other names or numbers; a call checks that they are equal."""
+    own = dims_of(value.type)
+    names = [dim if dim.is_static else name for dim, name in zip(own, dims, strict=True)]
+    if list(own) == names:
+        return value
+    for dim, name in zip(own, names, strict=True):
+        assume_equal(op, dim, name, f"{what}: {dim} and {name} must be equal", rewriter)
+    return rewriter.insert(graph.ReshapeOp(value, names)).result
 
 
 def extents(dims: Sequence[Dim], lowering: OnnxLowering, rewriter: PatternRewriter) -> SSAValue:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.lowering.onnx_to_graph.broadcasting import conforming
 from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
@@ -19,9 +20,10 @@ class OptimizerLowering(OnnxLowering):
     ) -> list[tuple[Value, ...]]:
         """The tensors of each parameter: itself, its gradient, its state."""
         at = Formula(self, rewriter)
-        values = [at.value(value) for value in op.inputs]
-        count = len(values) // number
-        return [tuple(values[i::count]) for i in range(count)]
+        count = len(op.inputs) // number
+        groups = [op.inputs[i::count] for i in range(count)]
+        alike = [conforming(op, group, rewriter) for group in groups]
+        return [tuple(at.value(value) for value in group) for group in alike]
 
     def finish(self, op: onnx.OnnxOp, new: Sequence[Sequence[Value]], rewriter: PatternRewriter) -> None:
         """Replace the op by its results, group by group."""

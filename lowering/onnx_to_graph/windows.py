@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import onnx
+from stepwell.dialects.types import DimLike
 from stepwell.lowering.onnx_to_graph.support import rank_of, shape_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.window import dilated
 
 MAX_SPATIAL_RANK = 5
 
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of an operator, one number per spatial axis."""
+    """The windows of an operator, one number per spatial axis; a kernel may be known at run time only."""
 
-    kernel: tuple[int, ...]
+    kernel: tuple[Dim, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     pads: tuple[Dim, ...]
@@ -56,7 +58,7 @@ def spatial_rank(op: onnx.OnnxOp, x: SSAValue) -> int:
     return rank
 
 
-def windows_of(op: onnx.OnnxOp, x: SSAValue, kernel: Sequence[int]) -> Windows:
+def windows_of(op: onnx.OnnxOp, x: SSAValue, kernel: Sequence[DimLike]) -> Windows:
     """
     The windows of an operator over the input `x`, with pads as numbers whatever `auto_pad` says.
 
@@ -75,14 +77,15 @@ def windows_of(op: onnx.OnnxOp, x: SSAValue, kernel: Sequence[int]) -> Windows:
             raise StepwellError(
                 "invalid-model", op, f"{op.op_type}: {name} must have {count} numbers, found {len(values)}"
             )
-    pads = _pads(op, shape_of(x, op)[2:], kernel, strides, dilations)
-    return Windows(tuple(kernel), strides, dilations, pads)
+    points = tuple(Dim.of(k) for k in kernel)
+    pads = _pads(op, shape_of(x, op)[2:], points, strides, dilations)
+    return Windows(points, strides, dilations, pads)
 
 
 def _pads(
     op: onnx.OnnxOp,
     sizes: Sequence[Dim],
-    kernel: Sequence[int],
+    kernel: Sequence[Dim],
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> tuple[Dim, ...]:
@@ -108,9 +111,9 @@ def _pads(
             )
 
 
-def _same_total(size: Dim, kernel: int, stride: int, dilation: int) -> Dim:
+def _same_total(size: Dim, kernel: Dim, stride: int, dilation: int) -> Dim:
     """All padding of an axis for ⌈size / stride⌉ windows: max((out - 1)·stride + K - size, 0)."""
-    span = dilation * (kernel - 1) + 1
+    span = dilated(kernel, dilation)
     if stride == 1:
-        return Dim.of(span - 1)
+        return span - 1
     return ((size.ceildiv(stride) - 1) * stride + span - size).maximum(0)

@@ -70,7 +70,7 @@ class _Chooser:
         for view in views:
             if view.op in self._taken or (schedule := family(view)) is None:
                 continue
-            if not view.can_slice(set(schedule.loops())):
+            if not view.can_tile(schedule):
                 remark(view.op, "no schedule: an index of an operand moves other than by a stride")
                 continue
             view.op.attributes[SCHEDULE] = schedule.attr()

@@ -9,6 +9,7 @@ from xdsl.dialects import tensor
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.sched import schedule_of
 from stepwell.passes.tensor.structured import Structured, linear, projected_permutation
 
 
@@ -54,13 +55,26 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
             continue
         # An op that cannot join now is tried again when another neighbour of it has joined.
         candidate = _unify(view, members)
-        if candidate is None or not candidate.covers(shared):
+        if candidate is None or not candidate.covers(shared) or _is_open_anchor(candidate, shared):
             continue
         trial = {**members, op: candidate}
         if _edges_agree(trial, shared) and _can_stand_together(trial, position):
             members = trial
             waiting += _neighbours(candidate, block)
     return sorted(members.values(), key=lambda m: position[m.op])
+
+
+def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:
+    """
+    Whether an op has parallel loops of its own for others, one of them open and not among the shared ones.
+
+    In tiles of the shared loops alone, what the group leaves in between would have no bound.
+    """
+    schedule = schedule_of(candidate.op)
+    if schedule is None or not schedule.parallel:
+        return False
+    loops = zip(candidate.view.extents, candidate.loop_of, strict=True)
+    return any(extent is None and loop not in shared for extent, loop in loops)
 
 
 def _neighbours(member: Member, block: Block) -> list[Operation]:

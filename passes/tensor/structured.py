@@ -27,6 +27,7 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
+from stepwell.dialects.sched import Schedule
 from stepwell.dialects.types import tensor_of
 
 
@@ -178,6 +179,10 @@ class Structured:
                 if len(index.terms) > 1 and open_dims:
                     return False
         return True
+
+    def can_tile(self, schedule: Schedule) -> bool:
+        """Whether the tiles of a schedule read slices; the loops that ops share are cut before the others."""
+        return self.can_slice(set(schedule.parallel)) and self.can_slice(set(schedule.loops()))
 
 
 def generic(

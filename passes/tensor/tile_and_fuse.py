@@ -67,7 +67,7 @@ def _checked_schedule(op: Operation) -> Schedule:
         raise _bad(op, f"the op has {view.rank} loops, the schedule has {len(schedule.tile)} tiles")
     if serial := [d for d in schedule.parallel if not view.parallel[d]]:
         raise _bad(op, f"loop {serial[0]} is a reduction, its iterations are not independent")
-    if not view.can_slice(set(schedule.loops())):
+    if not view.can_tile(schedule):
         raise _bad(op, "a tiled loop moves an index of an operand other than by a stride")
     return schedule
 

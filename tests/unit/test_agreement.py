@@ -46,6 +46,31 @@ MODELS: dict[str, tuple[tuple[str, str, str, str], tuple[int, ...], tuple[int, .
         (1, 2),
         (1, 4),
     ),
+    "add": (
+        ("float[N, C]", "float[N, 3] y", "float[3] s = {1, 2, 3}", "y = Add(x, s)"),
+        (2, 3),
+        (2, 2),
+    ),
+    "conv_kernel": (
+        (
+            "float[O, 2, K]",
+            "float[1, O, 3] y",
+            "float[1, 2, 4] s = {1, 2, 3, 4, 5, 6, 7, 8}",
+            "y = Conv <kernel_shape = [2]> (s, x)",
+        ),
+        (3, 2, 2),
+        (3, 2, 3),
+    ),
+    "hidden_size": (
+        (
+            "float[1, H, H]",
+            "float[1, 1, 1, 2] y",
+            "float[1, 1, 2] s = {1, 2}, float[1, 2, 2] w = {1, 2, 3, 4}",
+            "y = RNN <hidden_size = 2> (s, w, x)",
+        ),
+        (1, 2, 2),
+        (1, 3, 3),
+    ),
     "gather_elements": (
         ("float[2, C]", "float[1, 3] y", "int64[1, 3] i = {0, 1, 0}", "y = GatherElements <axis = 0> (x, i)"),
         (2, 5),
@@ -64,6 +89,27 @@ def test_a_call_that_does_not_fit(name: str) -> None:
     (x, results, weights, node), good, bad = MODELS[name]
     model = stepwell.compile(onnx_model(f"g ({x} x) => ({results}) <{weights}> {{ {node} }}"))
     assert np.isfinite(model.run({"x": np.ones(good, np.float32)})["y"]).all()
-    with pytest.raises(StepwellError, match="must equal .*, found") as caught:
+    with pytest.raises(StepwellError, match="must (equal|be|keep) .*found") as caught:
         model.run({"x": np.ones(bad, np.float32)})
-    assert caught.value.code == "shape-mismatch"
+    assert caught.value.code == "shape-mismatch" and "node" in caught.value.where
+
+
+def test_sizes_that_may_be_1() -> None:
+    """Of two names either may be 1 when the model runs, whatever the others are; else they are equal."""
+    body = "{ s = Mul(x, w) y = Where(c, s, x) }"
+    model = stepwell.compile(
+        onnx_model(f"g (float[A, B] x, float[C, D] w, bool[E] c) => (float[P, Q] y) {body}")
+    )
+    rng = np.random.default_rng(0)
+    for x, w, c in (((2, 3), (2, 3), 3), ((1, 3), (2, 1), 1), ((2, 1), (1, 4), 4), ((0, 3), (1, 3), 1)):
+        feeds = {"x": rng.standard_normal(x), "w": rng.standard_normal(w), "c": rng.integers(0, 2, c)}
+        typed = {
+            "x": feeds["x"].astype(np.float32),
+            "w": feeds["w"].astype(np.float32),
+            "c": feeds["c"].astype(bool),
+        }
+        expected = np.where(typed["c"], typed["x"] * typed["w"], typed["x"])
+        np.testing.assert_array_equal(np.asarray(model.run(typed)["y"]), expected)
+    with pytest.raises(StepwellError, match="A must equal .*, found 2 and 3") as caught:
+        model.run({"x": np.ones((2, 3), np.float32), "w": np.ones((3, 3), np.float32), "c": np.ones(3, bool)})
+    assert 'node "Mul#0": dimension A must be 1 or the size that it broadcasts to' in caught.value.where

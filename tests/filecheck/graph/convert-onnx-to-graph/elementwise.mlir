@@ -57,18 +57,36 @@ func.func @integers(%a: tensor<4xi32>, %b: tensor<4xi32>) {
   func.return
 }
 
-// Dimensions of two names are taken as equal, which a call checks; a number wins over a name; 1 broadcasts.
+// A dimension that is one symbol may be 1 when the model runs: it is stretched then, which a call checks.
 // CHECK-LABEL: func.func @two_names
 func.func @two_names(
     %a: tensor<?x?xf32, #graph.dims<["N", "S"]>>, %b: tensor<?x1xf32, #graph.dims<["M", 1]>>, %c: tensor<4xf32>
 ) {
-  // CHECK: graph.assert "M" equals "N", "Add at {{.*}}: dimensions M and N must be equal, since neither is a fixed 1"
-  // CHECK: %[[B:.*]] = graph.reshape %b shape <["N", 1]>
-  // CHECK: graph.add %a, %[[B]] : {{.*}} -> tensor<?x?xf32, #graph.dims<["N", "S"]>>
+  // CHECK: graph.assert "N" equals "{{.*}}", "Add at {{.*}}: dimension N must be 1 or the size that it broadcasts to"
+  // CHECK: %[[A:.*]] = graph.gather %a, %{{.*}} axis 0
+  // CHECK: graph.assert "M" equals
+  // CHECK: %[[B:.*]] = graph.gather %b, %{{.*}} axis 0
+  // CHECK: graph.add %[[A]], %[[B]] : {{.*}} -> tensor<?x?xf32, #graph.dims<["((M * N) floordiv (max(1, min(M, N))))", "S"]>>
   %0 = "onnx.Add"(%a, %b) : (tensor<?x?xf32, #graph.dims<["N", "S"]>>, tensor<?x1xf32, #graph.dims<["M", 1]>>) -> tensor<*xf32>
-  // CHECK: graph.assert "S" equals "4"
-  // CHECK: %[[A:.*]] = graph.reshape %a shape <["N", 4]>
+  // CHECK: graph.assert "S" equals "{{.*}}4 * min(1, max(-S + 1, S - 1))"
+  // CHECK: %[[A:.*]] = graph.gather %a, %{{.*}} axis 1
   // CHECK: graph.multiply %[[A]], %c : {{.*}} -> tensor<?x4xf32, #graph.dims<["N", 4]>>
   %1 = "onnx.Mul"(%a, %c) : (tensor<?x?xf32, #graph.dims<["N", "S"]>>, tensor<4xf32>) -> tensor<*xf32>
+  func.return
+}
+
+// An expression is computed from other sizes, as behind a convolution: it is taken as equal; a number wins.
+// CHECK-LABEL: func.func @expressions
+func.func @expressions(
+    %a: tensor<?xf32, #graph.dims<["S + T"]>>, %b: tensor<?xf32, #graph.dims<["P"]>>, %c: tensor<4xf32>
+) {
+  // CHECK: graph.assert "P" equals
+  // CHECK: %[[B:.*]] = graph.gather %b
+  // CHECK: graph.add %a, %[[B]] : {{.*}} -> tensor<?xf32, #graph.dims<["S + T"]>>
+  %0 = "onnx.Add"(%a, %b) : (tensor<?xf32, #graph.dims<["S + T"]>>, tensor<?xf32, #graph.dims<["P"]>>) -> tensor<*xf32>
+  // CHECK: graph.assert "S + T" equals "4", "Mul at {{.*}}: dimensions S + T and 4 must be equal, since neither is a fixed 1"
+  // CHECK: %[[A:.*]] = graph.reshape %a shape <[4]>
+  // CHECK: graph.multiply %[[A]], %c
+  %1 = "onnx.Mul"(%a, %c) : (tensor<?xf32, #graph.dims<["S + T"]>>, tensor<4xf32>) -> tensor<*xf32>
   func.return
 }
