@@ -88,34 +88,39 @@ def _batch(name: str, *shape: int) -> dict[str, tuple[int, ...]]:
     return {name: shape}
 
 
+_TEXTS = [{"ids": shape, "mask": shape} for shape in ((2, 23), (3, 80))]
 _KV = {f"{kind}{layer}": Input("float32", (1, 8, 64, 64)) for layer in range(6) for kind in "kv"}
 
 F32_MODELS: dict[str, Model] = {
     model.name: model
     for model in (
-        Model("resnet18", {"x": _image()}, [_batch("x", 3, 3, 224, 224)]),
+        Model("resnet18", {"x": _image()}, [_batch("x", n, 3, 224, 224) for n in (3, 2)]),
         Model("mobilenet_v2", {"x": _image()}),
         Model("convnext_tiny", {"x": _image()}),
         Model("unet_small", {"x": _image(128)}),
         Model(
             "basic_pitch",
             {"serving_default_input_2:0": Input("float32", (1, 43844, 1))},
-            [_batch("serving_default_input_2:0", 4, 43844, 1)],
+            [_batch("serving_default_input_2:0", n, 43844, 1) for n in (4, 3)],
         ),
         Model("ppocr_det", {"x": _image(320)}, fixed=True),
         Model("vit_tiny", {"x": _image()}),
         Model("bert_base_128", _tokens(128, 30000)),
-        Model("bert_mini_dyn", _tokens(64, 8000), [{"ids": (2, 23), "mask": (2, 23)}]),
+        Model("bert_mini_dyn", _tokens(64, 8000), _TEXTS),
         Model(
             "gpt_kv",
             {"ids": Input("int64", (1, 1), "integers", 8000), **_KV},
-            [{name: (1, 8, 37, 64) for name in _KV}],
+            [{name: (1, 8, length, 64) for name in _KV} for length in (37, 1)],
         ),
-        Model("magika", {"bytes": Input("int32", (1, 2048), "integers", 257)}, [_batch("bytes", 3, 2048)]),
+        Model(
+            "magika",
+            {"bytes": Input("int32", (1, 2048), "integers", 257)},
+            [_batch("bytes", n, 2048) for n in (3, 8)],
+        ),
         Model(
             "captcha_crnn",
             {"image": Input("float32", (1, 3, 60, 160), "uniform")},
-            [_batch("image", 4, 3, 60, 160)],
+            [_batch("image", n, 3, 60, 160) for n in (4, 3)],
         ),
         Model(
             "silero_seq",
@@ -124,22 +129,32 @@ F32_MODELS: dict[str, Model] = {
                 "h": Input("float32", (1, 1, 128)),
                 "c": Input("float32", (1, 1, 128)),
             },
-            [_batch("input", 5, 576)],
+            [_batch("input", n, 576) for n in (5, 1)],
         ),
-        Model("gru_seq", {"x": Input("float32", (1, 64, 64))}, [_batch("x", 1, 17, 64)]),
+        Model("gru_seq", {"x": Input("float32", (1, 64, 64))}, [_batch("x", 1, n, 64) for n in (17, 1)]),
         *(Model(f"light_{name}", {entry: _image(size)}) for name, (entry, size) in LIGHT_MODELS.items()),
     )
 }
 
+OPEN_MODELS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        Model("ppocr_det", {"x": _image(320)}, [_batch("x", 2, 3, 64, 96), _batch("x", 3, 3, 96, 160)]),
+        Model("skl_gbr", {"X": Input("float32", (64, 20))}, [_batch("X", n, 20) for n in (1, 17)]),
+        Model("skl_rf", {"X": Input("float32", (64, 20))}, [_batch("X", n, 20) for n in (1, 17)]),
+    )
+}
+"""Models that no benchmark runs as they are: with all dimensions open that their files leave open."""
+
 QUANTIZED_MODELS: dict[str, Model] = {
     model.name: model
     for model in (
-        Model("resnet18_qdq", {"x": _image()}, [_batch("x", 2, 3, 224, 224)]),
-        Model("bert_mini_dynq", _tokens(64, 8000), [{"ids": (2, 23), "mask": (2, 23)}]),
+        Model("resnet18_qdq", {"x": _image()}, [_batch("x", n, 3, 224, 224) for n in (2, 3)]),
+        Model("bert_mini_dynq", _tokens(64, 8000), _TEXTS),
         Model(
             "smart_turn",
             {"input_features": Input("float32", (1, 80, 800))},
-            [_batch("input_features", 2, 80, 800)],
+            [_batch("input_features", n, 80, 800) for n in (2, 3)],
         ),
     )
 }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import stepwell
-from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, Model, model_path
+from benchmarks.zoo import F32_MODELS, OPEN_MODELS, QUANTIZED_MODELS, Model, model_path
 from stepwell.runtime.interface import Array
 from stepwell.tools.check import TOLERANCE, relative_difference
 from stepwell.tools.peers import onnxruntime_session
@@ -20,14 +20,14 @@ STEP = 1 / 255
 """One step of a byte that spans the range of an output."""
 
 
-def _cases() -> list[object]:
-    return [
-        pytest.param(m, id=name, marks=[] if name in SAMPLE else [pytest.mark.slow])
-        for name, m in F32_MODELS.items()
-    ]
+def _cases() -> Iterator[object]:
+    for name, model in OPEN_MODELS.items():
+        yield pytest.param(model, id=f"{name}-open", marks=pytest.mark.slow)
+    for name, model in F32_MODELS.items():
+        yield pytest.param(model, id=name, marks=[] if name in SAMPLE else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize("model", _cases())
+@pytest.mark.parametrize("model", list(_cases()))
 def test_model_agrees_with_onnxruntime(model: Model) -> None:
     path = model_path(model.name)
     if path is None:
