@@ -13,7 +13,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
-from tests.conformance.cases import case_names
+from tests.conformance.cases import case_names, dynamic_names
+from tests.conformance.dynamic import MODES
 from tests.conformance.ledger import losses, read_ledger, write_ledger
 from tests.conformance.outcome import Outcome
 from tests.conformance.process import CaseProcess
@@ -23,23 +24,24 @@ from tests.conformance.table import write_table
 def main(argv: Sequence[str] | None = None) -> int:
     """Run cases; the exit status is 1 when one is lost that the ledger has."""
     args = _arguments(argv)
-    every = case_names()
+    recorded = read_ledger(args.dynamic)
+    every = dynamic_names(args.dynamic, read_ledger()) if args.dynamic else case_names()
     shard, shards = map(int, args.shard.split("/"))
     names = [n for n in every if not args.names or any(text in n for text in args.names)][shard - 1 :: shards]
-    known = resumed(args.results) if args.resume else {}
+    results = args.results or Path(f"build/conformance{f'_{args.dynamic}' if args.dynamic else ''}.jsonl")
+    known = resumed(results) if args.resume else {}
     outcomes = {name: known[name] for name in names if name in known}
     print(f"{len(names)} cases, {len(names) - len(outcomes)} to run", flush=True)
-    for outcome in run_cases([n for n in names if n not in outcomes], args.processes, args.results):
+    for outcome in run_cases([n for n in names if n not in outcomes], args.processes, results):
         outcomes[outcome.name] = outcome
         if args.verbose or (args.names and not outcome.passed):
             print(f"{outcome.name}: {outcome.status} {outcome.reason} ({outcome.seconds} s)", flush=True)
-    recorded = read_ledger()
     lost = losses(recorded, outcomes.values())
     _summarize(outcomes.values(), lost)
     if args.update and not lost:
         merged = recorded | outcomes
-        write_ledger(every, merged)
-        write_table([merged[name] for name in every if name in merged])
+        write_ledger(every, merged, args.dynamic)
+        write_table(read_ledger().values(), {mode: read_ledger(mode).values() for mode in MODES})
     return 1 if lost else 0
 
 
@@ -48,7 +50,10 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("names", nargs="*", help="texts that names of cases contain (default: all cases)")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--shard", default="1/1", help="I/N: every N-th case, from the I-th on")
-    parser.add_argument("--results", type=Path, default=Path("build/conformance.jsonl"))
+    parser.add_argument(
+        "--dynamic", choices=MODES, default="", help="the node cases that pass, with symbolic dimensions"
+    )
+    parser.add_argument("--results", type=Path, help="default: build/conformance.jsonl, _one or _all")
     parser.add_argument("--resume", action="store_true", help="keep the results that the file has")
     parser.add_argument(
         "--update", action="store_true", help="unless a case is lost, write ledger and docs/onnx-support.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,9 @@ import onnx
 from onnx import ModelProto, SequenceProto, TensorProto, TypeProto, numpy_helper
 from onnx.backend.test import runner
 from onnx.backend.test.loader import load_model_tests
+
+from tests.conformance.dynamic import made_dynamic
+from tests.conformance.outcome import Outcome
 
 SETS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
 
@@ -35,7 +38,8 @@ class Case:
         if self.set != "node":
             return "", self.set, 0
         node = self.model.graph.node[-1]
-        if (original := _all_cases().get(self.name.removesuffix("_expanded"))) is not None:
+        static = self.name.partition("@")[0]
+        if (original := _all_cases().get(static.removesuffix("_expanded"))) is not None:
             node = original.model.graph.node[-1]
         imports = {entry.domain: entry.version for entry in self.model.opset_import}
         return node.domain, node.op_type, imports.get(node.domain, max(imports.values(), default=0))
@@ -74,8 +78,19 @@ def case_names() -> list[str]:
 
 
 def case_named(name: str) -> Case:
-    """One case. Raises: KeyError when onnx has none of that name."""
-    return _all_cases()[name].case()
+    """One case; `name@one` and `name@all` have symbolic shapes. Raises: KeyError for an unknown name."""
+    static, _, mode = name.partition("@")
+    case = _all_cases()[static].case()
+    return replace(case, name=name, model=made_dynamic(case.model, mode, static)) if mode else case
+
+
+def dynamic_names(mode: str, recorded: Mapping[str, Outcome]) -> list[str]:
+    """The node cases that pass as they are, by their names in a mode of `dynamic.MODES`."""
+    return [
+        f"{name}@{mode}"
+        for name, case in _all_cases().items()
+        if case.set == "node" and name in recorded and recorded[name].passed
+    ]
 
 
 def set_of(name: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from tests.conformance.cases import SETS, case_named, set_of
@@ -21,30 +22,59 @@ compiled; *host*: a call out of `@main` to the runtime, for strings, sequences a
 """
 
 
-def page(outcomes: Sequence[Outcome]) -> str:
-    """The page as text."""
-    return _HEAD + "\n".join(_lines(outcomes)) + "\n"
+_DYNAMIC = """
+*One*, *All*: how many of the node cases that pass do so, too, when one dimension of each input, or every
+one, is a symbol (`tests/conformance/dynamic.py` says which inputs keep their shape); one compilation then
+serves all sizes.
+"""
+
+_Operator = tuple[str, str, int]
 
 
-def write_table(outcomes: Sequence[Outcome]) -> None:
+def page(outcomes: Iterable[Outcome], dynamic: Mapping[str, Iterable[Outcome]]) -> str:
+    """The page as text, from the outcomes of the cases, and of those with dynamic shapes by mode."""
+    found = {mode: list(cases) for mode, cases in dynamic.items()}
+    return _HEAD + "\n".join(_lines(list(outcomes), found)) + "\n"
+
+
+def write_table(outcomes: Iterable[Outcome], dynamic: Mapping[str, Iterable[Outcome]]) -> None:
     """Write the page."""
-    TABLE.write_text(page(outcomes), encoding="utf-8")
+    TABLE.write_text(page(outcomes, dynamic), encoding="utf-8")
 
 
-def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _lines(outcomes: Sequence[Outcome], dynamic: Mapping[str, Sequence[Outcome]]) -> Iterator[str]:
     yield from ("| Set | Cases | Native | Body | Host | Not |", "|---|---|---|---|---|---|")
     for kind in SETS:
         yield f"| {kind} | {_counts([o for o in outcomes if set_of(o.name) == kind])} |"
-    yield from ("", "## Operators", "")
-    yield from ("| Operator | Opset | Cases | Native | Body | Host | Not |", "|---|---|---|---|---|---|---|")
-    rows: dict[tuple[str, str, int], list[Outcome]] = {}
-    for outcome in outcomes:
-        if set_of(outcome.name) == "node":
-            rows.setdefault(case_named(outcome.name).operator, []).append(outcome)
-    for (domain, name, opset), found in sorted(rows.items()):
-        yield f"| {f'{domain}.' if domain else ''}{name} | {opset} | {_counts(found)} |"
+    yield from ("", "| Dynamic shapes | Cases | Native | Body | Host | Not |", "|---|---|---|---|---|---|")
+    for mode, cases in dynamic.items():
+        yield f"| {mode} | {_counts(cases)} |"
+    yield _DYNAMIC
+    yield from ("## Operators", "")
+    yield "| Operator | Opset | Cases | Native | Body | Host | Not | One | All |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    rows = _by_operator([outcome for outcome in outcomes if set_of(outcome.name) == "node"])
+    passed = [_by_operator([o for o in cases if o.passed]) for cases in dynamic.values()]
+    for operator, found in sorted(rows.items()):
+        domain, name, opset = operator
+        counts = " | ".join(str(len(p[operator])) if operator in p else "" for p in passed)
+        yield f"| {f'{domain}.' if domain else ''}{name} | {opset} | {_counts(found)} | {counts} |"
     yield from ("", "## Cases that do not pass", "")
     yield from _failures([o for o in outcomes if not o.passed])
+    yield from ("", "## Cases that do not pass with dynamic shapes", "")
+    yield from _failures([o for cases in dynamic.values() for o in cases if not o.passed])
+
+
+def _by_operator(outcomes: Sequence[Outcome]) -> dict[_Operator, list[Outcome]]:
+    rows: dict[_Operator, list[Outcome]] = {}
+    for outcome in outcomes:
+        rows.setdefault(_operator_of(outcome.name.partition("@")[0]), []).append(outcome)
+    return rows
+
+
+@cache
+def _operator_of(name: str) -> _Operator:
+    return case_named(name).operator
 
 
 def _counts(found: Sequence[Outcome]) -> str:

@@ -15,12 +15,14 @@ from onnx.backend.test.runner import Runner
 
 from stepwell.backend import StepwellBackend
 from tests.conformance.cases import case_names
+from tests.conformance.dynamic import MODES
 from tests.conformance.ledger import losses, read_ledger
 from tests.conformance.process import CaseProcess
 from tests.conformance.table import TABLE, page
 
-SAMPLE, SEED = 40, 6
+SAMPLE, DYNAMIC_SAMPLE, SEED = 40, 12, 6
 _LEDGER = read_ledger()
+_DYNAMIC = {mode: read_ledger(mode) for mode in MODES}
 
 
 def _stem(name: str) -> str:
@@ -42,6 +44,14 @@ def _parameters() -> Iterator[object]:
         yield pytest.param(name, marks=[] if name in quick else pytest.mark.slow)
 
 
+def _dynamic_parameters() -> Iterator[object]:
+    for ledger in _DYNAMIC.values():
+        passing = [name for name, outcome in ledger.items() if outcome.passed]
+        quick = random.Random(SEED).sample(passing, min(DYNAMIC_SAMPLE, len(passing)))
+        for name in ledger:
+            yield pytest.param(name, marks=[] if name in quick else pytest.mark.slow)
+
+
 @pytest.fixture(scope="module")
 def process() -> Iterator[CaseProcess]:
     """The process that runs the cases."""
@@ -56,6 +66,13 @@ def test_case(name: str, process: CaseProcess) -> None:
     assert losses(_LEDGER, [process.run(name)]) == []
 
 
+@pytest.mark.parametrize("name", list(_dynamic_parameters()))
+def test_dynamic_case(name: str, process: CaseProcess) -> None:
+    """A case with symbolic dimensions does no worse than its ledger says."""
+    ledger = _DYNAMIC[name.partition("@")[2]]
+    assert losses(ledger, [process.run(name)]) == []
+
+
 def test_ledger_has_every_case_once() -> None:
     """The ledger speaks of the cases that onnx has; `python -m tests.conformance --update` renews it."""
     assert list(_LEDGER) == case_names()
@@ -63,7 +80,9 @@ def test_ledger_has_every_case_once() -> None:
 
 def test_table_is_that_of_the_ledger() -> None:
     """`docs/onnx-support.md` is generated."""
-    assert TABLE.read_text(encoding="utf-8") == page(list(_LEDGER.values()))
+    assert TABLE.read_text(encoding="utf-8") == page(
+        _LEDGER.values(), {m: ledger.values() for m, ledger in _DYNAMIC.items()}
+    )
 
 
 def test_the_runner_of_onnx_accepts_the_backend() -> None:
