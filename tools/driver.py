@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the compiler itself is imported when something is to be com
 
 OPT_LEVELS = (0, 1, 2, 3)
 WINOGRAD = ("auto", "fast", "off")
+MEMORY = ("normal", "low")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class CompileOptions:
     """
     3x3 convolutions with fewer products: `auto` where that is faster and the weights find room, `fast`
     whatever the weights take, or `off`. Errors stay below 1e-5 of each one's range.
+    """
+    memory: str = "normal"
+    """
+    `low`: packed weights take about what the model's own do (no transformed filters, bytes stay bytes), and
+    nothing of the model's file stays in memory. Kernels may be slower.
     """
     backends: str | Sequence[str] = ()
     """Engines that take part of the model, the preferred one first."""
@@ -63,6 +69,9 @@ class CompileOptions:
             raise StepwellError("bad-option", None, message)
         if self.winograd not in WINOGRAD:
             message = f"winograd must be one of {', '.join(WINOGRAD)}, found {self.winograd!r}"
+            raise StepwellError("bad-option", None, message)
+        if self.memory not in MEMORY:
+            message = f"memory must be one of {', '.join(MEMORY)}, found {self.memory!r}"
             raise StepwellError("bad-option", None, message)
 
 

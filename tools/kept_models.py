@@ -35,6 +35,7 @@ _KEYED_OPTIONS = (
     "disabled_passes",
     "input_shapes",
     "mcpu",
+    "memory",
     "opt_level",
     "required_passes",
     "target",

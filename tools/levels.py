@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
+from stepwell.runtime.memory import aligned_empty
 from stepwell.runtime.target import TargetDescription, target_from
 from stepwell.runtime.tile_shares import with_kept_shares
 from stepwell.tools.compilation import (
@@ -67,9 +71,20 @@ def lower_and_compile(
         processes=1 if chosen else options.processes,
         progress=progress,
     )
+    if options.memory == "low":
+        image = replace(image, weights=_own(image.weights))
     if kept is not None and source is not None and not source.warned:  # a warning is for every time
         kept.store(image, source.files.opened)
     return image
+
+
+def _own(weights: Sequence[Array]) -> tuple[Array, ...]:
+    """Weights in memory of their own, aligned for kernels: of the model's file nothing stays mapped."""
+    copies = {id(array): array for array in weights}
+    for key, array in copies.items():
+        copies[key] = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
+        copies[key][...] = array
+    return tuple(copies[id(array)] for array in weights)
 
 
 def start(model: Model | Source, options: CompileOptions) -> Compilation:
@@ -132,6 +147,7 @@ def pipeline_of(options: CompileOptions, target: TargetDescription, context: Pas
         target,
         options.winograd,
         available_backends(options),
+        low_memory=options.memory == "low",
         required=context.required_pass,
         disabled=context.disabled_pass,
     )

@@ -38,6 +38,7 @@ _STEPS: Sequence[tuple[int, str]] = (
     (2, "pack-weights{lanes=LANES}"),
     (2, "fold-constant"),
     (0, "pack-narrow-weights"),
+    (2, "eliminate-common-subexpr"),  # one copy of weights that were packed for several users
     (0, "dead-code-elimination"),
     (0, "canonicalize-cast"),
     (0, "fuse-ops"),
@@ -51,21 +52,23 @@ def graph_pipeline(
     winograd: str = "auto",
     backends: Sequence[str] = (),
     *,
+    low_memory: bool = False,
     required: Container[str] = (),
     disabled: Container[str] = (),
 ) -> str:
     """
     The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ.
 
-    Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model; passes
+    Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model;
+    `low_memory` allows no packed weights that are larger than the model's; passes
     named in `required` run although their level is higher, those in `disabled` never do.
     """
     lanes = str(target.f32_lanes)
-    shorts = str(target.arch == "x86_64" and not target.has_byte_products).lower()
+    shorts = str(target.arch == "x86_64" and not target.has_byte_products and not low_memory).lower()
     steps: list[str] = []
     for level, step in _STEPS:
         name = step.partition("{")[0]
-        off = name in disabled or (name == "winograd-conv" and winograd == "off")
+        off = name in disabled or (name == "winograd-conv" and (winograd == "off" or low_memory))
         if name == "BACKENDS":
             steps += _partition_passes(backends)
         elif not off and (opt_level >= level or name in required):

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from stepwell.runtime.model import CompiledModel, load
-from stepwell.tools.driver import OPT_LEVELS, WINOGRAD, CompileOptions, check_suffix, compile
+from stepwell.tools.driver import MEMORY, OPT_LEVELS, WINOGRAD, CompileOptions, check_suffix, compile
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
@@ -30,6 +30,13 @@ def add_compile_options(parser: ArgumentParser) -> None:
         choices=WINOGRAD,
         default="auto",
         help="3x3 convolutions with fewer products and larger weights (default: auto)",
+    )
+    parser.add_argument(
+        "--memory",
+        choices=MEMORY,
+        default="normal",
+        help="low: packed weights at most 1.05 times the model's own, where no filters need padding, and "
+        "nothing of its file in memory; 3x3 convolutions and bytes without VNNI are slower (default: normal)",
     )
     parser.add_argument(
         "--disable-pass", action="append", default=[], metavar="NAME", help="leave a pass of level 1 out"
@@ -100,6 +107,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         input_shapes=dict(args.input_shape),
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
+        memory=args.memory,
         backends=args.backend,
         fallback=args.fallback,
         disabled_passes=tuple(args.disable_pass),
