@@ -15,9 +15,11 @@ from stepwell.passes.tensor.emit import Emitter, Index
 from stepwell.passes.tensor.pieces import Layout, Pieces, Position, broadcast, extract, gather
 from stepwell.passes.tensor.structured import tensor_element, tensor_shape
 from stepwell.passes.tensor.transfers import DimOf, constant_index, dim_of, vector_type
-from stepwell.passes.tensor.transposes import transposed
+from stepwell.passes.tensor.transposes import shuffle, transposed
 
 _VIEWS = (tensor.ExtractSliceOp, tensor.CollapseShapeOp, tensor.ExpandShapeOp, tensor.CastOp)
+# Vectors of elements that lie farther apart, or are shorter, are gathered one by one.
+_LARGEST_STRIDE, _LEAST_LANES = 4, 4
 _READS = (vector.TransferReadOp, tensor.ExtractOp, tensor.DimOp)
 
 
@@ -162,12 +164,36 @@ def _read(
         type = vector_type(element, (size,))
         lanes: DimOf = (len(indices) - 1 if size == 1 else vector_lanes,)
         return transfers.read(emit, place.root, place.at(emit, indices), type, lanes)
+    if vector_lanes == len(indices) - 1 and place.strides[-1] <= _LARGEST_STRIDE and size >= _LEAST_LANES:
+        return _read_apart(emit, place, indices, size)
     scalars: list[SSAValue] = []
     for lane in range(size):
         moved = list(indices)
         moved[vector_lanes] += lane
         scalars.append(_element(emit, place, moved))
     return gather(emit, scalars)
+
+
+def _read_apart(emit: Emitter, place: Place, indices: list[int], size: int) -> SSAValue:
+    """Elements that lie a few places apart: all between the first and the last are read, and some dropped."""
+    stride = place.strides[-1]
+    dense = Place(place.root, place.offsets, (*place.strides[:-1], 1))
+    first, last = indices[-1] * stride, (size - 1) * stride
+    value, start = None, 0
+    while start <= last:
+        at = min(start, last - size + 1)  # nothing beyond the last one is read
+        chunk = _read(emit, dense, [*indices[:-1], first + at], vector_lanes=len(indices) - 1, size=size)
+        lanes = [lane * stride - at for lane in range(size)]
+        if value is None:
+            value, mask = chunk, [lane if lane < size else 0 for lane in lanes]
+        else:
+            mask = [
+                size + lane if 0 <= lane < size and lane + at >= start else i for i, lane in enumerate(lanes)
+            ]
+        value = shuffle(emit, value, chunk, mask)
+        start += size
+    assert value is not None
+    return value
 
 
 def write(

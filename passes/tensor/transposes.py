@@ -53,7 +53,7 @@ def _interleaved(emit: Emitter, a: SSAValue, b: SSAValue, part: int, upper: int)
     """The lower or upper halves of all parts, an element of `a`, then one of `b`."""
     (size,) = vector_of(a).get_shape()
     firsts = [start + upper * part // 2 + i for start in range(0, size, part) for i in range(part // 2)]
-    return _shuffle(emit, a, b, [lane + k * size for lane in firsts for k in (0, 1)])
+    return shuffle(emit, a, b, [lane + k * size for lane in firsts for k in (0, 1)])
 
 
 def _by_parts(emit: Emitter, values: list[SSAValue], part: int) -> list[SSAValue]:
@@ -69,17 +69,18 @@ def _every_other(emit: Emitter, a: SSAValue, b: SSAValue, part: int, odd: int) -
     """The parts of even or odd numbers of two values."""
     (size,) = vector_of(a).get_shape()
     firsts = range(odd * part, 2 * size, 2 * part)
-    return _shuffle(emit, a, b, [first + i for first in firsts for i in range(part)])
+    return shuffle(emit, a, b, [first + i for first in firsts for i in range(part)])
 
 
 def _lanes(emit: Emitter, value: SSAValue, lanes: Sequence[int], size: int) -> SSAValue:
     """A vector of `size` lanes that begins with some of another; the rest is whatever."""
     if vector_of(value).get_shape() == (size,):
         return value
-    return _shuffle(emit, value, value, [*lanes, *[0] * (size - len(lanes))])
+    return shuffle(emit, value, value, [*lanes, *[0] * (size - len(lanes))])
 
 
-def _shuffle(emit: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+def shuffle(emit: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+    """Lanes of two vectors by number, those of the second one after those of the first."""
     type = vector_type(element_type(a.type), (len(mask),))
     op = vector.ShuffleOp.create(
         operands=[a, b],

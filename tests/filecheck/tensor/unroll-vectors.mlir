@@ -114,3 +114,20 @@ func.func private @turned(%x: tensor<4x4xf32>, %o: tensor<4x4xf32>) -> tensor<4x
   %r = vector.transfer_write %v, %o[%c0, %c0] {in_bounds = [true, true]} : vector<4x4xf32>, tensor<4x4xf32>
   func.return %r : tensor<4x4xf32>
 }
+
+// -----
+
+// Every second one of seven: two vectors, neither beyond the last element, and one shuffle.
+// CHECK-LABEL: @every_second
+// CHECK: %[[A:.*]] = vector.transfer_read %x[%c0]
+// CHECK: %[[B:.*]] = vector.transfer_read %x[%c3]
+// CHECK: vector.shuffle %{{.*}}, %[[B]] [0, 1, 5, 7]
+// CHECK-NOT: tensor.extract
+func.func private @every_second(%x: tensor<7xf32>, %o: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %t = tensor.extract_slice %x[0] [4] [2] : tensor<7xf32> to tensor<4xf32>
+  %v = vector.transfer_read %t[%c0], %pad {in_bounds = [true]} : tensor<4xf32>, vector<4xf32>
+  %r = vector.transfer_write %v, %o[%c0] {in_bounds = [true]} : vector<4xf32>, tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
