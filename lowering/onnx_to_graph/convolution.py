@@ -35,8 +35,10 @@ def known_filters(op: onnx.OnnxOp, x: SSAValue, w: SSAValue, rewriter: PatternRe
     channels, groups = shape_of(x, op)[1], op.integer("group")
     if isinstance(op, onnx.ConvTransposeOp):
         known[0] = channels if channels.is_static else dims[0]
-    elif groups == 1 or (channels.is_static and channels.value % groups == 0):
-        known[1] = channels // groups
+    else:
+        known[0] = dims[0] // groups * groups  # so that groups of filters, taken apart and joined, are these
+        if groups == 1 or (channels.is_static and channels.value % groups == 0):
+            known[1] = channels // groups
     return renamed(op, w, known, "kernel_shape, or the input's channels, and the filters", rewriter)
 
 
