@@ -8,7 +8,7 @@ Each op is a subclass of xDSL's with wider constraints, so `isinstance` and patt
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from xdsl.dialects import arith as upstream
 from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, f32, i1, i32
@@ -71,15 +71,24 @@ class _Elementwise(IRDLOperation):
             raise VerifyException(f"{self.name} needs types of one shape, found {', '.join(map(str, types))}")
 
 
+ComparisonT = TypeVar("ComparisonT", upstream.CmpiOp, upstream.CmpfOp)
+
+
+def _with_condition_of_shape(op_type: type[ComparisonT], parsed: ComparisonT) -> ComparisonT:
+    """A comparison whose result has the shape of what it compares; xDSL's parser makes a scalar."""
+    op = op_type.create(
+        operands=parsed.operands, result_types=[like(parsed.lhs.type, i1)], properties=parsed.properties
+    )
+    parsed.erase()  # else it would stay a user of the operands
+    return op
+
+
 class CmpiOp(_Elementwise, upstream.CmpiOp, operand=_INT_OR_INDEX, result=_INT):
     """Compare integers, or vectors of them lane by lane: `arith.cmpi slt, %a, %b : vector<4xi32>`."""
 
     @classmethod
     def parse(cls, parser: Parser) -> CmpiOp:
-        op = super().parse(parser)
-        return cls.create(
-            operands=op.operands, result_types=[like(op.lhs.type, i1)], properties=op.properties
-        )
+        return _with_condition_of_shape(cls, super().parse(parser))
 
 
 class CmpfOp(_Elementwise, upstream.CmpfOp, operand=_FLOAT, result=_INT):
@@ -87,10 +96,7 @@ class CmpfOp(_Elementwise, upstream.CmpfOp, operand=_FLOAT, result=_INT):
 
     @classmethod
     def parse(cls, parser: Parser) -> CmpfOp:
-        op = super().parse(parser)
-        return cls.create(
-            operands=op.operands, result_types=[like(op.lhs.type, i1)], properties=op.properties
-        )
+        return _with_condition_of_shape(cls, super().parse(parser))
 
 
 class SelectOp(_Elementwise, upstream.SelectOp, operand=AnyAttr(), result=AnyAttr()):

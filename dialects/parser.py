@@ -81,7 +81,16 @@ class _BitPattern(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPr
         return type.unpack(bits.to_bytes(size, "little"), 1)[0]
 
 
-class LocatingParser(Parser):
+class ExactParser(Parser):
+    """xDSL's parser, which reads back what is printed of `dense<…>` with NaN or infinities in it."""
+
+    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
+        is_pattern = self._current_token.text.startswith("0x")
+        element = super()._parse_tensor_literal_element()
+        return _BitPattern(element.is_negative, element.value, element.span) if is_pattern else element
+
+
+class LocatingParser(ExactParser):
     """
     xDSL's parser, where an op without `loc(…)` gets the file, line and column at which it stands.
 
@@ -145,11 +154,6 @@ class LocatingParser(Parser):
             column = start - self._line_starts[line - 1] + 1
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
-
-    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
-        is_pattern = self._current_token.text.startswith("0x")
-        element = super()._parse_tensor_literal_element()
-        return _BitPattern(element.is_negative, element.value, element.span) if is_pattern else element
 
     def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
         shaped = super()._parse_dense_literal_type()

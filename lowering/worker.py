@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from typing import IO, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import ExactParser
 from stepwell.lowering.kernel import KernelObject, compile_kernel
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.target import TargetDescription
@@ -87,7 +87,7 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         ctx = StepwellContext()
         try:
             target = TargetDescription.from_json(cast(Mapping[str, object], head["target"]))
-            module = Parser(ctx, text.decode()).parse_op()
+            module = ExactParser(ctx, text.decode()).parse_op()
             assert isinstance(module, ModuleOp)
             kernel = compile_kernel(module, ctx, target)
         except StepwellError as error:
