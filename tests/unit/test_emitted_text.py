@@ -14,7 +14,6 @@ from stepwell.tools.driver import CompileOptions
 from stepwell.tools.emit import emit_file
 from tests.onnx_models import onnx_model
 
-
 OPEN = """g (uint8[N, 8] x, bool[N] keep) => (float[N, 4] y, int64[1, K] kept, uint8[N, 8] z)
   <float[8, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
                     25, 26, 27, 28, 29, 30, 31, 32}>

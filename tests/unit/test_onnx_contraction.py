@@ -348,13 +348,8 @@ def test_errors(op_type: str, shapes: list[tuple[int, ...]], options: Options, m
 
 
 def test_kernel_of_unknown_shape() -> None:
-    inputs = [floats(1, 3, 8), floats(4, 3, 3)]
-    with pytest.raises(StepwellError, match="the kernel's shape must be known"):
-        converted(model("Conv", inputs, dims={1: [4, 3, "K"]}), inputs)
+    compare("Conv", [floats(1, 3, 8), floats(4, 3, 3)], dims={1: [4, 3, "K"]})
 
 
 def test_output_shape_of_unknown_size() -> None:
-    inputs = [floats(1, 3, 8), floats(3, 4, 3)]
-    proto = model("ConvTranspose", inputs, dims={0: [1, 3, "W"]}, output_shape=[10])
-    with pytest.raises(StepwellError, match="for an input of unknown size W"):
-        converted(proto, inputs)
+    compare("ConvTranspose", [floats(1, 3, 8), floats(3, 4, 3)], dims={0: [1, 3, "W"]}, output_shape=[10])
