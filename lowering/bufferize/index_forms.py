@@ -45,7 +45,8 @@ class IndexForms:
     The dimension expression of each index value of a function.
 
     Constants, sums, products, quotients, remainders and extrema are seen through, and so are `affine.apply`
-    and `affine.min`; anything else is an atom: one for each value, or one for equal pure ops on equal operands.
+    and `affine.min`; anything else is an atom: one for each value, or one for equal pure ops on equal
+    operands.
     Args: `symbols` names the values that have a name outside, the arguments of a kernel for its symbols;
     `declared` gives the extents of its tensors.
     """
