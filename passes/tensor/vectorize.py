@@ -228,6 +228,7 @@ def has_vector_form(op: Operation) -> bool:
     """Whether an op of a body can compute on vectors instead of scalars."""
     return (
         op.name.startswith(("arith.", "math."))
+        and not isinstance(op, arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDivUIOp)
         and not op.regions
         and all(_is_number(v.type) for v in (*op.operands, *op.results))
     )

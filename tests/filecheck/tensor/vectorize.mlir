@@ -103,3 +103,21 @@ func.func private @left_alone(%x: tensor<?xf32>, %e: tensor<?xf32>, %t: tensor<9
   } -> tensor<4xf32>
   func.return %r, %g : tensor<?xf32>, tensor<4xf32>
 }
+
+// -----
+
+// No machine has divisions that round up or down for all lanes: the loops stay.
+// CHECK-LABEL: @rounding
+// CHECK: linalg.generic
+// CHECK: arith.ceildivsi %{{.*}}, %{{.*}} : index
+func.func private @rounding(%e: tensor<16xi64>) -> tensor<16xi64> {
+  %r = linalg.generic {indexing_maps = [affine_map<(d) -> (d)>], iterator_types = ["parallel"]} outs(%e : tensor<16xi64>) attrs = {sched.schedule = #sched.schedule<tile = [0], vectorize = 0>} {
+  ^bb0(%unused: i64):
+    %i = linalg.index 0 : index
+    %c3 = arith.constant 3 : index
+    %q = arith.ceildivsi %i, %c3 : index
+    %n = arith.index_cast %q : index to i64
+    linalg.yield %n : i64
+  } -> tensor<16xi64>
+  func.return %r : tensor<16xi64>
+}
