@@ -61,6 +61,8 @@ class ElementwiseBeforeView(RewritePattern):
         moved.set_result_types()
         result = rewriter.insert(moved).results[0]
         rewriter.replace(op, graph.ReshapeOp(result, shape))
+        if isinstance(viewed.owner, _VIEWS) and viewed.first_use is None:
+            rewriter.erase(viewed.owner)  # as a second user of the product it would hide what that weighs
 
 
 def _is_view_of_product(value: SSAValue) -> bool:

@@ -135,3 +135,17 @@ func.func @layout_changes(%x: tensor<1x4x5x6xf32>, %z: tensor<1x3x5x6xf32>) -> (
   %w = graph.layout_transform %2 from "NCHW4c" to "NCHW" : tensor<1x1x5x6x4xf32> -> tensor<1x4x5x6xf32>
   func.return %y, %w : tensor<1x4x5x6xf32>, tensor<1x4x5x6xf32>
 }
+
+// The contraction wins over the other product: once, they do not take turns.
+// CHECK-LABEL: @view_of_contraction
+// CHECK: %[[P:.*]] = graph.matmul %a, %b
+// CHECK: graph.subtract %{{.*}}, %[[P]] : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT: graph.reshape
+// CHECK-NEXT: func.return
+func.func @view_of_contraction(%a: tensor<4x6xf32>, %b: tensor<6x1xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %p = graph.matmul %a, %b : (tensor<4x6xf32>, tensor<6x1xf32>) -> tensor<4x1xf32>
+  %v = graph.reshape %p shape <[4]> : tensor<4x1xf32> -> tensor<4xf32>
+  %e = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+  %y = graph.subtract %e, %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
