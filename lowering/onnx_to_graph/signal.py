@@ -25,6 +25,8 @@ def transform(x: Value, axis: int, length: Dim, *, inverse: bool = False, onesid
     Returns: pairs; the first half of them where `onesided`. From such a half the inverse makes real numbers.
     """
     element = x.element
+    if not x.dims[-1].is_static:
+        x = resized(x, x.rank - 1, Dim.of(2))  # of real parts the others are 0
     x = x.cast(f64)  # in f32 what should vanish would be off by some units of the largest sample
     order = [*(i for i in range(x.rank - 1) if i != axis), axis, x.rank - 1]
     from_half = inverse and onesided

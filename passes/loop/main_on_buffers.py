@@ -132,14 +132,15 @@ class MainOnBuffers:
 
     def _argument_type(self, value: SSAValue) -> MemRefType[Attribute]:
         """The buffer that the caller passes for a value; a placeholder where it cannot know the size."""
-        if is_opaque(value.type) or self.buffers.has_late_shape(value):
-            return BYTES
-        return memref_of(cast(Tensor, value.type))
+        return BYTES if self._is_placeholder(value) else memref_of(cast(Tensor, value.type))
+
+    def _is_placeholder(self, value: SSAValue) -> bool:
+        return is_opaque(value.type) or self.buffers.has_late_shape(value)
 
     def _argument_dims(self) -> ArrayAttr[DictionaryAttr]:
         """The dimensions of inputs and outputs by name, which their buffer types do not tell."""
         values = (*inputs_of(self.main), *returned_values(self.main))
-        dims = [() if self._argument_type(v) == BYTES else self.buffers.dims[v] for v in values]
+        dims = [() if self._is_placeholder(v) else self.buffers.dims[v] for v in values]
         named = [DictionaryAttr({"graph.dims": DimsAttr.of(d)} if not all_static(d) else {}) for d in dims]
         return ArrayAttr([*named, *[DictionaryAttr({})] * (1 + len(self.symbols))])
 

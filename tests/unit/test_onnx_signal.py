@@ -43,6 +43,16 @@ def test_real_signals_come_back_from_half_their_transform(length: int) -> None:
     np.testing.assert_allclose(np.asarray(model(half), np.float32)[..., 0], signal, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("parts", [1, 2])
+def test_pairs_or_real_parts_whose_number_is_open(parts: int) -> None:
+    """The last dimension has no size in the model: without a second part, imaginary ones are 0."""
+    x = np.concatenate([X, X + 1], -1)[..., :parts]
+    model = compile(node_model("DFT", [x, None, np.array(1)], 1, 20, {0: [2, 7, 5, "parts"]}, inverse=1))
+    signal = x[..., 0] + (1j * x[..., 1] if parts == 2 else 0)
+    expected = pairs(np.fft.ifft(signal, axis=1))
+    np.testing.assert_allclose(np.asarray(model(x), np.float32), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_one_compilation_serves_all_axes() -> None:
     """Also from the last one, and with a result that is smaller along the axis."""
     model = compile(node_model("DFT", [X, None, np.array(1)], 1, 20, {2: []}, onesided=1))
