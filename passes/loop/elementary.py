@@ -19,7 +19,7 @@ _LOG10_E = 0.4342944819032518
 _LN2_HIGH, _LN2_LOW = 0.693359375, -2.1219444005469057e-4
 _LOG10_2_HIGH, _LOG10_2_LOW = 0.30078125, 2.4874566398119521e-4
 # Added to a small number it leaves the nearest integer in the low bits.
-_ROUNDER = 12582912.0
+ROUNDER = 12582912.0
 _ROUNDER_BITS = 0x4B400000
 _EXPONENT_BIAS = 127
 _MANTISSA_BITS = 23
@@ -60,9 +60,9 @@ def _power_of_two(exponent: Lanes) -> Lanes:
 
 
 def _scaled(x: Lanes, shifted: Lanes) -> Lanes:
-    """x * 2^n for n + _ROUNDER: in two steps, so that overflow and denormal results come out right."""
+    """x * 2^n for n + ROUNDER: in two steps, so that overflow and denormal results come out right."""
     if x.scales:
-        return x.scaled_by(shifted - _ROUNDER)
+        return x.scaled_by(shifted - ROUNDER)
     exponent = shifted.bits() - _ROUNDER_BITS
     half = exponent >> 1
     return x * _power_of_two(half) * _power_of_two(exponent - half)
@@ -70,13 +70,18 @@ def _scaled(x: Lanes, shifted: Lanes) -> Lanes:
 
 def power_of_two_near(f: Lanes, n: Lanes) -> Lanes:
     """2^(n + f) for a whole n and |f| <= 1/2."""
-    return _scaled(f.times_plus(f.polynomial(_EXP2), 1.0), n + _ROUNDER)
+    return _two_to(f, n + ROUNDER)
+
+
+def _two_to(f: Lanes, shifted: Lanes) -> Lanes:
+    """2^(n + f), given n + ROUNDER."""
+    return _scaled(f.times_plus(f.polynomial(_EXP2), 1.0), shifted)
 
 
 def _split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
-    """x = n ln 2 + f with |f| <= ln(2) / 2: the integer n, plus _ROUNDER, and f."""
-    shifted = x.times_plus(_LOG2_E, _ROUNDER)
-    n = shifted - _ROUNDER
+    """x = n ln 2 + f with |f| <= ln(2) / 2: the integer n, plus ROUNDER, and f."""
+    shifted = x.times_plus(_LOG2_E, ROUNDER)
+    n = shifted - ROUNDER
     rest = n.times_plus(-_LN2_LOW, n.times_plus(-_LN2_HIGH, x))
     return shifted, rest
 
@@ -90,9 +95,9 @@ def exp(x: Lanes) -> Lanes:
 def exp2(x: Lanes) -> Lanes:
     """2^x; exact where x is an integer."""
     x = x.at_most(129.0).at_least(-151.0)
-    shifted = x + _ROUNDER
-    f = x - (shifted - _ROUNDER)
-    return power_of_two_near(f, shifted - _ROUNDER)
+    shifted = x + ROUNDER
+    f = x - (shifted - ROUNDER)
+    return _two_to(f, shifted)
 
 
 def expm1(x: Lanes) -> Lanes:

@@ -9,13 +9,13 @@ instruction.
 
 from __future__ import annotations
 
+from stepwell.passes.loop.elementary import ROUNDER
 from stepwell.passes.loop.lanes import Lanes
 
 FARTHEST = 131072.0
 """The largest magnitude of which `sin`, `cos` and `tan` are right."""
 _TWO_OVER_PI = 0.6366197723675814
 _QUARTER = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
-_ROUNDER = 12582912.0
 # Up to it sin x and tan x round to x.
 _STRAIGHT = 2.0**-12
 
@@ -42,8 +42,8 @@ def _odd(t: Lanes, square: Lanes, coefficients: tuple[float, ...]) -> Lanes:
 
 def _on_the_circle(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """Sine and cosine of what is left of x without whole quarters, and in the low bits how many those are."""
-    shifted = x.times_plus(_TWO_OVER_PI, _ROUNDER)
-    quarters = shifted - _ROUNDER
+    shifted = x.times_plus(_TWO_OVER_PI, ROUNDER)
+    quarters = shifted - ROUNDER
     rest = x
     for part in _QUARTER:
         rest = quarters.times_plus(-part, rest)
