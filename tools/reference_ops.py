@@ -20,6 +20,64 @@ from onnx.reference.ops.op_loop import Loop as UncorrectedLoop
 Array = NDArray[Any]
 
 
+class BatchNormalization(OpRun):
+    """
+    By the given mean and variance, where the evaluator mixes those of the batch in for opsets 9 and 13.
+
+    In these opsets a node with one result is in test mode whatever its momentum is (9, "Output case #2"); the
+    evaluator takes the default of momentum, which is always there, for a sign of training. Later opsets say
+    the mode by an attribute, 0 when it is not there.
+    """
+
+    op_domain = ""
+
+    def _run(
+        self,
+        x: Array,
+        scale: Array,
+        bias: Array,
+        mean: Array,
+        variance: Array,
+        epsilon: float = 1e-5,
+        momentum: float = 0.9,
+        training_mode: int | None = None,
+        spatial: int = 1,
+    ) -> tuple[Array, ...]:
+        results: list[Array] = []
+        if training_mode:
+            axes = (0, *range(2, x.ndim))
+            seen = (x.mean(axis=axes), x.var(axis=axes))
+            given = (mean, variance)
+            results = [
+                (old * momentum + new * (1 - momentum)).astype(old.dtype)
+                for old, new in zip(given, seen, strict=True)
+            ]
+            mean, variance = seen
+        if spatial:
+            numbers = (array.reshape(-1, *[1] * (x.ndim - 2)) for array in (scale, bias, mean, variance))
+            scale, bias, mean, variance = numbers
+        y = scale * (x - mean) / np.sqrt(variance + epsilon) + bias
+        return (y.astype(x.dtype), *results)
+
+
+class DynamicQuantizeLinear(OpRun):
+    """
+    Zeros have scale 1, as a comment in the evaluator says that computes 1/255.
+
+    The text of the specification gives them scale 0 and leaves 0 / 0 to be rounded to a zero point; ONNX
+    Runtime gives 1, too.
+    """
+
+    op_domain = ""
+
+    def _run(self, x: Array) -> tuple[Array, Array, Array]:
+        low, high = (np.float32(bound) for bound in (x.min(initial=0), x.max(initial=0)))
+        scale = np.float32(1) if low == high else (high - low) / np.float32(255)
+        zero_point = np.rint(np.clip(-low / scale, 0, 255))
+        y = np.clip(np.rint(x / scale) + zero_point, 0, 255)
+        return y.astype(np.uint8), np.asarray(scale), np.asarray(zero_point.astype(np.uint8))
+
+
 class LRN(OpRun):
     """Over all channels, where the evaluator takes the size of the batch for their number."""
 
@@ -73,5 +131,11 @@ class Loop(UncorrectedLoop):
         return (*results[: self.N], *(stacked or results[self.N :]))
 
 
-CORRECTED: tuple[type[OpRun], ...] = (LRN, LpNormalization, Loop)
+CORRECTED: tuple[type[OpRun], ...] = (
+    BatchNormalization,
+    DynamicQuantizeLinear,
+    LRN,
+    LpNormalization,
+    Loop,
+)
 """Given to every evaluator that is to judge our results."""

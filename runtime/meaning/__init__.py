@@ -41,9 +41,15 @@ def has_meaning(name: str) -> bool:
 def evaluate(
     name: str, operands: Sequence[Array | None], properties: Mapping[str, object]
 ) -> tuple[Array, ...]:
-    """Run one op on arrays. Raises: KeyError for an op without a meaning."""
+    """
+    Run one op on arrays. Raises: KeyError for an op without a meaning.
+
+    Operands are dense first: the order in which numpy adds, and so the digits, depends on their strides, and
+    a constant is to give what the view that it was folded from gives.
+    """
     _load()
-    results = _MEANINGS[name](*operands, **properties)
+    dense = [None if operand is None else np.asarray(operand, order="C") for operand in operands]
+    results = _MEANINGS[name](*dense, **properties)
     return cast("tuple[Array, ...]", results if isinstance(results, tuple) else (results,))
 
 
