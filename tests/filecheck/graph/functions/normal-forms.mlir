@@ -89,3 +89,28 @@ func.func @size_from_data(%n: tensor<i64>) -> tensor<?xi64, #graph.dims<["data_0
   %2 = graph.iota shape <["data_0"]> axis 0 of i64 -> tensor<?xi64, #graph.dims<["data_0"]>>
   func.return %2 : tensor<?xi64, #graph.dims<["data_0"]>>
 }
+
+// A branch gets its order first: what it reads from outside is evaluated in the order in which it does.
+// ORDER-LABEL: @inside
+// ORDER-NEXT: graph.neg
+// ORDER-NEXT: graph.exp
+// ORDER-NEXT: graph.if
+// ORDER-NEXT: graph.sqrt
+// ORDER-NEXT: graph.abs
+// DEPTH-LABEL: @inside
+// DEPTH-NEXT: graph.neg
+// DEPTH-NEXT: graph.exp
+// DEPTH-NEXT: graph.if
+func.func @inside(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
+  %b = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+  %a = graph.neg %x : tensor<4xf32> -> tensor<4xf32>
+  %y = graph.if %c : tensor<i1> -> (tensor<4xf32>) {
+    %p = graph.abs %b : tensor<4xf32> -> tensor<4xf32>
+    %q = graph.sqrt %a : tensor<4xf32> -> tensor<4xf32>
+    %r = graph.add %q, %p : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %r : tensor<4xf32>
+  } else {
+    graph.yield %x : tensor<4xf32>
+  }
+  func.return %y : tensor<4xf32>
+}
