@@ -8,20 +8,21 @@ straight-line code on vectors of queries.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil, prod
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_linalg.lane_softmax import LANES, Carried, lane_softmax
+from stepwell.lowering.graph_to_linalg.attention_form import AttentionForm
+from stepwell.lowering.graph_to_linalg.lane_softmax import Carried, OnlineSoftmax, lane_softmax
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
@@ -36,20 +37,9 @@ from stepwell.lowering.graph_to_linalg.support import (
 )
 from stepwell.passes.tensor.emit import Constants, Emitter, Index, Slice
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.target import F32_BYTES
 
-# What the scores of a block may take of the second-level cache, and its queries but for that.
-_SCORES_BYTES = 256 << 10
-_MOST_QUERIES = 96
-# Blocks of fewer read keys and values too often, even where their scores pass the cache (256 queries on 32768
-# keys: blocks of 8 take 2.4 times as long). Where the number of queries is open all blocks are as small, for
-# the last one is computed whole.
-_LEAST_QUERIES = 32
-# Fewer blocks leave threads without work.
-_ENOUGH_ITEMS = 4
-# Threads share groups of blocks. A group has memory of its own for one block, which stays in the cache.
-_MAX_GROUPS = 8
+_Range: TypeAlias = tuple[Index, Index]
+"""Where rows or columns begin, and how many there are."""
 
 
 class AttentionLowering(RewritePattern):
@@ -64,90 +54,23 @@ class AttentionLowering(RewritePattern):
       %o = linalg.generic … ins(%p, %v) …            // [queries, columns], then times the inverses
     } } {sched.parallel}
     ```
+    Where the scores of all keys pass the cache, keys come in blocks too, with the softmax so far
+    carried along (Dao et al., "FlashAttention", 2022):
+    ```mlir
+    %o, %tops, %totals = scf.for %key … {
+      %s = linalg.generic … ins(%k, %qt) …
+      %p, %factors, … = scf.for %lane … { … }        // exp(s - top so far), how much tops grew
+      %o = linalg.generic … ins(%p, %v) …            // added to the sums so far times the factors
+    }
+    ```
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
-        form = _Form.of(op)
+        form = AttentionForm.of(op)
         y = empty(tensor_type(f32, dims_of(op.result.type)), rewriter)
         emit = Emitter.before(op, Constants(enclosing_kernel(rewriter)))
         rewriter.replace(op, [], [_over_blocks(op, form, y, emit, rewriter)])
-
-
-@dataclass(frozen=True)
-class _Form:
-    """The sizes of an op, and how its queries are grouped to blocks."""
-
-    batch: tuple[Dim, ...]
-    queries: Dim
-    keys: Dim
-    depth: int
-    columns: int
-    block: int
-    """Queries in a block."""
-
-    @staticmethod
-    def of(op: graph.AttentionOp) -> _Form:
-        """The form of an op. Raises: StepwellError `unsupported` for other types and open rows."""
-        *batch, queries, keys = op.scores_dims()
-        depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
-        if element_of_value(op.q) != f32 or not depth.is_static or not columns.is_static:
-            raise StepwellError(
-                "unsupported",
-                op,
-                f"a kernel of graph.attention needs f32 rows of known size, found {op.q.type}, {op.v.type}",
-                help="run `legalize{set=kernels}` before",
-            )
-        block = _block_of(prod(batch, start=Dim.of(1)), queries, keys)
-        return _Form(tuple(batch), queries, keys, depth.value, columns.value, block)
-
-    @property
-    def lanes(self) -> int:
-        """The queries of a block, rounded up to whole vectors."""
-        return _whole_vectors(self.block)
-
-    @property
-    def blocks(self) -> Dim:
-        """Blocks of queries."""
-        return self.queries.ceildiv(self.block)
-
-    @property
-    def items(self) -> Dim:
-        """All blocks of all batches."""
-        return prod(self.batch, start=Dim.of(1)) * self.blocks
-
-    @property
-    def share(self) -> Dim:
-        """The blocks of a group."""
-        return self.items.ceildiv(_MAX_GROUPS)
-
-    @property
-    def groups(self) -> int:
-        """How many groups there are; the last ones may have no blocks where their number is open."""
-        return ceil(self.items.value / max(1, self.share.value)) if self.items.is_static else _MAX_GROUPS
-
-
-def _block_of(batch: Dim, queries: Dim, keys: Dim) -> int:
-    """The queries of a block: those that leave their scores in the cache, and waste few lanes."""
-    most = _MOST_QUERIES
-    if keys.is_static:
-        fitting = _SCORES_BYTES // (F32_BYTES * max(1, keys.value)) // LANES * LANES
-        most = max(_LEAST_QUERIES, min(most, fitting))
-    if not queries.is_static:
-        return _LEAST_QUERIES
-    fewest, finest = (max(1, ceil(queries.value / n)) for n in (most, _LEAST_QUERIES))
-
-    def cost(blocks: int) -> tuple[bool, int]:
-        block = ceil(queries.value / blocks)
-        is_idle = batch.is_static and batch.value * blocks < _ENOUGH_ITEMS
-        # Scores take whole vectors, the sums of values each query.
-        return is_idle, blocks * (_whole_vectors(block) + block)
-
-    return ceil(queries.value / min(range(fewest, finest + 1), key=cost))
-
-
-def _whole_vectors(queries: int) -> int:
-    return ceil(queries / LANES) * LANES
 
 
 @dataclass(frozen=True)
@@ -161,7 +84,7 @@ class _Sizes:
 
 
 def _over_blocks(
-    op: graph.AttentionOp, form: _Form, y: SSAValue, emit: Emitter, rewriter: PatternRewriter
+    op: graph.AttentionOp, form: AttentionForm, y: SSAValue, emit: Emitter, rewriter: PatternRewriter
 ) -> SSAValue:
     """`y` with all blocks of all batches written into it."""
 
@@ -176,14 +99,14 @@ def _over_blocks(
         stop = _minimum(emit, emit.plus(start, share), items)
 
         def one_item(emit: Emitter, item: SSAValue, carried: Carried) -> Carried:
-            outside, rewriter.insertion_point = rewriter.insertion_point, emit.place
-            y = _Block(op, form, sizes, emit, rewriter, _Place.of(emit, item, form, sizes)).run(carried[0])
-            rewriter.insertion_point = outside
-            return [y]
+            at = _Place.of(emit, item, form, sizes)
+            return [_Block(op, form, sizes, emit, rewriter, at).run(carried[0])]
 
         return emit.loop(start, stop, 1, carried, one_item)
 
-    return emit.loop(0, form.groups, 1, [y], one_group, parallel=True)[0]
+    result = emit.loop(0, form.groups, 1, [y], one_group, parallel=True)[0]
+    rewriter.insertion_point = emit.place
+    return result
 
 
 @dataclass(frozen=True)
@@ -195,7 +118,7 @@ class _Place:
     count: Index
 
     @staticmethod
-    def of(emit: Emitter, item: SSAValue, form: _Form, sizes: _Sizes) -> _Place:
+    def of(emit: Emitter, item: SSAValue, form: AttentionForm, sizes: _Sizes) -> _Place:
         """The place of a block by its number."""
         *batch, block = _unravel(emit, item, [*sizes.batch, sizes.blocks])
         first = emit.times(block, form.block)
@@ -215,7 +138,7 @@ class _Block:
     """Emits the body of the loops: what is computed for one block of queries."""
 
     op: graph.AttentionOp
-    form: _Form
+    form: AttentionForm
     sizes: _Sizes
     emit: Emitter
     rewriter: PatternRewriter
@@ -223,26 +146,52 @@ class _Block:
 
     def run(self, y: SSAValue) -> SSAValue:
         """`y` with the results of the block."""
-        scores = self._scores(self._queries())
+        queries, keys = self._queries(), self.form.key_block
+        if keys is not None:
+            return self._normalized(*self._over_keys(queries, keys), y)
+        whole = 0, self.sizes.keys
         powers, inverses = lane_softmax(
-            self.emit, scores, self.sizes.keys, self.form.lanes, zero_masked=bool(self.op.zero_masked)
+            self.emit, self._scores(queries, whole), whole[1], self.form.lanes, zero_masked=self._zero_masked
         )
-        self.rewriter.insertion_point = self.emit.place
-        return self._values(powers, inverses, y)
+        return self._normalized(self._weighed(powers, whole), inverses, y)
 
-    def _cut(self, value: SSAValue, start: Index, count: Index, width: Index) -> Read:
-        """Rows of an operand in the block's batch, and how loops (row, column) read them."""
+    @property
+    def _zero_masked(self) -> bool:
+        return bool(self.op.zero_masked)
+
+    def _over_keys(self, queries: SSAValue, step: int) -> tuple[SSAValue, SSAValue]:
+        """The sums of values weighed by powers, over blocks of keys, and one over the sums of powers."""
+        form, keys = self.form, self.sizes.keys
+
+        def one_block(emit: Emitter, first: SSAValue, carried: Carried) -> Carried:
+            sums, *state = carried
+            is_whole = isinstance(keys, int) and keys % step == 0
+            part = first, step if is_whole else _minimum(emit, step, emit.minus(keys, first))
+            block = replace(self, emit=emit)
+            scores = block._scores(queries, part)
+            powers, factors, softmax = OnlineSoftmax(*state).add(emit, scores, part[1], form.lanes)
+            sums = block._rescaled(sums, factors, block._weighed(powers, part))
+            return [sums, softmax.tops, softmax.totals]
+
+        start = OnlineSoftmax.start(self.emit, form.lanes)
+        zeros = self._filled(self.emit.empty(f32, [form.block, form.columns]))
+        sums, *state = self.emit.loop(0, keys, step, [zeros, start.tops, start.totals], one_block)
+        softmax = OnlineSoftmax(*state)
+        return sums, softmax.inverses(self.emit, form.lanes, zero_masked=self._zero_masked)
+
+    def _cut(self, value: SSAValue, rows: _Range, columns: _Range) -> Read:
+        """Rows and columns of an operand in the block's batch, and how loops (row, column) read them."""
         batch = self.at.batch_of(value)
         ones = (1,) * len(batch)
-        block = Slice((*batch, start, 0), (*ones, count, width), (*ones, 1, 1))
+        block = Slice((*batch, rows[0], columns[0]), (*ones, rows[1], columns[1]), (*ones, 1, 1))
         zeros = [AffineExpr.constant(0)] * len(batch)
         d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
         return self.emit.extract(value, block), AffineMap(2, 0, (*zeros, d0, d1))
 
-    def _turned(self, value: SSAValue, width: Index, factor: float = 1) -> SSAValue:
-        """The block's rows of an operand as columns, times a factor, and zeros up to whole vectors."""
-        scalars = Scalars(f32)
-        rows, by_row = self._cut(value, self.at.first, self.at.count, width)
+    def _turned(self, value: SSAValue, part: _Range, factor: float = 1) -> SSAValue:
+        """Columns of an operand's rows in the block as rows, times a factor, with zeros to whole vectors."""
+        scalars, width = Scalars(f32), part[1]
+        rows, by_row = self._cut(value, (self.at.first, self.at.count), part)
         columns, pads = self.emit.empty(f32, [width, self.form.lanes]), self.form.lanes - self.form.block
         if self.at.count != self.form.block:  # how many are missing is known at run time only
             columns = self._filled(columns)
@@ -250,14 +199,13 @@ class _Block:
             rest = Slice((0, self.form.block), (width, pads), (1, 1))
             columns = self.emit.insert(self._filled(self.emit.extract(columns, rest)), columns, rest)
         whole = Slice((0, 0), (width, self.at.count), (1, 1))
-        part = generic(
+        turned = self._generic(
             [(rows, by_row.compose(projection(2, [1, 0])))],
             (self.emit.extract(columns, whole), projection(2, [0, 1])),
             [PARALLEL] * 2,
             lambda s: s[0] if factor == 1 else scalars.multiply(s[0], scalars.constant(factor)),
-            self.rewriter,
         )
-        return self.emit.insert(part, columns, whole)
+        return self.emit.insert(turned, columns, whole)
 
     def _filled(self, tensor: SSAValue) -> SSAValue:
         """A tensor of zeros in the place of another."""
@@ -265,44 +213,61 @@ class _Block:
 
     def _queries(self) -> SSAValue:
         """The queries of the block, scaled: [depth, queries]."""
-        return self._turned(self.op.q, self.form.depth, self.op.scale.value.data)
+        return self._turned(self.op.q, (0, self.form.depth), self.op.scale.value.data)
 
-    def _scores(self, queries: SSAValue) -> SSAValue:
-        """The scores of the block: [keys, queries]."""
-        keys, by_row = self._cut(self.op.k, 0, self.sizes.keys, self.form.depth)
+    def _scores(self, queries: SSAValue, part: _Range) -> SSAValue:
+        """The scores of the block and some keys: [keys, queries]."""
+        keys, by_row = self._cut(self.op.k, part, (0, self.form.depth))
         reads = (keys, by_row.compose(projection(3, [0, 2]))), (queries, projection(3, [2, 1]))
-        sizes = [self.sizes.keys, self.form.lanes]
+        sizes = [part[1], self.form.lanes]
         scores = self._sum_of_products(reads, sizes, projection(3, [0, 1]))
         if self.op.mask is None:
             return scores
-        reads = [(scores, projection(2, [0, 1])), self._mask(self.op.mask)]
+        reads = [(scores, projection(2, [0, 1])), self._mask(self.op.mask, part)]
         write = (self.emit.empty(f32, sizes), projection(2, [0, 1]))
         return self._elementwise(reads, write, lambda s: Scalars(f32).add(s[0], s[1]))
 
-    def _mask(self, mask: SSAValue) -> Read:
-        """How loops (key, query) read the mask of the block."""
+    def _mask(self, mask: SSAValue, part: _Range) -> Read:
+        """How loops (key, query) read the mask of the block and some keys."""
         own = dims_of(mask.type)
-        width: Index = self.sizes.keys if own and own[-1] != 1 else 1
+        is_of_keys = bool(own) and own[-1] != 1
+        columns: _Range = part if is_of_keys else (0, 1)
         if len(own) > 1 and own[-2] != 1:
-            part, by_row = self._turned(mask, width), projection(2, [0, 1])
+            found, by_row = self._turned(mask, columns), projection(2, [0, 1])
         elif len(own) > 1:
-            part, by_row = self._cut(mask, 0, 1, width)
+            found, by_row = self._cut(mask, (0, 1), columns)
             by_row = by_row.compose(AffineMap(2, 0, (AffineExpr.constant(0), AffineExpr.dimension(0))))
+        elif is_of_keys:
+            found = self.emit.extract(mask, Slice((part[0],), (part[1],), (1,)))
+            by_row = projection(2, [0])
         else:
-            part, by_row = mask, projection(2, [0] * len(own))
-        if width != 1 or not own:
-            return part, by_row
+            found, by_row = mask, projection(2, [0] * len(own))
+        if is_of_keys or not own:
+            return found, by_row
         # One number for all keys stands where the first one's would.
         only = AffineMap(2, 0, (AffineExpr.constant(0), AffineExpr.dimension(1)))
-        return part, by_row.compose(only)
+        return found, by_row.compose(only)
 
-    def _values(self, powers: SSAValue, inverses: SSAValue, y: SSAValue) -> SSAValue:
-        """`y` with the values weighed by the powers, and divided by their sums."""
-        emit, form, at = self.emit, self.form, self.at
-        powers = emit.extract(powers, Slice((0, 0), (self.sizes.keys, form.block), (1, 1)))
-        values, by_row = self._cut(self.op.v, 0, self.sizes.keys, form.columns)
+    def _weighed(self, powers: SSAValue, part: _Range) -> SSAValue:
+        """The values of some keys weighed by the powers, summed: [queries, columns]."""
+        form = self.form
+        powers = self.emit.extract(powers, Slice((0, 0), (part[1], form.block), (1, 1)))
+        values, by_row = self._cut(self.op.v, part, (0, form.columns))
         reads = (powers, projection(3, [2, 0])), (values, by_row.compose(projection(3, [2, 1])))
-        sums = self._sum_of_products(reads, [form.block, form.columns], projection(3, [0, 1]))
+        return self._sum_of_products(reads, [form.block, form.columns], projection(3, [0, 1]))
+
+    def _rescaled(self, sums: SSAValue, factors: SSAValue, more: SSAValue) -> SSAValue:
+        """The sums so far, each query's times its factor, and more."""
+        scalars, identity = Scalars(f32), AffineMap.identity(2)
+        factors = self.emit.extract(factors, Slice((0,), (self.form.block,), (1,)))
+        reads = [(factors, projection(2, [0])), (more, identity)]
+        return self._elementwise(
+            reads, (sums, identity), lambda s: scalars.add(scalars.multiply(s[2], s[0]), s[1])
+        )
+
+    def _normalized(self, sums: SSAValue, inverses: SSAValue, y: SSAValue) -> SSAValue:
+        """`y` with the sums of the block, each query's times its number."""
+        emit, form, at = self.emit, self.form, self.at
         if at.count != form.block:
             sums = emit.extract(sums, Slice((0, 0), (at.count, form.columns), (1, 1)))
         inverses = emit.extract(inverses, Slice((0,), (at.count,), (1,)))
@@ -315,18 +280,23 @@ class _Block:
         return emit.insert(result, y, block)
 
     def _elementwise(self, reads: Sequence[Read], write: Read, body: Body) -> SSAValue:
-        return generic(reads, write, [PARALLEL] * write[1].num_dims, body, self.rewriter)
+        return self._generic(reads, write, [PARALLEL] * write[1].num_dims, body)
 
     def _sum_of_products(self, reads: Sequence[Read], sizes: Sequence[Index], map: AffineMap) -> SSAValue:
         """The sum over the third loop of products, in a tensor indexed by the first two."""
         scalars = Scalars(f32)
-        return generic(
+        return self._generic(
             reads,
             (self._filled(self.emit.empty(f32, sizes)), map),
             [PARALLEL, PARALLEL, REDUCTION],
             lambda s: scalars.add(s[2], scalars.multiply(s[0], s[1])),
-            self.rewriter,
         )
+
+    def _generic(
+        self, reads: Sequence[Read], write: Read, loops: Sequence[IteratorTypeAttr], body: Body
+    ) -> SSAValue:
+        self.rewriter.insertion_point = self.emit.place
+        return generic(reads, write, loops, body, self.rewriter)
 
 
 def _minimum(emit: Emitter, a: Index, b: Index) -> Index:

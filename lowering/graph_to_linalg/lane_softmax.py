@@ -9,10 +9,11 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerAttr, f32, i1, i64
+from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import CmpfOp, SelectOp, like
-from stepwell.passes.tensor.emit import Emitter, Index, dense_attr
+from stepwell.passes.tensor.emit import Emitter, Index, dense_attr, scalar_attr
 from stepwell.passes.tensor.transfers import Vector, read, vector_type, write
 
 LANES = 8
@@ -26,6 +27,8 @@ Carried: TypeAlias = Sequence[SSAValue]
 """The tensors and vectors that loops carry."""
 _Step: TypeAlias = Callable[[Emitter, Sequence[SSAValue], Carried], Carried]
 """Emits what is done to rows of the matrix: takes their indices, and what is carried, chains last."""
+_OfLanes: TypeAlias = Callable[[Emitter, "_Lanes", Carried], Carried]
+"""Emits what is done to a vector of columns."""
 
 
 def lane_softmax(
@@ -44,69 +47,147 @@ def lane_softmax(
     -inf gives zeros instead of NaN.
     """
 
-    def of_vector(width: int) -> Callable[[Emitter, SSAValue, Carried], Carried]:
-        def body(emit: Emitter, lane: SSAValue, carried: Carried) -> Carried:
-            x, inverses = carried
-            x, inverse = _Vector(x, rows, lane, vector_type(f32, (width,))).softmax(emit, zero_masked)
-            return [x, write(emit, inverse, inverses, [lane], (0,))]
+    def body(emit: Emitter, lanes: _Lanes, carried: Carried) -> Carried:
+        x, inverses = carried
+        x, _, total = lanes.powers(emit, x, rows)
+        return [x, lanes.write(emit, lanes.inverse(emit, total, zero_masked), inverses)]
 
-        return body
-
-    whole = columns // _VECTOR * _VECTOR
-    held = emit.loop(0, whole, _VECTOR, [x, emit.empty(f32, [columns])], of_vector(_VECTOR))
-    if whole != columns:
-        held = of_vector(columns - whole)(emit, emit.constants.index(whole), held)
-    return held[0], held[1]
+    x, inverses = _over_lanes(emit, columns, [x, emit.empty(f32, [columns])], body)
+    return x, inverses
 
 
 @dataclass(frozen=True)
-class _Vector:
-    """Some columns of a matrix, from `lane` on."""
+class OnlineSoftmax:
+    """
+    The softmax of columns whose rows come in blocks: what is known of them so far, and how it goes on.
 
-    x: SSAValue
-    rows: Index
-    lane: SSAValue
+    Earlier powers are too large by exp(top now - top then), which is known with the next block only: what was
+    summed from them is scaled by `factors` then (Milakov and Gimelshein, "Online normalizer calculation for
+    softmax", 2018).
+    """
+
+    tops: SSAValue
+    totals: SSAValue
+
+    @staticmethod
+    def start(emit: Emitter, columns: int) -> OnlineSoftmax:
+        """Of no rows."""
+        tops, totals = (
+            emit.value(FillOp([emit.constants.of(scalar_attr(f32, n), f32)], [emit.empty(f32, [columns])]))
+            for n in (-inf, 0)
+        )
+        return OnlineSoftmax(tops, totals)
+
+    def add(
+        self, emit: Emitter, x: SSAValue, rows: Index, columns: int
+    ) -> tuple[SSAValue, SSAValue, OnlineSoftmax]:
+        """exp(x - top) of a block's columns, in the place of `x`; the factors; and the state after it."""
+
+        def body(emit: Emitter, lanes: _Lanes, carried: Carried) -> Carried:
+            x, tops, totals, factors = carried
+            before, sums = lanes.read(emit, tops), lanes.read(emit, totals)
+            x, top, total = lanes.powers(emit, x, rows, before)
+            factor = emit.value(math.ExpOp(emit.value(arith.SubfOp(before, lanes.finite(emit, top)))))
+            total = _sum(emit, emit.value(arith.MulfOp(sums, factor)), total)
+            states = (top, tops), (total, totals), (factor, factors)
+            return [x, *(lanes.write(emit, value, into) for value, into in states)]
+
+        held = [x, self.tops, self.totals, emit.empty(f32, [columns])]
+        x, tops, totals, factors = _over_lanes(emit, columns, held, body)
+        return x, factors, OnlineSoftmax(tops, totals)
+
+    def inverses(self, emit: Emitter, columns: int, *, zero_masked: bool) -> SSAValue:
+        """One over the sums; with `zero_masked` one for a column of -inf."""
+
+        def body(emit: Emitter, lanes: _Lanes, carried: Carried) -> Carried:
+            total = lanes.read(emit, self.totals)
+            return [lanes.write(emit, lanes.inverse(emit, total, zero_masked), carried[0])]
+
+        return _over_lanes(emit, columns, [emit.empty(f32, [columns])], body)[0]
+
+
+def _over_lanes(emit: Emitter, columns: int, carried: Carried, body: _OfLanes) -> Carried:
+    """What `body` makes of vectors of columns, one after the other."""
+
+    def of_vector(width: int) -> Callable[[Emitter, SSAValue, Carried], Carried]:
+        type = vector_type(f32, (width,))
+        return lambda emit, first, carried: body(emit, _Lanes(first, type), carried)
+
+    whole = columns // _VECTOR * _VECTOR
+    held = emit.loop(0, whole, _VECTOR, carried, of_vector(_VECTOR))
+    if whole != columns:
+        held = of_vector(columns - whole)(emit, emit.constants.index(whole), held)
+    return held
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """Some columns of matrices, from `first` on: as many as a vector of this type has."""
+
+    first: SSAValue
     type: Vector
 
-    def softmax(self, emit: Emitter, zero_masked: bool) -> tuple[SSAValue, SSAValue]:
-        """The matrix with exp(x - max) in the columns, and one over their sums."""
-        zero, one, low = (self._number(emit, n) for n in (0, 1, -inf))
-        top = self._maximum(emit, low)
-        is_masked = _compare(emit, "oeq", top, low) if zero_masked else None
-        if is_masked is not None:  # exp(-inf - 0) is 0
-            top = emit.value(SelectOp(is_masked, zero, top))
-        x, total = self._powers(emit, top, zero)
-        if is_masked is not None:
+    def read(self, emit: Emitter, row: SSAValue) -> SSAValue:
+        """Their elements of a row."""
+        return read(emit, row, [self.first], self.type, (0,))
+
+    def write(self, emit: Emitter, value: SSAValue, into: SSAValue) -> SSAValue:
+        """A row with their elements replaced."""
+        return write(emit, value, into, [self.first], (0,))
+
+    def powers(
+        self, emit: Emitter, x: SSAValue, rows: Index, start: SSAValue | None = None
+    ) -> tuple[SSAValue, SSAValue, SSAValue]:
+        """The matrix with exp(x - top) in the columns; their tops, which are at least `start`; their sums."""
+        top = self._maximum(emit, x, rows, self._number(emit, -inf) if start is None else start)
+        x, total = self._exponentials(emit, x, rows, self.finite(emit, top))
+        return x, top, total
+
+    def finite(self, emit: Emitter, top: SSAValue) -> SSAValue:
+        """What is subtracted from a column: 0 instead of -inf, for exp(-inf - 0) is 0."""
+        is_masked = _compare(emit, "oeq", top, self._number(emit, -inf))
+        return emit.value(SelectOp(is_masked, self._number(emit, 0), top))
+
+    def inverse(self, emit: Emitter, total: SSAValue, zero_masked: bool) -> SSAValue:
+        """One over the sums of powers; of a column of -inf, where they are 0, infinity or, if asked, one."""
+        one = self._number(emit, 1)
+        if zero_masked:
+            is_masked = _compare(emit, "oeq", total, self._number(emit, 0))
             total = emit.value(SelectOp(is_masked, one, total))
-        return x, emit.value(arith.DivfOp(one, total))
+        return emit.value(arith.DivfOp(one, total))
 
     def _number(self, emit: Emitter, number: float) -> SSAValue:
         return emit.constants.of(dense_attr(self.type, [number]), self.type)
 
-    def _maximum(self, emit: Emitter, low: SSAValue) -> SSAValue:
+    def _maximum(self, emit: Emitter, x: SSAValue, rows: Index, start: SSAValue) -> SSAValue:
         """The greatest element of each column, in one instruction each: a NaN is found by exp again."""
 
         def step(inside: Emitter, places: Sequence[SSAValue], tops: Carried) -> Carried:
-            found = [read(inside, self.x, [row, self.lane], self.type, (1,)) for row in places]
+            found = [self._of_row(inside, x, row) for row in places]
             pairs = zip(tops, found, strict=True)
             return [_greater(inside, a, b) for a, b in pairs]
 
-        (top,) = _along_rows(emit, self.rows, [], low, step, _greater)
+        (top,) = _along_rows(emit, rows, [], start, step, _greater)
         return top
 
-    def _powers(self, emit: Emitter, top: SSAValue, zero: SSAValue) -> tuple[SSAValue, SSAValue]:
+    def _exponentials(
+        self, emit: Emitter, x: SSAValue, rows: Index, top: SSAValue
+    ) -> tuple[SSAValue, SSAValue]:
         """The columns replaced by exp(x - top), and their sums."""
 
         def step(inside: Emitter, places: Sequence[SSAValue], carried: Carried) -> Carried:
             x, *sums = carried
-            found = [read(inside, x, [row, self.lane], self.type, (1,)) for row in places]
+            found = [self._of_row(inside, x, row) for row in places]
             powers = [inside.value(math.ExpOp(inside.value(arith.SubfOp(value, top)))) for value in found]
             for row, power in zip(places, powers, strict=True):
-                x = write(inside, power, x, [row, self.lane], (1,))
+                x = write(inside, power, x, [row, self.first], (1,))
             return [x, *(_sum(inside, a, b) for a, b in zip(sums, powers, strict=True))]
 
-        x, total = _along_rows(emit, self.rows, [self.x], zero, step, _sum)
+        x, total = _along_rows(emit, rows, [x], self._number(emit, 0), step, _sum)
         return x, total
+
+    def _of_row(self, emit: Emitter, x: SSAValue, row: SSAValue) -> SSAValue:
+        return read(emit, x, [row, self.first], self.type, (1,))
 
 
 def _greater(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:

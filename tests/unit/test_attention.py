@@ -124,6 +124,27 @@ def test_spelled_out_form_as_native_code(size: int, mcpu: str, is_open: bool) ->
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("zero_masked", [False, True])
+def test_many_keys_come_in_blocks(zero_masked: bool, is_open: bool) -> None:
+    """Rows whose greatest score comes last, whose first blocks are all masked, and that are masked whole."""
+    q, k, v = normal(2, 40, 8), normal(2, 5000, 8, seed=1), normal(2, 5000, 16, seed=2)
+    mask = mask_of(40, 5000)
+    mask[0, -1], mask[1, :4500], mask[2] = 90, -np.inf, -np.inf
+    batch, keys = ("B", "S") if is_open else (2, 5000)
+    form = "y = Attention <scale = 0.5> (q4, k4, v4, m)" if zero_masked else (
+        "t = Transpose <perm = [0, 1, 3, 2]> (k4) s = MatMul (q4, t) a = Mul (s, c) m1 = Add (a, m) "
+        "p = Softmax <axis = -1> (m1) y = MatMul (p, v4)"
+    )  # fmt: skip
+    inputs = f"float[{batch}, 1, 40, 8] q4, float[{batch}, 1, {keys}, 8] k4, float[{batch}, 1, {keys}, 16] v4"
+    text = f"g ({inputs}, float[40, {keys}] m) => (float[{batch}, 1, 40, 16] y) <float[1] c = {{0.5}}>"
+    arrays = {"q4": q[:, None], "k4": k[:, None], "v4": v[:, None], "m": mask}
+    compiled = stepwell.compile(onnx_model(f"{text} {{ {form} }}", 23, 10), threads=2)
+    got = cast(Array, compiled.run(arrays)["y"])[:, 0]
+    expected = meaning([q, k, v, mask], 0.5, zero_masked=zero_masked)
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_operator_of_onnx_gives_zeros_where_all_is_masked() -> None:
     """Its function body, expanded, is raised again; keys of one head serve two."""
     arrays = dict(
