@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, TensorType
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -19,9 +19,11 @@ from stepwell.lowering.schedules.register_tile import (
     choose_register_tile,
     element_bytes,
     register_file,
+    rows_in_cache,
 )
 from stepwell.passes.tensor.combiners import combiner_of
-from stepwell.passes.tensor.structured import Structured, linear, projected_permutation
+from stepwell.passes.tensor.structured import Structured, linear, projected_permutation, tensor_shape
+from stepwell.passes.tensor.transfers import element_type
 from stepwell.runtime.target import TargetDescription
 
 # A loop over rows shorter than this gives too few independent sums.
@@ -97,8 +99,8 @@ def schedule_product(product: Product, target: TargetDescription) -> Schedule | 
     if not reaching:
         return None
     # Where both have the lanes (one filter a channel), the one with fewer loops is read again and again.
-    vector = min(reaching, key=lambda map: len(_dims(map)))
-    other = maps[1] if vector is maps[0] else maps[0]
+    first = maps[0] is min(reaching, key=lambda map: len(_dims(map)))
+    vector, other = product.operands if first else product.operands[::-1]
     return _along_results(view, _Roles.of(view, vector, other, out), registers, target)
 
 
@@ -135,10 +137,12 @@ class _Roles:
     both: Sequence[int]
     lanes_in_both: bool
     """Whether no element is broadcast: one filter a channel."""
+    other: int
+    """Position of the operand that is no vector among the inputs."""
 
     @staticmethod
-    def of(view: Structured, vector: AffineMap, other: AffineMap, out: Sequence[int]) -> _Roles:
-        mine, theirs = _dims(vector), _dims(other)
+    def of(view: Structured, vector: int, other: int, out: Sequence[int]) -> _Roles:
+        mine, theirs = _dims(view.maps[vector]), _dims(view.maps[other])
         long = [d for d in out[:-1] if view.extents[d] != 1]
         return _Roles(
             out[-1],
@@ -146,6 +150,7 @@ class _Roles:
             [d for d in long if d in theirs and d not in mine],
             [d for d in long if (d in mine) == (d in theirs)],
             out[-1] in mine and out[-1] in theirs,
+            other,
         )
 
 
@@ -166,6 +171,7 @@ def _along_results(
         extents[roles.lanes],
         length,
         replace(registers, count=_UNROLLED_SUMS, shares={}) if is_short else registers,
+        rows_in_cache(_pitch(view, roles.other, row), target),
     )
     looped = [] if is_short else sums
     steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows, *looped), 1)
@@ -189,6 +195,19 @@ def _along_results(
         parallel=parallel,
         vectorize=roles.lanes,
     )
+
+
+def _pitch(view: Structured, operand: int, row: int | None) -> int:
+    """Bytes from what an operand has for one step of a loop to that of the next; 0 where it is not known."""
+    value = view.inputs[operand]
+    shape, element = tensor_shape(value), element_type(value.type)
+    if row is None or DYNAMIC_INDEX in shape[1:] or not isinstance(element, FixedBitwidthType):
+        return 0
+    pitch = 0
+    for position, index in enumerate(view.maps[operand].results):
+        step = dict(terms.terms).get(row, 0) if (terms := linear(index)) is not None else 0
+        pitch += step * prod(shape[position + 1 :]) * element.size
+    return pitch
 
 
 def _longest_inner(rows: Sequence[int], extents: Sequence[int | None]) -> int | None:

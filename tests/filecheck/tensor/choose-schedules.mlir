@@ -21,6 +21,28 @@ func.func private @matmul(%a: tensor<196x256xf32>, %b: tensor<64x256x16xf32>) ->
 
 // -----
 
+// Rows 8 KiB apart share one place of the level-1 cache, which has 8 ways: no taller tile. Of 8000 bytes, 16.
+// CHECK-LABEL: @crowded
+// CHECK: #sched.schedule<tile = [8, 0, 1], parallel = [0], vectorize = 1>
+// CHECK: #sched.schedule<tile = [16, 0, 1], parallel = [0], vectorize = 1>
+func.func private @crowded(%a: tensor<2048x2048xf32>, %b: tensor<2048x16xf32>, %c: tensor<2048x2000xf32>, %d: tensor<2000x16xf32>, %y: tensor<2048x16xf32>, %z: tensor<2048x16xf32>) -> (tensor<2048x16xf32>, tensor<2048x16xf32>) attributes {sched.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<2048x2048xf32>, tensor<2048x16xf32>) outs(%y : tensor<2048x16xf32>) {
+  ^bb0(%x: f32, %w: f32, %acc: f32):
+    %m = arith.mulf %x, %w : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<2048x16xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%c, %d : tensor<2048x2000xf32>, tensor<2000x16xf32>) outs(%z : tensor<2048x16xf32>) {
+  ^bb0(%x: f32, %w: f32, %acc: f32):
+    %m = arith.mulf %x, %w : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<2048x16xf32>
+  func.return %r, %t : tensor<2048x16xf32>, tensor<2048x16xf32>
+}
+
+// -----
+
 // Both operands of a product with a transposed matrix lie along the sum: so do the lanes.
 // CHECK-LABEL: @transposed
 // CHECK: #sched.schedule<tile = [4, 4, 16], parallel = [0, 1], vectorize = 2>
