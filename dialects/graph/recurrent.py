@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     f32,
     i1,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
@@ -78,13 +79,14 @@ class RnnOp(GraphOp):
     `w` is [D, G·H, I], `r` is [D, G·H, H], the bias [D, 2·G·H] (of w, then of r), the peepholes [D, 3·H]
     for the gates i, o, f. D is 2 for a bidirectional layer, whose second direction runs backwards and is
     stored in forward order. Behind a row's length `y` is 0 and the state stays. `clip` cuts what the
-    activations of gates get. `transposed_weights` says that `w` is [D, I, G·H] and `r` [D, H, G·H], as
-    kernels read them.
+    activations of gates get. `packing = nr` says that the rows of the weights, which are the columns of a
+    product, are stored as panels of nr, as kernels read them: `w` is [D, G·H/nr, I, nr], `r` is
+    [D, G·H/nr, H, nr].
     Constraints:
       (C1) `cell` is lstm, gru or rnn; `direction` is forward, reverse or bidirectional.
       (C2) activations known, 3, 2 or 1 a direction by cell, with as many alphas and betas.
       (C3) elements are floats, of one type; the lengths are integers [N].
-      (C4) the operands have the shapes above; c0 and peepholes occur with an lstm only.
+      (C4) the operands have the shapes above, nr divides H; c0 and peepholes occur with an lstm only.
       (C5) results y and h, for an lstm also c.
     Source: ONNX LSTM, GRU, RNN, opset 22.
     """
@@ -109,7 +111,7 @@ class RnnOp(GraphOp):
     clip = opt_prop_def(FloatAttr.constr(f32))
     input_forget = prop_def(BoolAttr, default_value=FALSE)
     linear_before_reset = prop_def(BoolAttr, default_value=FALSE)
-    transposed_weights = prop_def(BoolAttr, default_value=FALSE)
+    packing = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(0, i64))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
@@ -119,7 +121,7 @@ class RnnOp(GraphOp):
         "(`peepholes` $peepholes^ `:` type($peepholes))? "
         "`cell` $cell `direction` $direction `activations` $activations `alphas` $alphas `betas` $betas "
         "(`clip` $clip^)? (`input_forget` $input_forget^)? (`linear_before_reset` $linear_before_reset^)? "
-        "(`transposed_weights` $transposed_weights^)? "
+        "(`packing` $packing^)? "
         "attr-dict `:` `(` type($x) `,` type($w) `,` type($r) `)` `->` type($outputs)"
     )
 
@@ -142,7 +144,7 @@ class RnnOp(GraphOp):
         clip: float | None = None,
         input_forget: bool = False,
         linear_before_reset: bool = False,
-        transposed_weights: bool = False,
+        packing: int = 0,
     ):
         super().__init__(
             operands=[x, w, r, bias, lengths, h0, c0, peepholes],
@@ -156,7 +158,7 @@ class RnnOp(GraphOp):
                 "clip": None if clip is None else FloatAttr(clip, Float32Type()),
                 "input_forget": IntegerAttr(int(input_forget), i1),
                 "linear_before_reset": IntegerAttr(int(linear_before_reset), i1),
-                "transposed_weights": IntegerAttr(int(transposed_weights), i1),
+                "packing": IntegerAttr(packing, i64),
             },
         )
         self.set_result_types()
@@ -169,7 +171,12 @@ class RnnOp(GraphOp):
     @property
     def hidden(self) -> Dim:
         """H: the size of the state."""
-        return dims_of(self.r.type)[1 if self.transposed_weights.value.data else 2]
+        return dims_of(self.r.type)[2]
+
+    @property
+    def panel(self) -> int:
+        """Rows of a panel of packed weights; 0 when they are not packed."""
+        return self.packing.value.data
 
     def check(self) -> None:
         for name, value, legal in (
@@ -203,13 +210,17 @@ class RnnOp(GraphOp):
         x = dims_of(self.x.type)
         if len(x) != 3:
             raise VerifyException(f"x must be [T, N, I], found {shape_text(x)}")
-        if len(r := dims_of(self.r.type)) != 3:
-            raise VerifyException(f"r must be [D, G * H, H], found {shape_text(r)}")
+        form = f"[D, G * H / {self.panel}, H, {self.panel}]" if self.panel else "[D, G * H, H]"
+        if len(r := dims_of(self.r.type)) != (4 if self.panel else 3):
+            raise VerifyException(f"r must be {form}, found {shape_text(r)}")
         count, hidden = Dim.of(self.directions), self.hidden
         rows = hidden * GATES[self.cell.data]
-        if self.transposed_weights.value.data:
-            expect_dims(self.w, [count, x[2], rows], "w")
-            expect_dims(self.r, [count, hidden, rows], "r")
+        if self.panel:
+            if not hidden.is_static or hidden.value % self.panel:
+                raise VerifyException(f"a panel of {self.panel} rows must divide the state, of {hidden}")
+            panels, panel = Dim.of(rows.value // self.panel), Dim.of(self.panel)
+            expect_dims(self.w, [count, panels, x[2], panel], "w")
+            expect_dims(self.r, [count, panels, hidden, panel], "r")
         else:
             expect_dims(self.w, [count, rows, x[2]], "w")
             expect_dims(self.r, [count, rows, hidden], "r")

@@ -36,7 +36,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     identity,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.views import split_dims
+from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
@@ -126,29 +126,44 @@ class _Direction:
 
     def _by_gate(self, w: SSAValue, first: int, count: int) -> SSAValue:
         """Weights with the gates as a dimension of their own, cut to some of them."""
-        dims, axis = dims_of(w.type), 2 if self.op.transposed_weights.value.data else 1
-        groups = [[dim] for dim in dims]
-        groups[axis] = [Dim.of(self.gates), self.hidden]
+        groups = [[dim] for dim in dims_of(w.type)]
+        groups[1] = [Dim.of(self.gates), self._columns()[0]]
         split = split_dims(w, groups, self.rewriter)
         if count == self.gates:
             return split
-        offsets, sizes = [Dim.of(0)] * 4, list(dims_of(split.type))
-        offsets[axis], sizes[axis] = Dim.of(first), Dim.of(count)
-        return cut(split, offsets, sizes, [1] * 4, self.rewriter)
+        sizes = list(dims_of(split.type))
+        offsets = [Dim.of(0), Dim.of(first), *[Dim.of(0)] * (len(sizes) - 2)]
+        sizes[1] = Dim.of(count)
+        return cut(split, offsets, sizes, [1] * len(sizes), self.rewriter)
 
-    def _product(self, x: Read, w: SSAValue, dims: Sequence[Dim]) -> SSAValue:
-        """A product with weights by gate: loops are `dims`, which end in gate and state, then the sum."""
+    def _columns(self) -> list[Dim]:
+        """The loops along a state: panels and their lanes, where weights are packed."""
+        panel = self.op.panel
+        return [Dim.of(self.hidden.value // panel), Dim.of(panel)] if panel else [self.hidden]
+
+    def _product(self, x: SSAValue, w: SSAValue, outer: Sequence[Dim]) -> SSAValue:
+        """
+        x times weights by gate, [outer…, H]; loops [outer…, lane, sum], with panels before the lanes.
+
+        The last dimension of `outer` is the gate, which `x` has not.
+        """
+        groups = [*([dim] for dim in outer), self._columns()]
+        dims = [dim for group in groups for dim in group]
         loops = len(dims) + 1
-        gate, state, summed = (_loop(loops - 3 + i) for i in range(3))
-        ways = [summed, gate, state] if self.op.transposed_weights.value.data else [gate, state, summed]
-        read = w, AffineMap(loops, 0, (_at(self.direction), *ways))
-        return sum_of_products((x, read), self.kept, dims, 1, self.rewriter)
+        *panels, lane, summed = (_loop(i) for i in range(len(outer) - 1, loops))
+        ways = (*panels, summed, lane) if self.op.panel else (*panels, lane, summed)
+        reads = (
+            (x, projection(loops, [*range(len(outer) - 1), loops - 1])),
+            (w, AffineMap(loops, 0, (_at(self.direction), *ways))),
+        )
+        product = sum_of_products(reads, self.kept, dims, 1, self.rewriter)
+        return join_dims(product, groups, self.rewriter)
 
     def _input_gates(self) -> SSAValue:
         """x · Wᵀ with the biases that need no state: [T, N, gates, H]."""
         dims = [self.steps, self.batch, Dim.of(self.gates), self.hidden]
         w = self._by_gate(self.op.w, 0, self.gates)
-        product = self._product((self.op.x, projection(5, [0, 1, 4])), w, dims)
+        product = self._product(self.op.x, w, dims[:-1])
         if self.bias is None:
             return product
         biases = [self._bias(4, 0, _loop(2))] + ([] if self.bias_inside else [self._bias(4, 1, _loop(2))])
@@ -233,7 +248,7 @@ class _Direction:
     def _times_r(self, state: SSAValue, first: int, count: int) -> SSAValue:
         """A state times Rᵀ for some gates: [N, count, H], with its bias where that stands inside."""
         dims = [self.batch, Dim.of(count), self.hidden]
-        product = self._product((state, projection(4, [0, 3])), self._by_gate(self.op.r, first, count), dims)
+        product = self._product(state, self._by_gate(self.op.r, first, count), dims[:-1])
         if self.bias is None or not self.bias_inside:
             return product
         return self._sum([(product, identity(3)), self._bias(3, 1, _loop(1))], dims)

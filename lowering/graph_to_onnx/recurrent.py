@@ -9,8 +9,6 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.dialects.types import dims_of
-from stepwell.lowering.graph_to_onnx.contraction import transposed
 from stepwell.lowering.graph_to_onnx.nodes import insert_nodes
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to
 
@@ -32,16 +30,15 @@ ACTIVATIONS: Mapping[str, tuple[str, int]] = {
 
 
 class RnnExport(OnnxExport):
-    """`graph.rnn` → the operator of its cell."""
+    """`graph.rnn` → the operator of its cell; packed weights have no counterpart."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RnnOp, rewriter: PatternRewriter) -> None:
+        if op.panel:
+            return
         cell = op.cell.data
-        w, r = op.w, op.r
-        if op.transposed_weights.value.data:
-            w, r = transposed(w, rewriter), transposed(r, rewriter)
         lengths = op.lengths if op.lengths is None else cast_to(op.lengths, i32, rewriter)
-        operands: list[SSAValue | None] = [op.x, w, r, op.bias, lengths, op.h0]
+        operands: list[SSAValue | None] = [op.x, op.w, op.r, op.bias, lengths, op.h0]
         names = [name.data for name in op.activations]
         results = insert_nodes(
             rewriter,
@@ -49,7 +46,7 @@ class RnnExport(OnnxExport):
             [*operands, op.c0, op.peepholes] if cell == "lstm" else operands,
             [result.type for result in op.results],
             direction=op.direction.data,
-            hidden_size=dims_of(r.type)[2].value,
+            hidden_size=op.hidden.value,
             activations=[ACTIVATIONS[name][0] for name in names],
             activation_alpha=_taken(names, op.alphas.get_values(), 1),
             activation_beta=_taken(names, op.betas.get_values(), 2),

@@ -55,7 +55,7 @@ def _needs(op: Operation) -> Iterator[Need]:
             yield dims_of(op.x.type)[1], dims_of(op.w.type)[0], "channels of input and weight"
         case graph.RnnOp():
             x, w = dims_of(op.x.type), dims_of(op.w.type)
-            yield x[-1], w[1 if bool(op.transposed_weights) else 2], "sizes of a step and of the weight"
+            yield x[-1], w[2], "sizes of a step and of the weight"
         case graph.BatchNormOp():
             channels = dims_of(op.input.type)[op.axis.value.data]
             yield from _of_vectors(channels, [op.mean, op.variance, op.scale, op.bias])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import BoolAttr, f32, i1
+from xdsl.dialects.builtin import IntegerAttr, f32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -27,7 +27,7 @@ class PackWeightsPass(FunctionPass):
     """
     Rearrange the constant right operands of matrix products into panels of columns, which a kernel reads
     straight through; where no panel divides the columns, only into rows along K. So are weights of recurrent
-    layers.
+    layers, whose panels stay within a gate.
 
     ```mlir
     %y = graph.matmul %a, %b transpose_b true : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
@@ -90,13 +90,14 @@ class _Packer:
         Rewriter.replace_op(op, product)
 
     def pack_rnn(self, op: graph.RnnOp) -> None:
-        """Rows along the sums, so that a vector of results reads a vector of weights."""
+        """Panels that divide each gate, or are one."""
         constants = isinstance(op.w.owner, graph.ConstantOp) and isinstance(op.r.owner, graph.ConstantOp)
-        if op.transposed_weights.value.data or not constants:
+        if op.panel or not constants:
             return
+        width = panel_width(op.hidden.value, self._lanes) or op.hidden.value
         for slot, weight in ((1, op.w), (2, op.r)):
-            op.operands[slot] = self._constant(weight, "T", lambda w: w.swapaxes(1, 2))
-        op.properties["transposed_weights"] = BoolAttr(1, i1)
+            op.operands[slot] = self._constant(weight, f"panels{width}", lambda w: _layers_panels(w, width))
+        op.properties["packing"] = IntegerAttr(width, i64)
 
     def _constant(self, value: SSAValue, form: str, arrange: Callable[[Array], Array]) -> SSAValue:
         constant = value.owner
@@ -114,3 +115,8 @@ class _Packer:
 def _panels(b: Array, width: int) -> Array:
     """A matrix [K, N] as panels [N/width, K, width]; as it is for no width."""
     return b.reshape(b.shape[0], -1, width).transpose(1, 0, 2) if width else b
+
+
+def _layers_panels(w: Array, width: int) -> Array:
+    """The rows of weights [D, G·H, K] as panels [D, G·H/width, K, width]."""
+    return w.reshape(w.shape[0], -1, width, w.shape[2]).swapaxes(2, 3)

@@ -106,11 +106,11 @@ def rnn(
     clip: float | None = None,
     input_forget: bool = False,
     linear_before_reset: bool = False,
-    transposed_weights: bool = False,
+    packing: int = 0,
 ) -> tuple[Array, ...]:
     """y [T, D, N, H], the last h [D, N, H], and for an LSTM the last c; behind a row's length y is 0."""
-    if transposed_weights:
-        w, r = w.swapaxes(1, 2), r.swapaxes(1, 2)
+    if packing:
+        w, r = (v.swapaxes(2, 3).reshape(len(v), -1, v.shape[2]) for v in (w, r))
     steps, batch, _ = x.shape
     directions, rows, hidden = r.shape
     kept = accumulator(x.dtype)

@@ -240,7 +240,7 @@ def expect_rnn(
     """Hold a lowered recurrent layer against its meaning; `full` gives it all operands that it can have."""
     count, gates = 2 if direction == "bidirectional" else 1, GATES[cell]
     names = ["bias", "lengths", "h0", *(["c0", "peepholes"] if cell == "lstm" else [])] if full else []
-    transposed = options.get("transposed_weights", False)
+    packing = options.get("packing", 0)
     w, r = (
         floats(count, gates * HIDDEN, WIDTH, dtype=dtype),
         floats(count, gates * HIDDEN, HIDDEN, dtype=dtype),
@@ -252,8 +252,11 @@ def expect_rnn(
         "c0": floats(count, BATCH, HIDDEN, dtype=dtype),
         "peepholes": floats(count, 3 * HIDDEN, dtype=dtype),
     }
-    weights = [np.ascontiguousarray(v.swapaxes(1, 2)) if transposed else v for v in (w, r)]
-    arrays = [floats(STEPS, BATCH, WIDTH, dtype=dtype), *weights, *(operands[name] for name in names)]
+    if packing:
+        w, r = (
+            np.ascontiguousarray(v.reshape(count, -1, packing, v.shape[2]).swapaxes(2, 3)) for v in (w, r)
+        )
+    arrays = [floats(STEPS, BATCH, WIDTH, dtype=dtype), w, r, *(operands[name] for name in names)]
     symbolic = {"lengths": ["N"], "h0": [count, "N", HIDDEN], "c0": [count, "N", HIDDEN]}
     dims = [["T", "N", WIDTH], None, None, *(symbolic.get(name) for name in names)] if dynamic else None
     functions = options.pop("activations", None) or DEFAULTS[cell] * count
@@ -282,7 +285,7 @@ def expect_rnn(
 @pytest.mark.parametrize("full", [False, True])
 def test_rnn(cell: str, direction: str, full: bool) -> None:
     expect_rnn(cell, direction, full=full)
-    expect_rnn(cell, direction, full=full, dynamic=True, transposed_weights=True)
+    expect_rnn(cell, direction, full=full, dynamic=True, packing=HIDDEN if full else HIDDEN // 2)
 
 
 @pytest.mark.parametrize("cell", list(GATES))

@@ -41,3 +41,9 @@ func.func @c5_results(%x: tensor<5x2x8xf32>, %w: tensor<1x4x8xf32>, %r: tensor<1
   %0 = graph.rnn %x, %w, %r cell "rnn" direction "forward" activations ["tanh"] alphas [0.0] betas [0.0] : (tensor<5x2x8xf32>, tensor<1x4x8xf32>, tensor<1x4x4xf32>) -> tensor<5x1x2x4xf32>
   func.return
 }
+// -----
+func.func @c4_panel(%x: tensor<5x2x8xf32>, %w: tensor<1x2x8x3xf32>, %r: tensor<1x2x4x3xf32>) {
+  // expected-error: a panel of 3 rows must divide the state, of 4
+  %0, %1 = graph.rnn %x, %w, %r cell "rnn" direction "forward" activations ["tanh"] alphas [0.0] betas [0.0] packing 3 : (tensor<5x2x8xf32>, tensor<1x2x8x3xf32>, tensor<1x2x4x3xf32>) -> tensor<5x1x2x4xf32>, tensor<1x2x4xf32>
+  func.return
+}

@@ -35,14 +35,14 @@ func.func @odd(%a: tensor<4x2xf32>, %c: tensor<2x8xf32>) -> (tensor<4x3xf32>, te
   func.return %0, %1 : tensor<4x3xf32>, tensor<4x8xf32>
 }
 
-// Weights of a recurrent layer are read along their sums.
+// Weights of a recurrent layer become panels of a gate's rows: all of them where no panel divides these.
 // CHECK-LABEL: @layer
 func.func @layer(%x: tensor<5x1x2xf32>) -> tensor<5x1x1x3xf32> {
-  // CHECK: %[[W:.*]] = graph.constant dense<{{\[\[\[}}1.000000e+00, 3.000000e+00, 5.000000e+00], [2.000000e+00, 4.000000e+00, 6.000000e+00]]]> : tensor<1x2x3xf32>
+  // CHECK: %[[W:.*]] = graph.constant dense<{{\[\[\[\[}}1.000000e+00, 3.000000e+00, 5.000000e+00], [2.000000e+00, 4.000000e+00, 6.000000e+00]]]]> : tensor<1x1x2x3xf32>
   %w = graph.constant dense<[[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]]> : tensor<1x3x2xf32>
-  // CHECK: %[[R:.*]] = graph.constant dense<{{\[\[\[}}1.000000e+00, 4.000000e+00, 7.000000e+00], {{.*}} : tensor<1x3x3xf32>
+  // CHECK: %[[R:.*]] = graph.constant dense<{{\[\[\[\[}}1.000000e+00, 4.000000e+00, 7.000000e+00], {{.*}} : tensor<1x1x3x3xf32>
   %r = graph.constant dense<[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]]> : tensor<1x3x3xf32>
-  // CHECK: graph.rnn %x, %[[W]], %[[R]] {{.*}} transposed_weights true
+  // CHECK: graph.rnn %x, %[[W]], %[[R]] {{.*}} packing 3
   %y, %h = graph.rnn %x, %w, %r cell "rnn" direction "forward" activations ["tanh"] alphas [0.0] betas [0.0] : (tensor<5x1x2xf32>, tensor<1x3x2xf32>, tensor<1x3x3xf32>) -> tensor<5x1x1x3xf32>, tensor<1x1x3xf32>
   func.return %y : tensor<5x1x1x3xf32>
 }
