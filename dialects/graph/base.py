@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -64,6 +64,17 @@ class GraphOp(IRDLOperation, ABC):
         self.check()
         for result, expected in zip(self.results, self.infer(), strict=True):
             expect_type(result, expected)
+
+    def on(self, operands: Sequence[SSAValue], **properties: Attribute) -> Self:
+        """This op again on other operands, with these properties changed; its results are typed anew."""
+        made = type(self).create(
+            operands=operands,
+            result_types=self.result_types,
+            properties={**self.properties, **properties},
+            attributes=dict(self.attributes),
+        )
+        made.set_result_types()
+        return made
 
     def set_result_types(self) -> None:
         """Give the results the types that the type relation infers: in constructors, after a change."""

@@ -56,10 +56,8 @@ def _move(op: GraphOp, rewriter: PatternRewriter) -> None:
     if not moves or len(strings) != 1:
         raise StepwellError("unsupported", op, f"{op.name} of strings is not supported yet")
     (source,) = strings
-    moved = op.clone({source: _positions(source, rewriter)})
-    assert isinstance(moved, GraphOp)
-    moved.set_result_types()
-    rewriter.insert(moved)
+    places = _positions(source, rewriter)
+    moved = rewriter.insert(op.on([places if operand is source else operand for operand in op.operands]))
 
     def taken(place: SSAValue) -> SSAValue:
         result = tensor_type(STRING, dims_of(place.type))

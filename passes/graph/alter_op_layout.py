@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -15,6 +15,8 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import target_of, weights_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.convert_layout import convert_function, layout_from
+from stepwell.passes.graph.image_forms import ImageForms
+from stepwell.passes.graph.layout_rules import conv
 from stepwell.runtime.layout import plain_layout
 from stepwell.runtime.target import TargetDescription
 
@@ -47,7 +49,11 @@ class AlterOpLayoutPass(FunctionPass):
         chosen = {op: choose_layout(op, target) for op in convolutions}
         for text in dict.fromkeys(filter(None, chosen.values())):
             wanted = {op for op, choice in chosen.items() if choice == text}
-            convert_function(func, layout_from(text), weights_of(ctx), wanted.__contains__)
+
+            def rule(op: graph.ConvOp, values: ImageForms, wanted: Set[graph.ConvOp] = wanted) -> bool:
+                return op in wanted and conv(op, values)
+
+            convert_function(func, layout_from(text), weights_of(ctx), {graph.ConvOp: rule})
 
 
 def choose_layout(op: graph.ConvOp, target: TargetDescription) -> str:

@@ -116,15 +116,7 @@ class Branches:
 
     def _insert_like(self, ops: Sequence[GraphOp], operands: Sequence[SSAValue]) -> SSAValue:
         """An op as each of some, on other operands."""
-        model = ops[0]
-        made = type(model).create(
-            operands=operands,
-            properties=dict(model.properties),
-            attributes=dict(model.attributes),
-            result_types=model.result_types,
-        )
-        made.set_result_types()
-        return self._insert(made, ops)
+        return self._insert(ops[0].on(operands), ops)
 
     def _joined(self, values: Sequence[SSAValue], axis: int) -> SSAValue:
         """Tensors behind each other along an axis; constants now."""

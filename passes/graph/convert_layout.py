@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
@@ -15,11 +13,9 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.image_forms import ImageForms, ImageLayout
-from stepwell.passes.graph.layout_rules import RULES, elementwise
+from stepwell.passes.graph.layout_rules import IMAGE_RULES, Rules, conv, elementwise
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.weights import WeightStore
-
-Rule: TypeAlias = Callable[[GraphOp, ImageForms], bool]
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class ConvertLayoutPass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         layout = layout_from(self.conv) if self.conv else ImageLayout(self.block)
-        convert_function(func, layout, weights_of(ctx))
+        convert_function(func, layout, weights_of(ctx), {graph.ConvOp: conv})
 
 
 def layout_from(text: str) -> ImageLayout:
@@ -69,25 +65,19 @@ def layout_from(text: str) -> ImageLayout:
         raise StepwellError("bad-option", None, str(error)) from None
 
 
-def convert_function(
-    func: FuncOp,
-    layout: ImageLayout,
-    weights: WeightStore,
-    is_chosen: Callable[[graph.ConvOp], bool] = lambda op: True,
-) -> None:
-    """Store images in a layout between those convolutions of a function that are chosen."""
+def convert_function(func: FuncOp, layout: ImageLayout, weights: WeightStore, rules: Rules) -> None:
+    """Store images in a layout between the ops that `rules` put there; ops of other classes keep it."""
     inside = (op for op in func.body.walk() if isinstance(op, graph.ControlFlowOp))
     regions = [func.body, *(region for op in inside for region in op.regions)]
     # Each block by itself, inner ones first: what goes in and out of a branch or loop is plain.
     for block in [block for region in reversed(regions) for block in region.blocks]:
-        _convert_block(block, ImageForms(layout, weights), is_chosen)
+        _convert_block(block, ImageForms(layout, weights), {**IMAGE_RULES, **rules})
 
 
-def _convert_block(block: Block, values: ImageForms, is_chosen: Callable[[graph.ConvOp], bool]) -> None:
+def _convert_block(block: Block, values: ImageForms, rules: Rules) -> None:
     replaced: list[Operation] = []
     for op in list(block.ops):
-        is_left_out = isinstance(op, graph.ConvOp) and not is_chosen(op)
-        if isinstance(op, GraphOp) and not is_left_out and _rule_of(op)(op, values):
+        if isinstance(op, GraphOp) and rules.get(type(op), elementwise)(op, values):
             replaced.append(op)
             continue
         for inner in op.walk():
@@ -97,7 +87,3 @@ def _convert_block(block: Block, values: ImageForms, is_chosen: Callable[[graph.
     for op in reversed(replaced):
         op.detach()
         op.erase()
-
-
-def _rule_of(op: GraphOp) -> Rule:
-    return cast("Mapping[type[GraphOp], Rule]", RULES).get(type(op), elementwise)

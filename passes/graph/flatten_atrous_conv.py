@@ -186,9 +186,7 @@ class CropConv(RewritePattern):
         pads = [pad - c * s for pad, c, s in zip(conv.pads.get_values(), cut, strides, strict=True)]
         if min(pads) < 0:
             return
-        smaller = conv.clone()
-        smaller.pads = DenseArrayBase.from_list(i64, pads)
-        smaller.set_result_types()
+        smaller = conv.on(conv.operands, pads=DenseArrayBase.from_list(i64, pads))
         if smaller.result.type == op.result.type:
             rewriter.replace(op, smaller)
 

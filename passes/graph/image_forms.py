@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -29,7 +30,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ImageLayout:
-    """How images and filters are to be stored: `NCHW16c` with `OIHW16i16o`, or `NHWC` with `HWIO`."""
+    """
+    How images and filters are to be stored: `NCHW16c` with `OIHW16i16o`, or `NHWC` with `HWIO`.
+
+    By default channels come last, whole, whatever the number of spatial axes.
+    """
 
     block: int = 1
     """Channels of a block; 1: the axes stand in another order, whole."""
@@ -62,7 +67,9 @@ class ImageLayout:
     def of_rank(self, rank: int) -> Layout:
         """The layout of images with so many (plain) dimensions."""
         plain = plain_layout("NC", rank - 2)
-        return parse_layout(f"{plain}{self.block}c" if self.block > 1 else self.data)
+        if self.block > 1:
+            return parse_layout(f"{plain}{self.block}c")
+        return parse_layout(self.data or f"N{plain[2:]}C")
 
     def takes(self, value: SSAValue) -> bool:
         """Whether a value is an image that it can store at all."""
@@ -70,7 +77,7 @@ class ImageLayout:
             return False
         rank = len(dims_of(tensor_of(value)))
         if self.block == 1:
-            return rank == parse_layout(self.data).rank
+            return rank == parse_layout(self.data).rank if self.data else rank > 2
         return tensor_of(value).element_type == f32 and rank in IMAGE_RANKS
 
 
@@ -84,7 +91,7 @@ class ImageForms:
     def __init__(self, layout: ImageLayout, weights: WeightStore):
         self.wanted = layout
         self.block = layout.block
-        self._weights = weights
+        self.weights = weights
         self._stored: dict[SSAValue, SSAValue] = {}
         self._plain: dict[SSAValue, SSAValue] = {}
         self._computed: set[SSAValue] = set()
@@ -162,10 +169,13 @@ class ImageForms:
             return value
         if not isinstance(constant := value.owner, graph.ConstantOp):
             return self.insert(graph.LayoutTransformOp(value, source, target), before)
-        array = to_layout(constant_array(constant, self._weights), parse_layout(source), parse_layout(target))
+        array = to_layout(constant_array(constant, self.weights), parse_layout(source), parse_layout(target))
         name = constant.value.weight_name.data if isinstance(constant.value, WeightAttr) else ""
-        made = graph.ConstantOp.of(np.ascontiguousarray(array), self._weights, f"{name}:{target}")
-        return self.insert(made, before)
+        return self.constant(array, before, f"{name}:{target}")
+
+    def constant(self, array: npt.NDArray[np.generic], before: Operation, name: str = "") -> SSAValue:
+        """An array as a constant in front of an op."""
+        return self.insert(graph.ConstantOp.of(np.asarray(array, order="C"), self.weights, name), before)
 
     def insert(self, op: GraphOp, before: Operation) -> SSAValue:
         """Put an op in front of another, with its location, and give its first result."""

@@ -1,5 +1,5 @@
 """
-How each op is computed on images in another layout, for `convert-layout` and `alter-op-layout`.
+How each op is computed on images in another layout, for `convert-layout` and the passes like it.
 
 A rule inserts the op on stored images and says what it computes; False means that it stays on plain tensors.
 """
@@ -7,14 +7,16 @@ A rule inserts the op on stored images and says what it computes; False means th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
+from stepwell.dialects.graph.quantized import ScaledOp
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.image_forms import ImageForms
 from stepwell.runtime.dims import Dim
@@ -61,7 +63,7 @@ def _conv_in_order(op: graph.ConvOp, values: ImageForms) -> bool:
     """A convolution whose images and filters have their axes in another order."""
     made = graph.ConvOp(
         values.stored(op.x, op),
-        values.transformed(op.w, op.kernel_layout.data, values.wanted.kernel, op),
+        values.transformed(values.plain(op.w, op), op.kernel_layout.data, values.wanted.kernel, op),
         strides=op.strides.get_values(),
         dilations=op.dilations.get_values(),
         pads=op.pads.get_values(),
@@ -134,9 +136,24 @@ def bias_add(op: graph.BiasAddOp, values: ImageForms) -> bool:
     """A bias per channel, blocked like the channels."""
     if not values.is_computed(op.x) or op.axis.value.data != 1:
         return False
-    bias = values.transformed(op.b, "C", f"C{values.block}c" if values.block > 1 else "C", op)
+    bias = values.transformed(
+        values.plain(op.b, op), "C", f"C{values.block}c" if values.block > 1 else "C", op
+    )
     made = graph.BiasAddOp(values.stored(op.x, op), bias, values.place(1, op.x))
     values.define(op.result, values.insert(made, op))
+    return True
+
+
+def scaled(op: ScaledOp, values: ImageForms) -> bool:
+    """Quantized numbers with scales of the tensor, or of its channels where these are whole."""
+    by_axis = bool(dims_of(op.scale.type))
+    if not values.is_computed(op.input) or op.block_size or values.block > 1:
+        return False
+    if by_axis and op.axis.value.data != 1:
+        return False
+    operands = [values.stored(op.input, op), *(values.plain(x, op) for x in op.operands[1:])]
+    axis = values.place(1, op.input) if by_axis else op.axis.value.data
+    values.define(op.result, values.insert(op.on(operands, axis=IntegerAttr(axis, i64)), op))
     return True
 
 
@@ -207,7 +224,8 @@ def pad(op: graph.PadOp, values: ImageForms) -> bool:
     if any(pads[i] != 0 for i in (0, 1, rank, rank + 1)):
         return False
     begins, ends = (values.arranged(half, op.input, lambda: Dim.of(0)) for half in (pads[:rank], pads[rank:]))
-    made = graph.PadOp(values.stored(op.input, op), [*begins, *ends], op.mode.data, op.value)
+    fill = None if op.value is None else values.plain(op.value, op)
+    made = graph.PadOp(values.stored(op.input, op), [*begins, *ends], op.mode.data, fill)
     values.define(op.result, values.insert(made, op))
     return True
 
@@ -270,14 +288,7 @@ def elementwise(op: GraphOp, values: ImageForms) -> bool:
     if any(way is None for way in ways):
         return False
     operands = [way() for way in ways if way is not None]
-    made = type(op).create(
-        operands=operands,
-        properties=dict(op.properties),
-        result_types=[result.type],
-        attributes=dict(op.attributes),
-    )
-    made.set_result_types()
-    values.define(result, values.insert(made, op))
+    values.define(result, values.insert(op.on(operands), op))
     return True
 
 
@@ -303,7 +314,7 @@ def _operand(
 ) -> Callable[[], SSAValue] | None:
     """How to get an operand that broadcasts to a stored result; None when there is no cheap way."""
     dims, channels, rank = dims_of(value.type), dims_of(result.type)[1], len(dims_of(result.type))
-    if all(dim == 1 for dim in dims) and len(dims) < rank:
+    if all(dim == 1 for dim in dims) and not values.is_computed(value):
         return lambda: values.plain(value, before)
     if len(dims) == rank and (values.is_computed(value) or (dims[1] == channels and values.fits(value))):
         return lambda: values.stored(value, before)
@@ -318,13 +329,19 @@ def _operand(
     return None
 
 
-RULES: Mapping[type[GraphOp], Callable[[Any, ImageForms], bool]] = {
+Rules: TypeAlias = Mapping[type[GraphOp], Callable[[Any, ImageForms], bool]]
+"""What inserts an op of a class on stored images, or leaves it as it is: whether it did."""
+
+IMAGE_RULES: Rules = {
     graph.BiasAddOp: bias_add,
     graph.ConcatOp: concat,
-    graph.ConvOp: conv,
+    graph.DequantizeOp: scaled,
     graph.PadOp: pad,
     graph.PoolOp: pool,
+    graph.QuantizeOp: scaled,
     graph.ReduceOp: reduce,
+    graph.RequantizeOp: scaled,
     graph.ResizeOp: resize,
     graph.TransposeOp: transpose,
 }
+"""What keeps a layout that its operands have; without a rule here, `elementwise` is asked."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerType, Signedness, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
@@ -19,7 +19,9 @@ from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
-from stepwell.passes.graph.channels_last import ChannelsLast, channels_last_rule
+from stepwell.passes.graph.convert_layout import convert_function
+from stepwell.passes.graph.image_forms import ImageForms, ImageLayout
+from stepwell.passes.graph.layout_rules import Rules
 from stepwell.passes.graph.pack_shorts import short_conv, short_matmul
 from stepwell.passes.graph.packed_words import (
     column_points,
@@ -43,8 +45,8 @@ class PackIntegersPass(FunctionPass):
     change is a constant for each column (times the zero point, when that is known at run time only), which is
     subtracted from the sums: exact. Zero points that signed weights have no room for are taken off by the
     sums of the rows. With `shorts`, words hold two numbers of 16 bits, less their zero points. Weights become
-    panels of columns. Convolutions read and write channels last, and what
-    stands between them keeps that order.
+    panels of columns. Convolutions read and write channels last, and what stands between them keeps that
+    order, by the rules of `convert-layout`.
 
     ```mlir
     %y = graph.matmul_integer %a, %b : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
@@ -67,29 +69,18 @@ class PackIntegersPass(FunctionPass):
     """Whether the machine multiplies numbers of 16 bits, and bytes not exactly."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        for block in func.body.blocks:
-            values = ChannelsLast(weights_of(ctx))
-            replaced: list[Operation] = []
-            for op in list(block.ops):
-                if isinstance(op, GraphOp) and self._rewritten(op, values):
-                    replaced.append(op)
-                else:
-                    values.use_plain(op)
-            for op in reversed(replaced):
-                op.detach()
-                op.erase()
+        rules: Rules = {graph.MatmulIntegerOp: self._matmul, graph.ConvIntegerOp: self._conv}
+        convert_function(func, ImageLayout(), weights_of(ctx), rules)
 
-    def _rewritten(self, op: GraphOp, values: ChannelsLast) -> bool:
-        """Whether an op has been replaced by one on words, or on channels that come last."""
-        if isinstance(op, graph.MatmulIntegerOp):
-            return (short_matmul if self.shorts else pack_matmul)(op, values, self.lanes)
-        if isinstance(op, graph.ConvIntegerOp):
-            is_dense = op.groups.value.data == 1
-            return (short_conv if self.shorts and is_dense else pack_conv)(op, values, self.lanes)
-        return channels_last_rule(op, values)
+    def _matmul(self, op: graph.MatmulIntegerOp, values: ImageForms) -> bool:
+        return (short_matmul if self.shorts else pack_matmul)(op, values, self.lanes)
+
+    def _conv(self, op: graph.ConvIntegerOp, values: ImageForms) -> bool:
+        is_dense = op.groups.value.data == 1
+        return (short_conv if self.shorts and is_dense else pack_conv)(op, values, self.lanes)
 
 
-def pack_matmul(op: graph.MatmulIntegerOp, values: ChannelsLast, lanes: int) -> bool:
+def pack_matmul(op: graph.MatmulIntegerOp, values: ImageForms, lanes: int) -> bool:
     """A product with a constant matrix, whose zero points vanish."""
     b, dims = constant_of(op.b, values.weights), dims_of(op.b.type)
     if op.is_packed or b is None or len(dims) != 2:
@@ -131,7 +122,7 @@ def _less_row_sums(
     depth: int,
     b_points: npt.NDArray[np.int32],
     op: GraphOp,
-    values: ChannelsLast,
+    values: ImageForms,
 ) -> SSAValue:
     """Sums less what the zero points of the columns add: themselves times the sum of a row, centred."""
     last = len(dims_of(a.type)) - 1
@@ -145,7 +136,7 @@ def _less_row_sums(
     return values.insert(graph.SubtractOp(sums, values.insert(graph.MultiplyOp(rows, points), op)), op)
 
 
-def pack_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> bool:
+def pack_conv(op: graph.ConvIntegerOp, values: ImageForms, lanes: int) -> bool:
     """
     A convolution with constant filters and a known zero point, on channels that come last.
 
@@ -164,7 +155,7 @@ def pack_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> bool
     if w_points is None or not width or (op.x_zero_point is not None and point is None):
         remark(op, "not packed: its filters fill no panel, or a zero point is not known")
         return False
-    x, x_point = _unsigned(values.last(op.x, op), op.x_zero_point, op, values)
+    x, x_point = _unsigned(values.stored(op.x, op), op.x_zero_point, op, values)
     x = x if depthwise else words_of(x, op, values)
     number = constant_of(x_point, values.weights) if x_point is not None else None
     centred = w.astype(np.int32) - np.reshape(w_points, (-1, *[1] * (w.ndim - 1)))
@@ -195,7 +186,7 @@ def _last_conv(
     filters: npt.NDArray[np.int8],
     width: int,
     border: int,
-    values: ChannelsLast,
+    values: ImageForms,
 ) -> SSAValue:
     """The sums of a convolution of bytes or words whose channels come last; panels of 1 are no panels."""
     spatial = op.data_layout.data[2:]
@@ -228,7 +219,7 @@ def _signed(
 
 
 def _unsigned(
-    x: SSAValue, zero_point: SSAValue | None, op: GraphOp, values: ChannelsLast
+    x: SSAValue, zero_point: SSAValue | None, op: GraphOp, values: ImageForms
 ) -> tuple[SSAValue, SSAValue | None]:
     """Bytes and their zero point, both 128 greater when they are signed."""
     if element_of_value(x) == _U8:
@@ -250,7 +241,7 @@ def _less_zero_point(
     zero_point: SSAValue | None,
     weight_sums: npt.NDArray[np.int32],
     op: GraphOp,
-    values: ChannelsLast,
+    values: ImageForms,
 ) -> SSAValue:
     """Sums with unsigned bytes, less what their zero point adds: itself times the sum of a column."""
     number = None if zero_point is None else constant_of(zero_point, values.weights)

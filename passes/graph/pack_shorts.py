@@ -15,7 +15,7 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.context import count
-from stepwell.passes.graph.channels_last import ChannelsLast
+from stepwell.passes.graph.image_forms import ImageForms
 from stepwell.passes.graph.packed_words import (
     column_points,
     columns_of_panel,
@@ -27,7 +27,7 @@ from stepwell.passes.graph.packed_words import (
 _PARTS = 2
 
 
-def short_matmul(op: graph.MatmulIntegerOp, values: ChannelsLast, lanes: int) -> bool:
+def short_matmul(op: graph.MatmulIntegerOp, values: ImageForms, lanes: int) -> bool:
     """A product with a constant matrix, in words of two numbers."""
     b, dims = constant_of(op.b, values.weights), dims_of(op.b.type)
     points = column_points(op.b_zero_point, values)
@@ -47,7 +47,7 @@ def short_matmul(op: graph.MatmulIntegerOp, values: ChannelsLast, lanes: int) ->
     return True
 
 
-def short_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> bool:
+def short_conv(op: graph.ConvIntegerOp, values: ImageForms, lanes: int) -> bool:
     """A dense convolution with constant filters, on channels that come last, in words of two numbers."""
     w, points = constant_of(op.w, values.weights), column_points(op.w_zero_point, values)
     plain = op.out_layout is None and op.data_layout.data[:2] == "NC" and op.kernel_layout.data[:2] == "OI"
@@ -60,7 +60,7 @@ def short_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> boo
     weights = (w.astype(np.int32) - np.reshape(points, (-1, *[1] * (w.ndim - 1)))).astype(np.int16)
     spatial = op.data_layout.data[2:]
     packed, kernel_layout = packed_filters(weights, spatial, width)
-    x = _centred(values.last(op.x, op), op.x_zero_point, op, values)
+    x = _centred(values.stored(op.x, op), op.x_zero_point, op, values)
     made = graph.ConvIntegerOp(
         words_of(x, op, values),
         values.constant(packed, op),
@@ -76,7 +76,7 @@ def short_conv(op: graph.ConvIntegerOp, values: ChannelsLast, lanes: int) -> boo
     return True
 
 
-def _centred(x: SSAValue, zero_point: SSAValue | None, op: GraphOp, values: ChannelsLast) -> SSAValue:
+def _centred(x: SSAValue, zero_point: SSAValue | None, op: GraphOp, values: ImageForms) -> SSAValue:
     """Bytes in 16 bits, less their zero point."""
     wide = values.insert(graph.CastOp(x, i16), op)
     if zero_point is None:

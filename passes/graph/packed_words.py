@@ -10,7 +10,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
-from stepwell.passes.graph.channels_last import ChannelsLast
+from stepwell.passes.graph.image_forms import ImageForms
 from stepwell.passes.graph.pack_weights import panel_width
 from stepwell.runtime.layout import parse_layout, to_layout
 
@@ -21,7 +21,7 @@ def columns_of_panel(columns: int, lanes: int) -> int:
     return panel_width(columns, lanes) or next((n for n in fractions if n >= 4 and columns % n == 0), 0)
 
 
-def words_of(x: SSAValue, op: GraphOp, values: ChannelsLast) -> SSAValue:
+def words_of(x: SSAValue, op: GraphOp, values: ImageForms) -> SSAValue:
     """A tensor as words along its last dimension, which zeros fill up."""
     parts = 4 // dtype_of(tensor_of(x).element_type).itemsize
     dims = dims_of(x.type)
@@ -52,9 +52,7 @@ def packed_filters(
     return np.ascontiguousarray(words), target
 
 
-def column_points(
-    zero_point: SSAValue | None, values: ChannelsLast
-) -> npt.NDArray[np.int32] | np.int32 | None:
+def column_points(zero_point: SSAValue | None, values: ImageForms) -> npt.NDArray[np.int32] | np.int32 | None:
     """The zero points of columns or filters; None when they are not known."""
     if zero_point is None:
         return np.int32(0)

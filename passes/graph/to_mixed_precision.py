@@ -192,13 +192,7 @@ class _Narrowing:
             forms.narrow_of(value, op) if i < len(taken) and _is_f32(value) else forms.wide_of(value, op)
             for i, value in enumerate(op.operands)
         ]
-        made = type(op).create(
-            operands=operands,
-            properties=dict(op.properties),
-            attributes=dict(op.attributes),
-            result_types=list(op.result_types),
-        )
-        made.set_result_types()
+        made = op.on(operands)
         Rewriter.insert_op(made, InsertPoint.before(op))
         adopt_location(made, op.location)
         count("narrow ops")

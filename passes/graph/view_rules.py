@@ -56,10 +56,7 @@ class ElementwiseBeforeView(RewritePattern):
                 operands.append(rewriter.insert(graph.ReshapeOp(value, front)).result)
             else:
                 operands.append(value)
-        moved = op.clone()
-        moved.operands = operands
-        moved.set_result_types()
-        result = rewriter.insert(moved).results[0]
+        result = rewriter.insert(op.on(operands)).results[0]
         rewriter.replace(op, graph.ReshapeOp(result, shape))
         if isinstance(viewed.owner, _VIEWS) and viewed.first_use is None:
             rewriter.erase(viewed.owner)  # as a second user of the product it would hide what that weighs

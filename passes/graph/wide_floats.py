@@ -68,14 +68,7 @@ def compute_in_f32(op: GraphOp, rewriter: PatternRewriter) -> None:
         rewriter.insert(graph.CastOp(operand, f32)).result if _is_narrow(operand) else operand
         for operand in op.operands
     ]
-    made = type(op).create(
-        operands=wide,
-        properties=dict(op.properties),
-        attributes=dict(op.attributes),
-        result_types=list(op.result_types),
-    )
-    made.set_result_types()
-    rewriter.insert(made)
+    made = rewriter.insert(op.on(wide))
     results = [
         new
         if new.type == old.type

@@ -22,7 +22,7 @@ func.func @product(%a: tensor<2x3xui8>) -> tensor<2x4xi32> {
 // CHECK-LABEL: @conv
 func.func @conv(%x: tensor<1x2x4x4xi8>) -> tensor<1x4x4x4xi32> {
   %w = graph.constant dense<[[[[1]], [[2]]], [[[3]], [[4]]], [[[-3]], [[0]]], [[[4]], [[0]]]]> : tensor<4x2x1x1xi8>
-  // CHECK: %[[L:.*]] = graph.transpose %x perm [0, 2, 3, 1]
+  // CHECK: %[[L:.*]] = graph.layout_transform %x from "NCHW" to "NHWC"
   // CHECK: %[[C:.*]] = graph.cast %[[L]] to i16
   // CHECK: %[[W:.*]] = graph.words %[[C]] : tensor<1x4x4x2xi16> -> tensor<1x4x4x1xi32>
   // CHECK: graph.conv_integer %[[W]], %{{.*}} strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] parts 2 data_layout "NHWC" kernel_layout "OHWI4o"

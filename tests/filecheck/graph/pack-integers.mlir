@@ -33,26 +33,43 @@ func.func @signed(%a: tensor<2x4xi8>, %p: tensor<i8>) -> tensor<2x4xi32> {
 func.func @conv(%x: tensor<1x1x4x4xui8>, %s: tensor<f32>) -> tensor<1x4x5x5xf32> {
   %p = graph.constant dense<7> : tensor<ui8>
   %w = graph.constant dense<[[[[1]]], [[[2]]], [[[-3]]], [[[4]]]]> : tensor<4x1x1x1xi8>
-  // CHECK: %[[L:.*]] = graph.transpose %x perm [0, 2, 3, 1]
+  // CHECK: %[[L:.*]] = graph.layout_transform %x from "NCHW" to "NHWC"
   // CHECK: %[[P:.*]] = graph.pad %[[L]]
   // CHECK: %[[W:.*]] = graph.words %[[P]] : tensor<1x4x4x4xui8> -> tensor<1x4x4x1xi32>
   // CHECK: %[[C:.*]] = graph.conv_integer %[[W]], %{{.*}} strides [1, 1] dilations [1, 1] pads [1, 1, 0, 0] border 7 data_layout "NHWC" kernel_layout "OHWI4o"
   // CHECK: %[[B:.*]] = graph.bias_add %[[C]], %{{.*}} axis 3
   // CHECK: %[[D:.*]] = graph.dequantize %[[B]], %s to f32
   // CHECK: %[[R:.*]] = graph.relu %[[D]]
-  // CHECK: graph.transpose
-  // CHECK-NOT: graph.transpose
+  // CHECK: graph.layout_transform %[[R]] from "NHWC" to "NCHW"
+  // CHECK-NOT: graph.layout_transform
   %0 = graph.conv_integer %x, %w x_zero_point %p : tensor<ui8> strides [1, 1] dilations [1, 1] pads [1, 1, 0, 0] : (tensor<1x1x4x4xui8>, tensor<4x1x1x1xi8>) -> tensor<1x4x5x5xi32>
   %1 = graph.dequantize %0, %s to f32 : (tensor<1x4x5x5xi32>, tensor<f32>) -> tensor<1x4x5x5xf32>
   %2 = graph.relu %1 : tensor<1x4x5x5xf32> -> tensor<1x4x5x5xf32>
   func.return %2 : tensor<1x4x5x5xf32>
 }
 
+// Scales of channels, pools, joins and transposes: what `convert-layout` knows keeps the order too.
+// CHECK-LABEL: @between
+func.func @between(%x: tensor<1x4x4x4xui8>, %s: tensor<4xf32>) -> tensor<1x2x2x8xf32> {
+  %w = graph.constant dense<[[[[1]], [[0]], [[0]], [[1]]], [[[2]], [[0]], [[0]], [[1]]], [[[-3]], [[0]], [[0]], [[1]]], [[[4]], [[0]], [[0]], [[1]]]]> : tensor<4x4x1x1xi8>
+  // CHECK: %[[C:.*]] = graph.conv_integer
+  // CHECK: %[[D:.*]] = graph.dequantize %[[C]], %s axis 3 to f32
+  // CHECK: %[[P:.*]] = graph.pool %[[D]] {{.*}} data_layout "NHWC"
+  // CHECK: %[[J:.*]] = graph.concat %[[P]], %[[P]] axis 3
+  // CHECK-NEXT: func.return %[[J]]
+  %0 = graph.conv_integer %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x4x4x4xui8>, tensor<4x4x1x1xi8>) -> tensor<1x4x4x4xi32>
+  %1 = graph.dequantize %0, %s axis 1 to f32 : (tensor<1x4x4x4xi32>, tensor<4xf32>) -> tensor<1x4x4x4xf32>
+  %2 = graph.pool %1 kind "max" kernel [2, 2] strides [2, 2] dilations [1, 1] pads [0, 0, 0, 0] : tensor<1x4x4x4xf32> -> tensor<1x4x2x2xf32>
+  %3 = graph.concat %2, %2 axis 1 : (tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32>
+  %4 = graph.transpose %3 perm [0, 2, 3, 1] : tensor<1x8x2x2xf32> -> tensor<1x2x2x8xf32>
+  func.return %4 : tensor<1x2x2x8xf32>
+}
+
 // One filter a channel stays in bytes: each lane has its own.
 // CHECK-LABEL: @depthwise
 func.func @depthwise(%x: tensor<1x4x3x3xui8>) -> tensor<1x4x2x2xi32> {
   %w = graph.constant dense<[[[[1, 2], [3, 4]]], [[[5, 6], [7, 8]]], [[[-1, -2], [-3, -4]]], [[[0, 0], [0, 9]]]]> : tensor<4x1x2x2xi8>
-  // CHECK: %[[L:.*]] = graph.transpose %x perm [0, 2, 3, 1]
+  // CHECK: %[[L:.*]] = graph.layout_transform %x from "NCHW" to "NHWC"
   // CHECK: %[[W:.*]] = graph.constant dense<{{\[\[\[}}[1, 5, -1, 0], [2, 6, -2, 0]], {{.*}}> : tensor<1x2x2x4xi8>
   // CHECK: graph.conv_integer %[[L]], %[[W]] strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 4 data_layout "NHWC" kernel_layout "IHWO"
   %0 = graph.conv_integer %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 4 : (tensor<1x4x3x3xui8>, tensor<4x1x2x2xi8>) -> tensor<1x4x2x2xi32>
