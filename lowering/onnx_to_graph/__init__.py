@@ -21,6 +21,7 @@ from stepwell.lowering.conversion import convert
 from stepwell.lowering.onnx_to_graph import (
     activation,
     cast,
+    causal_convolution,
     contraction,
     contrib,
     convolution,
@@ -71,6 +72,7 @@ _NOT_A_NAME = re.compile(r"\W")
 ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *activation.PATTERNS,
     *cast.PATTERNS,
+    *causal_convolution.PATTERNS,
     *contraction.PATTERNS,
     *contrib.PATTERNS,
     *convolution.PATTERNS,
