@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.types import dtype_of
+from stepwell.lowering.onnx_to_graph.convolution import padded_input
+from stepwell.lowering.onnx_to_graph.expressions import Formula
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, rank_of, shape_of
-from stepwell.lowering.onnx_to_graph.windows import spatial_rank, windows_of
+from stepwell.lowering.onnx_to_graph.windows import Windows, spatial_rank, windows_of
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 
@@ -27,28 +33,77 @@ class PoolLowering(OnnxLowering):
     ) -> None:
         kernel = op.integers("kernel_shape") if op.has("kernel_shape") else _whole_image(op, op.X)
         windows = windows_of(op, op.X, kernel)
-        if (pads := windows.static_pads) is None:
+        kind = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}[op.op_type]
+        pool = Pool(kind, kernel, windows, _norm_order(op) if isinstance(op, onnx.LpPoolOp) else 2)
+        if windows.static_pads is None:
+            rewriter.replace(op, [], [self._of_open_size(op, pool, rewriter)])
+            return
+        with_indices = isinstance(op, onnx.MaxPoolOp) and op.Indices is not None
+        made = pool.of(
+            op.X,
+            ceil=_flag(op, "ceil_mode") and op.string("auto_pad") == "NOTSET",
+            count_include_pad=_flag(op, "count_include_pad"),
+            indices=("column" if _flag(op, "storage_order") else "row") if with_indices else "none",
+        )
+        rewriter.replace(op, made)
+
+    def _of_open_size(
+        self, op: onnx.MaxPoolOp | onnx.AveragePoolOp | onnx.LpPoolOp, pool: Pool, rewriter: PatternRewriter
+    ) -> SSAValue:
+        """SAME with strides: an op of its own pads the input; a mean divides by its share of cells."""
+        if isinstance(op, onnx.MaxPoolOp) and op.Indices is not None:
             raise StepwellError(
                 "unsupported",
                 op,
-                f"{op.op_type}: {op.string('auto_pad')} with strides, of an unknown size",
-                note=f"strides are {list(windows.strides)}, the input is {op.X.type}",
+                f"{op.op_type}: {op.string('auto_pad')} with strides and Indices, of an unknown size",
+                note=f"strides are {list(pool.windows.strides)}, the input is {op.X.type}",
                 help="give the model's inputs fixed shapes, for example with --input-shape",
             )
-        with_indices = isinstance(op, onnx.MaxPoolOp) and op.Indices is not None
-        pool = graph.PoolOp(
-            op.X,
-            {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}[op.op_type],
-            kernel,
-            strides=windows.strides,
-            dilations=windows.dilations,
-            pads=pads,
-            ceil=_flag(op, "ceil_mode") and op.string("auto_pad") == "NOTSET",
-            count_include_pad=_flag(op, "count_include_pad"),
-            p=_norm_order(op) if isinstance(op, onnx.LpPoolOp) else 2,
-            indices=("column" if _flag(op, "storage_order") else "row") if with_indices else "none",
+        at = Formula(self, rewriter)
+        x = at.value(op.X)
+        dtype = dtype_of(x.element)
+        lowest = np.iinfo(dtype.name).min if dtype.kind in "iu" else -np.inf
+        border = at.number(lowest if pool.kind == "max" else 0, x.element)
+        result = at.op(pool.of(padded_input(op.X, pool.windows, rewriter, border.ssa)[0], padded=True))
+        if pool.kind != "avg" or _flag(op, "count_include_pad"):
+            return result.ssa
+        cells = at.full(1, [Dim.of(1), Dim.of(1), *x.dims[2:]], x.element)
+        shares = pool.of(padded_input(cells.ssa, pool.windows, rewriter, border.ssa)[0], padded=True)
+        return (result / at.op(shares)).ssa
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What a pool computes, over whichever input."""
+
+    kind: str
+    kernel: Sequence[int]
+    windows: Windows
+    order: int
+    """Of the norm that an LpPool takes."""
+
+    def of(
+        self,
+        x: SSAValue,
+        *,
+        padded: bool = False,
+        ceil: bool = False,
+        count_include_pad: bool = False,
+        indices: str = "none",
+    ) -> graph.PoolOp:
+        """The pool of an input, which may be padded already."""
+        return graph.PoolOp(
+            x,
+            self.kind,
+            self.kernel,
+            strides=self.windows.strides,
+            dilations=self.windows.dilations,
+            pads=None if padded else self.windows.static_pads,
+            ceil=ceil,
+            count_include_pad=count_include_pad,
+            p=self.order,
+            indices=indices,
         )
-        rewriter.replace(op, pool)
 
 
 def _whole_image(op: onnx.OnnxOp, x: SSAValue) -> Sequence[int]:

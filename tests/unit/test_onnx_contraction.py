@@ -228,12 +228,20 @@ def test_global_pool(op_type: str) -> None:
     compare(op_type, [floats(2, 3, 4, 5)], opset=18, **options)
 
 
-def test_pool_same_of_unknown_size_says_what_to_do() -> None:
+@pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize("options", [{"auto_pad": "SAME_UPPER"}, {"auto_pad": "SAME_LOWER"}])
+def test_pool_same_of_unknown_size(op_type: str, options: Options) -> None:
+    open_sizes: Options = {"dims": {0: ["N", 3, "H", 7]}, "kernel_shape": [3, 2], "strides": [2, 2]}
+    counted: list[Options] = [{}, {"count_include_pad": 1}] if op_type == "AveragePool" else [{}]
+    for more in counted:
+        compare(op_type, [floats(1, 3, 8, 7)], **options, **open_sizes, **more)
+
+
+def test_pool_with_indices_of_unknown_size_says_what_to_do() -> None:
     x = floats(1, 3, 8, 7)
-    proto = model(
-        "MaxPool", [x], dims={0: ["N", 3, "H", 7]}, kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER"
-    )
-    with pytest.raises(StepwellError, match="SAME_UPPER with strides, of an unknown size"):
+    options: Options = {"dims": {0: ["N", 3, "H", 7]}, "kernel_shape": [3, 3], "strides": [2, 2]}
+    proto = model("MaxPool", [x], ["y", "i"], auto_pad="SAME_UPPER", **options)
+    with pytest.raises(StepwellError, match="SAME_UPPER with strides and Indices, of an unknown size"):
         converted(proto, [x])
 
 
