@@ -88,10 +88,10 @@ def copy_seconds(bytes: int) -> float:
     return min(interleave({"copy": run}, 5, process_time)["copy"].rounds)
 
 
-def measure(case: Case, peers: Sequence[str], rounds: int) -> Measured:
-    """Run a kernel in every engine that takes it."""
+def measure(case: Case, peers: Sequence[str], rounds: int, mcpu: str = "host") -> Measured:
+    """Run a kernel in every engine that takes it; ours for a kind of processor, peers for this one."""
     model, feeds = case.model(), case.feeds()
-    compiled = compile(model, threads=1, winograd="off")
+    compiled = compile(model, threads=1, winograd="off", mcpu=mcpu)
     arrays = [feeds[spec.name] for spec in compiled.interface.inputs]
 
     def ours() -> Sequence[Array]:
@@ -150,6 +150,7 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--match", default="", help="only kernels whose name contains this")
     parser.add_argument("--against", default=",".join(_PEERS), help="engines, with commas between")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--mcpu", default="host", help="what our kernels are compiled for: x86-64-v3, …")
     return parser.parse_args(argv)
 
 
@@ -165,7 +166,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         results: list[Measured] = []
         for case in GROUPS[group]:
             if args.match in case.name:
-                results.append(measure(case, peers, args.rounds))
+                results.append(measure(case, peers, args.rounds, args.mcpu))
                 print(results[-1].row(names), flush=True)
         if results:
             print("\n" + report(results, peers), flush=True)
