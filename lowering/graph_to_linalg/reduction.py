@@ -133,10 +133,9 @@ def _log_sum_exp(rows: Rows, x: SSAValue, element: Attribute) -> SSAValue:
 
 
 def row_maximum(rows: Rows, x: SSAValue, element: Attribute) -> SSAValue:
-    """The greatest element of each row."""
-    scalars = Scalars(element)
-    body = KINDS["max"].combine
-    return rows.reduce([rows.each(x)], lambda s: body(scalars, s[1], s[0]), element, scalars.lowest())
+    """The greatest number of each row, past NaN: the exponentials that are summed next see it anyway."""
+    start = Scalars(element).lowest()
+    return rows.reduce([rows.each(x)], lambda s: arith.MaxnumfOp(s[1], s[0]).result, element, start)
 
 
 def row_sum_of_exp(rows: Rows, x: SSAValue, shift: SSAValue, element: Attribute) -> SSAValue:
@@ -163,7 +162,11 @@ class SoftmaxLowering(RewritePattern):
             lambda s: math.ExpOp(scalars.subtract(s[0], s[1])).result,
         )
         total = rows.reduce([rows.each(powers)], lambda s: scalars.add(s[1], s[0]), kept, 0)
-        quotients = rows.map(type, [rows.each(powers), rows.row(total)], lambda s: scalars.divide(s[0], s[1]))
+        if kept == type.element_type:
+            quotients = rows.update(powers, [rows.row(total)], lambda s: scalars.divide(s[1], s[0]))
+        else:
+            reads = [rows.each(powers), rows.row(total)]
+            quotients = rows.map(type, reads, lambda s: scalars.divide(s[0], s[1]))
         rewriter.replace(op, [], [quotients])
 
 

@@ -70,6 +70,11 @@ class Rows:
         write = (empty(type, self.rewriter), identity(rank))
         return generic(reads, write, [PARALLEL] * rank, lambda s: body(s[:-1]), self.rewriter)
 
+    def update(self, value: SSAValue, reads: Sequence[Read], body: Body) -> SSAValue:
+        """A tensor of the whole shape in place of another; `body` takes its old element last."""
+        rank = len(self.dims)
+        return generic(reads, (value, identity(rank)), [PARALLEL] * rank, body, self.rewriter)
+
     def per_row(self, values: Sequence[SSAValue], body: Body, element: Attribute) -> SSAValue:
         """One number a row from numbers a row."""
         return self.placed(values, body, self.type(element))

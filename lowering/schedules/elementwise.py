@@ -100,7 +100,8 @@ def schedule_by_rows(
     """
     The schedule of an op that follows a tile of results in registers: none, or, for a long body, own loops.
 
-    A body such as that of `erf` on all registers of a tile would be more code than all the rest.
+    A body such as that of `erf` on all registers of a tile would be more code than all the rest. A reduction of
+    its own, such as the search for the index of a maximum, always is a loop.
     """
     lanes = schedule.vectorize
     assert lanes is not None
@@ -108,9 +109,11 @@ def schedule_by_rows(
     along = member.loop_of.index(lanes)
     width = register_file(member.view, target).lanes
     vectors = prod(ceil(n / width) if d == along else n for d, n in enumerate(sizes))
-    if vectors * body_length(member.view) <= _MOST_EPILOGUE_OPS:
-        return None
-    return Schedule(tuple(0 if d == along or n == 1 else 1 for d, n in enumerate(sizes)), vectorize=along)
+    extents, serial = member.view.extents, [d for d, p in enumerate(member.view.parallel) if not p]
+    steps = [1 if d in serial and extents[d] != 1 else 0 for d in range(member.view.rank)]
+    if vectors * body_length(member.view) > _MOST_EPILOGUE_OPS:
+        steps = [step if d == along or n == 1 else 1 for d, (n, step) in enumerate(zip(sizes, steps, strict=True))]
+    return Schedule(tuple(steps), vectorize=along) if any(steps) else None
 
 
 def body_length(view: Structured) -> int:

@@ -89,7 +89,7 @@ def _split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
 def exp(x: Lanes) -> Lanes:
     """e^x."""
     shifted, f = _split_exponent(x.at_most(89.0).at_least(-104.0))
-    return _scaled((f * f).times_plus(f.polynomial(_EXP), f) + 1.0, shifted)
+    return _scaled(f.times_plus(f.times_plus(f.polynomial(_EXP), 1.0), 1.0), shifted)
 
 
 def exp2(x: Lanes) -> Lanes:

@@ -27,6 +27,7 @@ from stepwell.passes.loop.by_lanes import (
 from stepwell.passes.loop.float_power import ExpandConstantPower, ExpandPower
 from stepwell.passes.loop.integer_power import ExpandIntegerPower
 from stepwell.passes.loop.lanes import Lanes
+from stepwell.passes.loop.number_extrema import CompareNumbers
 from stepwell.runtime.target import TargetDescription, target_from
 
 _RECIPES: dict[type[Operation], Callable[[Lanes], Lanes]] = {
@@ -113,7 +114,7 @@ class ExpandMathPass(ModulePass):
     Write functions of `math` out in `arith`, with fused multiply-adds (approximate: 4 ulp, most 2).
 
     f16 and bf16 are computed in f32. Functions of f64, those without a recipe, and sines of very large
-    numbers stay calls of the C library, on one lane after the other.
+    numbers stay calls of the C library, on one lane after the other. Extrema past NaN become comparisons.
     """
 
     name = "expand-math"
@@ -132,6 +133,7 @@ class ExpandMathPass(ModulePass):
                 ExpandIntegerPower(),
                 ExpandPower(target),
                 ExpandPeriodic(target),
+                CompareNumbers(),
                 UnrollLanes(),
             ],
         )

@@ -17,8 +17,8 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
-from stepwell.passes.tensor.emit import Emitter
-from stepwell.passes.tensor.transfers import element_type
+from stepwell.passes.tensor.emit import Emitter, scalar_attr
+from stepwell.passes.tensor.transfers import element_type, vector_of
 
 _BinaryType: TypeAlias = type[FloatingPointLikeBinaryOperation] | type[SignlessIntegerBinaryOperation]
 
@@ -90,20 +90,40 @@ _ELEMENTWISE = {
 }
 
 
+# What is the same for numbers, and what passes NaN over.
+_OF_NUMBERS = {
+    CombiningKindFlag.MAXNUMF: CombiningKindFlag.MAXIMUMF,
+    CombiningKindFlag.MINNUMF: CombiningKindFlag.MINIMUMF,
+}
+
+
+def _neutral(emit: Emitter, kind: CombiningKindFlag, value: SSAValue) -> SSAValue:
+    element = element_type(value.type)
+    number = next(k.neutral(_bits(element)) for k in _KINDS.values() if k.flag is kind)
+    return emit.constants.of(scalar_attr(element, number), element)
+
+
 def reduce_vectors(
     emit: Emitter, kind: CombiningKindFlag, vectors: Sequence[SSAValue], start: SSAValue
 ) -> SSAValue:
-    """Combine all lanes of vectors (the last one may be narrower) with a scalar."""
+    """
+    Combine all lanes of vectors (the last one may be narrower) with a scalar.
+
+    Where NaN is passed over, it is so before the lanes are combined: in a tree, without looking for it.
+    """
     by_type: dict[Attribute, SSAValue] = {}
+    of_numbers = _OF_NUMBERS.get(kind)
     for value in vectors:
         known = by_type.get(value.type)
+        if known is None and of_numbers is not None:
+            known = emit.value(vector.BroadcastOp(_neutral(emit, of_numbers, value), vector_of(value)))
         by_type[value.type] = value if known is None else _combine(emit, kind, known, value)
     for value in by_type.values():
         # Any order of the lanes will do: the vectors were summed lane by lane already.
         op = vector.ReductionOp.create(
             operands=[value],
             result_types=[element_type(value.type)],
-            properties={"kind": vector.CombiningKindAttr(kind), "fastmath": _REASSOCIATE},
+            properties={"kind": vector.CombiningKindAttr(of_numbers or kind), "fastmath": _REASSOCIATE},
         )
         start = _combine(emit, kind, start, emit.value(op))
     return start

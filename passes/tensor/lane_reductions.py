@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.dialects.linalg import ops as linalg
@@ -10,10 +11,10 @@ from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from stepwell.dialects.sched import SCHEDULE, Schedule
+from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.passes.tensor.combiners import Combiner
 from stepwell.passes.tensor.emit import Constants, Emitter, Index, scalar_attr
-from stepwell.passes.tensor.structured import Structured, generic, tensor_element, tensor_shape
+from stepwell.passes.tensor.structured import Structured, generic, projected_permutation, tensor_element, tensor_shape
 from stepwell.passes.tensor.tiles import TAIL_LANES, Tile, TileLoop, build_loops, cut, extent, rebuild
 
 _PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
@@ -38,17 +39,97 @@ def tile_lane_reduction(
          outs(%0 : tensor<1xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 0], vectorize = 1>} …
     %s = … %r + %x[0, 96] [1, 4] …
     ```
-    The order of the sum changes: the rule is of the class *rounding*.
+    An elementwise op that has a loop of the same kind for itself, and whose result the reduction reads, is
+    computed in these loops: one way along the row instead of two. The order of the sum changes: the rule is of
+    the class *rounding*.
     """
-    split = _LaneReduction(view, schedule, combiner, constants)
+    producer = _RowProducer.of(view, schedule)
+    split = _LaneReduction(view, schedule, combiner, producer, constants)
     split.run()
-    view.op.detach()
-    view.op.erase()
+    for op in (view.op, *(() if producer is None else (producer.view.op,))):
+        op.detach()
+        op.erase()
+
+
+@dataclass(frozen=True)
+class _RowProducer:
+    """An elementwise op whose result a reduction along lanes reads where the op has written it."""
+
+    view: Structured
+    position: int
+    """Which input of the reduction the result is."""
+    lanes: int
+    """The loop of the op along the lanes of the reduction."""
+
+    @staticmethod
+    def of(reduction: Structured, schedule: Schedule) -> _RowProducer | None:
+        """The producer that can share a reduction's only loop; the last one, where there are several."""
+        if schedule.loops() != (schedule.vectorize,):
+            return None
+        found: _RowProducer | None = None
+        for position, (value, map) in enumerate(zip(reduction.inputs, reduction.maps, strict=False)):
+            owner = value.owner
+            if not isinstance(owner, Operation) or (view := Structured.of(owner)) is None:
+                continue
+            candidate = _RowProducer._matching(view, reduction, map, schedule)
+            if candidate is not None and candidate._can_move_to(reduction.op):
+                found = replace(candidate, position=position)
+        return found
+
+    @staticmethod
+    def _matching(
+        view: Structured, reduction: Structured, read: AffineMap, schedule: Schedule
+    ) -> _RowProducer | None:
+        """The producer when its lanes are the reduction's, and its result is read once, element by element."""
+        own, read_dims = schedule_of(view.op), projected_permutation(read)
+        if own is None or len(view.inits) != 1 or not all(view.parallel) or read_dims is None:
+            return None
+        written = projected_permutation(view.init_maps[0])
+        if own.vectorize is None or own.loops() != (own.vectorize,) or written is None:
+            return None
+        at = written.index(own.vectorize) if own.vectorize in written else None
+        if at is None or read_dims[at] != schedule.vectorize or len(written) != view.rank:
+            return None
+        return _RowProducer(view, 0, own.vectorize)
+
+    def _can_move_to(self, reduction: Operation) -> bool:
+        """Whether all other users of the result stand behind the reduction, in its block."""
+        block, op = reduction.parent, self.view.op
+        if op.parent is not block or block is None:
+            return False
+        users = [use.operation for use in op.results[0].uses]
+        behind = [user for user in users if user.parent is block and reduction.is_before_in_block(user)]
+        return len(behind) + 1 == len(users)
+
+    def tile(
+        self, emit: Emitter, tile: Tile, into: SSAValue
+    ) -> tuple[SSAValue, SSAValue]:
+        """One tile of the result, and the result so far with that tile in it."""
+        view, tiles = self.view, {self.lanes: tile}
+        operands = [*view.inputs, into]
+        reached = [cut(emit, view, v, m, tiles) for v, m in zip(operands, view.maps, strict=True)]
+        *inputs, init = [
+            value if at is None else emit.extract(value, at)
+            for value, (at, _) in zip(operands, reached, strict=True)
+        ]
+        attributes = {**view.op.attributes, SCHEDULE: Schedule((0,) * view.rank, vectorize=self.lanes).attr()}
+        maps = [map for _, map in reached]
+        (made,) = rebuild(emit, view, inputs, [init], maps, attributes, tiles)
+        at = reached[-1][0]
+        return made, made if at is None else emit.insert(made, into, at)
 
 
 class _LaneReduction:
-    def __init__(self, view: Structured, schedule: Schedule, combiner: Combiner, constants: Constants):
+    def __init__(
+        self,
+        view: Structured,
+        schedule: Schedule,
+        combiner: Combiner,
+        producer: _RowProducer | None,
+        constants: Constants,
+    ):
         self.view = view
+        self.producer = producer
         self.schedule = schedule
         self.combiner = combiner
         self.emit = Emitter.before(view.op, constants)
@@ -63,10 +144,16 @@ class _LaneReduction:
         """Replace the result of the op."""
         length = extent(self.emit, self.view, self.lanes)
         full = self.emit.rounded_down(length, self.width)
-        result = self.init if full == 0 else self._combine(self._partial(full))
+        made: list[SSAValue] = [] if self.producer is None else [*self.producer.view.inits]
+        result = self.init
+        if full != 0:
+            partial, *made = self._partial(full, made)
+            result = self._combine(partial)
         if full != length:
-            result = self._rest(full, length, result)
+            result, *made = self._rest(full, length, result, made)
         self.view.op.results[0].replace_all_uses_with(result)
+        if self.producer is not None:
+            self.producer.view.op.results[0].replace_all_uses_with(made[0])
 
     def _loops(self, step: int, start: Index, stop: Index, *, has_rest: bool) -> list[TileLoop]:
         """The reduction loops, the one along the lanes over part of its steps."""
@@ -77,23 +164,23 @@ class _LaneReduction:
             for d in self.schedule.loops()
         ]
 
-    def _partial(self, full: Index) -> SSAValue:
-        """One partial result for each lane of the full tiles."""
+    def _partial(self, full: Index, made: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """One partial result for each lane of the full tiles, and what the producer has made."""
         emit, rank = self.emit, len(self.shape)
         neutral = emit.constants.of(scalar_attr(self.element, self.combiner.neutral), self.element)
         empty = emit.empty(self.element, [*self.shape, self.width])
         attributes: dict[str, Attribute] = {SCHEDULE: Schedule((0,) * (rank + 1), vectorize=rank).attr()}
         start = emit.value(linalg.FillOp([neutral], [empty], [empty.type], attributes))
         loops = self._loops(self.width, 0, full, has_rest=False)
-        return build_loops(emit, loops, None, {}, [start], self._lane_by_lane)[0]
+        return build_loops(emit, loops, None, {}, [start, *made], self._lane_by_lane)
 
     def _lane_by_lane(
         self, emit: Emitter, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """The op on a tile, with the lanes kept apart."""
         view = self.view
-        (made,) = self._tile(emit, tiles, carried[0])
-        assert isinstance(op := made.owner, linalg.GenericOp)
+        result, *made = self._tile(emit, tiles, carried)
+        assert isinstance(op := result.owner, linalg.GenericOp)
         out = view.init_maps[0]
         kept = AffineMap(out.num_dims, 0, (*out.results, AffineDimExpr(self.lanes)))
         op.properties["indexing_maps"] = type(op.indexing_maps)(
@@ -101,20 +188,27 @@ class _LaneReduction:
         )
         kinds = [_PARALLEL if d == self.lanes else t for d, t in enumerate(op.iterator_types)]
         op.properties["iterator_types"] = type(op.iterator_types)(kinds)
-        return [made]
+        return [result, *made]
 
-    def _tile(self, emit: Emitter, tiles: Mapping[int, Tile], init: SSAValue) -> Sequence[SSAValue]:
-        """The op on a tile, with another init."""
-        view = self.view
+    def _tile(
+        self, emit: Emitter, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """The op on a tile, with another init; the producer on its tile before that."""
+        view, producer, made = self.view, self.producer, list(carried[1:])
         inputs: list[SSAValue] = []
         maps: list[AffineMap] = []
-        for value, map in zip(view.inputs, view.maps, strict=False):
+        for position, (value, map) in enumerate(zip(view.inputs, view.maps, strict=False)):
             at, local = cut(emit, view, value, map, tiles)
-            inputs.append(value if at is None else emit.extract(value, at))
+            if producer is not None and position == producer.position:
+                value, made[0] = producer.tile(emit, tiles[self.lanes], made[0])
+            elif at is not None:
+                value = emit.extract(value, at)
+            inputs.append(value)
             maps.append(local)
         schedule = Schedule((0,) * view.rank, vectorize=self.lanes).attr()
         attributes = {**view.op.attributes, SCHEDULE: schedule}
-        return rebuild(emit, view, inputs, [init], [*maps, *view.init_maps], attributes, tiles)
+        maps += view.init_maps
+        return [*rebuild(emit, view, inputs, carried[:1], maps, attributes, tiles), *made]
 
     def _combine(self, partial: SSAValue) -> SSAValue:
         """The partial results combined with the init."""
@@ -135,13 +229,13 @@ class _LaneReduction:
         op.attributes[SCHEDULE] = Schedule((0,) * (rank + 1), vectorize=rank).attr()
         return self.emit.value(op)
 
-    def _rest(self, full: Index, length: Index, start: SSAValue) -> SSAValue:
-        """What is left after the full tiles, combined with the result so far."""
+    def _rest(
+        self, full: Index, length: Index, start: SSAValue, made: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """What is left after the full tiles, combined with the result so far; what the producer has made."""
         if isinstance(full, int) and isinstance(length, int):
             step = length - full
         else:
             step = TAIL_LANES if self.width > TAIL_LANES else 1
         loops = self._loops(step, full, length, has_rest=True)
-        return build_loops(
-            self.emit, loops, None, {}, [start], lambda e, tiles, carried: self._tile(e, tiles, carried[0])
-        )[0]
+        return build_loops(self.emit, loops, None, {}, [start, *made], self._tile)

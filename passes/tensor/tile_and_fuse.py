@@ -44,8 +44,10 @@ class TileAndFusePass(FunctionPass):
                 if schedule.parallel:
                     tile_shared_loops(op, schedule, constants)
         while scheduled := [op for op in func.walk() if (s := schedule_of(op)) is not None and s.loops()]:
-            for op in scheduled:
-                tile_own_loops(op, _checked_schedule(op), constants)
+            # Reductions along lanes first: each may take the op whose result it reads into its loops.
+            for op in sorted(scheduled, key=lambda op: not _reduces_lanes(op)):
+                if op.parent is not None:
+                    tile_own_loops(op, _checked_schedule(op), constants)
         erase_dead(func)
 
 
@@ -70,6 +72,12 @@ def _checked_schedule(op: Operation) -> Schedule:
     if not view.can_tile(schedule):
         raise _bad(op, "a tiled loop moves an index of an operand other than by a stride")
     return schedule
+
+
+def _reduces_lanes(op: Operation) -> bool:
+    schedule, view = schedule_of(op), Structured.of(op)
+    lanes = schedule.vectorize if schedule is not None else None
+    return view is not None and lanes is not None and not view.parallel[lanes]
 
 
 def _bad(op: Operation, message: str, help: str | None = None) -> StepwellError:
@@ -184,12 +192,17 @@ def _first_init(result: OpResult, inside: set[Operation]) -> SSAValue:
 
 
 def _sole_heir(result: OpResult) -> SSAValue | None:
-    """The result that is built on this one as its init, when nothing else uses it."""
-    uses = list(result.uses)
-    if len(uses) != 1 or (view := Structured.of(uses[0].operation)) is None:
+    """The result that is built on this one as its init, when all that reads it does so before."""
+    heirs: list[SSAValue] = []
+    for use in result.uses:
+        view = Structured.of(use.operation)
+        position = -1 if view is None else use.index - len(view.inputs)
+        if view is not None and position >= 0:
+            heirs.append(view.op.results[position])
+    if len(heirs) != 1 or not isinstance(heir := heirs[0].owner, Operation):
         return None
-    position = uses[0].index - len(view.inputs)
-    return view.op.results[position] if position >= 0 else None
+    readers = [use.operation for use in result.uses if use.operation is not heir]
+    return heirs[0] if all(op.parent is heir.parent and op.is_before_in_block(heir) for op in readers) else None
 
 
 def _tile_members(

@@ -70,3 +70,23 @@ func.func @lanes(%x: vector<2xf64>) -> vector<2xf64> {
   %y = math.exp %x : vector<2xf64>
   func.return %y : vector<2xf64>
 }
+
+// The greater number of what a loop carries and what it reads: the carried one never is NaN.
+// CHECK-LABEL: @greatest
+// CHECK: scf.for %{{.*}} iter_args(%[[BEST:.*]] = %{{.*}}) -> (vector<4xf32>)
+// CHECK: %[[ABOVE:.*]] = arith.cmpf ogt, %x, %[[BEST]] : vector<4xf32>
+// CHECK-NEXT: arith.select %[[ABOVE]], %x, %[[BEST]]
+// Of two that can be NaN it takes both comparisons.
+// CHECK: arith.maxnumf %x, %y
+func.func @greatest(%x: vector<4xf32>, %y: vector<4xf32>, %n: index) -> (vector<4xf32>, vector<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %lowest = arith.constant 0xff800000 : f32
+  %start = vector.broadcast %lowest : f32 to vector<4xf32>
+  %best = scf.for %i = %c0 to %n step %c1 iter_args(%so_far = %start) -> (vector<4xf32>) {
+    %next = arith.maxnumf %so_far, %x : vector<4xf32>
+    scf.yield %next : vector<4xf32>
+  }
+  %open = arith.maxnumf %x, %y : vector<4xf32>
+  func.return %best, %open : vector<4xf32>, vector<4xf32>
+}

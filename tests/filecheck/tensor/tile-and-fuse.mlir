@@ -163,3 +163,29 @@ func.func private @not_between(%x: tensor<32xf32>) -> (tensor<1xf32>, tensor<32x
   } -> tensor<32xf32>
   func.return %first, %r : tensor<1xf32>, tensor<32xf32>
 }
+
+// -----
+
+// What a reduction along lanes reads is computed in its loops, where all else that reads it comes later.
+// CHECK-LABEL: @row_of_squares
+// CHECK: scf.for %[[J:.*]] = %c0 to %c96 step %c32 iter_args(%{{.*}} = %{{.*}}, %[[SO_FAR:.*]] = %{{.*}}) -> (tensor<1x32xf32>, tensor<1x100xf32>)
+// CHECK: %[[SQUARE:.*]] = linalg.generic {{.*}}
+// CHECK: tensor.insert_slice %[[SQUARE]] into %[[SO_FAR]][0, %[[J]]] [1, 32] [1, 1]
+// CHECK-NEXT: linalg.generic {{.*}} ins(%[[SQUARE]] : tensor<1x32xf32>)
+// CHECK: ins(%{{.*}} : tensor<1x4xf32>) outs(%{{.*}} : tensor<1x4xf32>)
+// CHECK-NOT: step %c32
+// CHECK: return
+func.func private @row_of_squares(%x: tensor<1x100xf32>, %init: tensor<1xf32>) -> (tensor<1xf32>, tensor<1x100xf32>) {
+  %e = tensor.empty() : tensor<1x100xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<1x100xf32>) outs(%e : tensor<1x100xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 32], vectorize = 1>} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %a : f32
+    linalg.yield %v : f32
+  } -> tensor<1x100xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%q : tensor<1x100xf32>) outs(%init : tensor<1xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 32], vectorize = 1>} {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %acc, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<1xf32>
+  func.return %r, %q : tensor<1xf32>, tensor<1x100xf32>
+}
