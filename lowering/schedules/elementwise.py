@@ -19,6 +19,7 @@ from stepwell.runtime.target import TargetDescription
 _NAMES = "acos asin atan atan2 cos cosh erf exp exp2 expm1 log log10 log1p log2 powf sin sinh tan tanh"
 _FUNCTIONS = frozenset(f"math.{name}" for name in _NAMES.split())
 _FUNCTION_OPS = 25
+_FREE = frozenset(("arith.constant", "linalg.yield"))
 # Vector instructions of one op on a tile; a kernel has some of them, and copies for remainders.
 _MOST_EPILOGUE_OPS = 400
 _MOST_TILE_OPS = 60
@@ -118,7 +119,7 @@ def schedule_by_rows(
 
 def body_length(view: Structured) -> int:
     """About how many vector instructions a body takes."""
-    return sum(_FUNCTION_OPS if op.name in _FUNCTIONS else 1 for op in view.body.ops)
+    return sum(_FUNCTION_OPS if op.name in _FUNCTIONS else 1 for op in view.body.ops if op.name not in _FREE)
 
 
 def _row_step(extent: int | None, budget: int, lanes: int) -> int:
