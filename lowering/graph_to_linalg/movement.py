@@ -213,31 +213,67 @@ class PadLowering(RewritePattern):
         if op.mode.data == "constant":
             rewriter.replace(op, [], [paste(cropped, self._border(op, rewriter), low, rewriter)])
             return
-        rewriter.replace(op, [], [self._folded(op, cropped, low, rewriter)])
+        high = [pad.maximum(0) for pad in after]
+        rewriter.replace(op, [], [self._folded(op, cropped, low, high, rewriter)])
 
     def _folded(
-        self, op: graph.PadOp, cropped: SSAValue, low: Sequence[Dim], rewriter: PatternRewriter
+        self,
+        op: graph.PadOp,
+        inner: SSAValue,
+        low: Sequence[Dim],
+        high: Sequence[Dim],
+        rewriter: PatternRewriter,
     ) -> SSAValue:
-        """The result's elements at places folded back into the tensor, those of an axis from a table."""
-        type = tensor_of(op.result)
-        dims, inner = dims_of(type), dims_of(cropped.type)
-        axes = [axis for axis, (n, m) in enumerate(zip(dims, inner, strict=True)) if not n.proves_equal(m)]
-        reads: list[Read] = []
-        for axis in axes:
-            size, front = extent(inner[axis], rewriter), extent(low[axis], rewriter)
-            place = PAD_PLACES[op.mode.data]
-            entries = index_table(
-                dims[axis], lambda i, f=front, n=size, at=place: at(Indices.subtract(i, f), n), rewriter
-            )
-            reads.append((entries, projection(len(dims), [axis])))
+        """
+        The tensor inside, and around it blocks of elements at places folded back into the tensor.
+
+        The blocks before and after it along an axis are as wide as the result along later axes, so that none
+        overlap; what a place along an axis is stands in a table.
+        """
+        dims, sizes = dims_of(op.result.type), dims_of(inner.type)
+        result = paste(inner, empty(tensor_of(op.result), rewriter), low, rewriter)
+        folded = [axis for axis, size in enumerate(sizes) if not dims[axis].proves_equal(size)]
+        for axis in folded:
+            for start, length in ((Dim.of(0), low[axis]), (low[axis] + sizes[axis], high[axis])):
+                if length == 0:
+                    continue
+                shape = [*sizes[:axis], length, *dims[axis + 1 :]]
+                tables: list[Read] = []
+                for other in (other for other in folded if other >= axis):
+                    first = (start if other == axis else Dim.of(0)) - low[other]
+                    entries = self._places(op, shape[other], first, sizes[other], rewriter)
+                    tables.append((entries, projection(len(dims), [other])))
+                block = self._block(op, inner, shape, tables, rewriter)
+                offsets = [*low[:axis], start, *[Dim.of(0)] * (len(dims) - axis - 1)]
+                result = paste(block, result, offsets, rewriter)
+        return result
+
+    def _places(
+        self, op: graph.PadOp, count: Dim, first: Dim, size: Dim, rewriter: PatternRewriter
+    ) -> SSAValue:
+        """Where elements of a block lie along an axis: a table of places, counted from `first`."""
+        fold, n, base = PAD_PLACES[op.mode.data], extent(size, rewriter), extent(first, rewriter)
+        return index_table(count, lambda i: fold(Indices.add(i, base), n), rewriter)
+
+    def _block(
+        self,
+        op: graph.PadOp,
+        inner: SSAValue,
+        shape: Sequence[Dim],
+        tables: Sequence[Read],
+        rewriter: PatternRewriter,
+    ) -> SSAValue:
+        """Elements at places from tables along the axes that have one."""
 
         def places(loops: Sequence[SSAValue], entries: Sequence[SSAValue]) -> list[SSAValue]:
             at = list(loops)
-            for axis, entry in zip(axes, entries, strict=True):
+            for (_, along), entry in zip(tables, entries, strict=True):
+                (axis,) = along.used_dims()
                 at[axis] = index_of(entry)
             return at
 
-        return collected(type, cropped, reads, places, rewriter)
+        type = tensor_type(tensor_of(op.result).element_type, shape)
+        return collected(type, inner, tables, places, rewriter)
 
     def _cropped(
         self, op: graph.PadOp, before: Sequence[Dim], after: Sequence[Dim], rewriter: PatternRewriter

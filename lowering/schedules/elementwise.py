@@ -101,8 +101,8 @@ def schedule_by_rows(
     """
     The schedule of an op that follows a tile of results in registers: none, or, for a long body, own loops.
 
-    A body such as that of `erf` on all registers of a tile would be more code than all the rest. A reduction of
-    its own, such as the search for the index of a maximum, always is a loop.
+    A body such as that of `erf` on all registers of a tile would be more code than all the rest. A reduction
+    of its own, such as the search for the index of a maximum, always is a loop.
     """
     lanes = schedule.vectorize
     assert lanes is not None
@@ -113,7 +113,9 @@ def schedule_by_rows(
     extents, serial = member.view.extents, [d for d, p in enumerate(member.view.parallel) if not p]
     steps = [1 if d in serial and extents[d] != 1 else 0 for d in range(member.view.rank)]
     if vectors * body_length(member.view) > _MOST_EPILOGUE_OPS:
-        steps = [step if d == along or n == 1 else 1 for d, (n, step) in enumerate(zip(sizes, steps, strict=True))]
+        steps = [
+            step if d == along or n == 1 else 1 for d, (n, step) in enumerate(zip(sizes, steps, strict=True))
+        ]
     return Schedule(tuple(steps), vectorize=along) if any(steps) else None
 
 

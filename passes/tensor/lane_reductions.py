@@ -14,7 +14,13 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.passes.tensor.combiners import Combiner
 from stepwell.passes.tensor.emit import Constants, Emitter, Index, scalar_attr
-from stepwell.passes.tensor.structured import Structured, generic, projected_permutation, tensor_element, tensor_shape
+from stepwell.passes.tensor.structured import (
+    Structured,
+    generic,
+    projected_permutation,
+    tensor_element,
+    tensor_shape,
+)
 from stepwell.passes.tensor.tiles import TAIL_LANES, Tile, TileLoop, build_loops, cut, extent, rebuild
 
 _PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
@@ -101,9 +107,7 @@ class _RowProducer:
         behind = [user for user in users if user.parent is block and reduction.is_before_in_block(user)]
         return len(behind) + 1 == len(users)
 
-    def tile(
-        self, emit: Emitter, tile: Tile, into: SSAValue
-    ) -> tuple[SSAValue, SSAValue]:
+    def tile(self, emit: Emitter, tile: Tile, into: SSAValue) -> tuple[SSAValue, SSAValue]:
         """One tile of the result, and the result so far with that tile in it."""
         view, tiles = self.view, {self.lanes: tile}
         operands = [*view.inputs, into]

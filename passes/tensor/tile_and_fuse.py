@@ -202,7 +202,9 @@ def _sole_heir(result: OpResult) -> SSAValue | None:
     if len(heirs) != 1 or not isinstance(heir := heirs[0].owner, Operation):
         return None
     readers = [use.operation for use in result.uses if use.operation is not heir]
-    return heirs[0] if all(op.parent is heir.parent and op.is_before_in_block(heir) for op in readers) else None
+    return (
+        heirs[0] if all(op.parent is heir.parent and op.is_before_in_block(heir) for op in readers) else None
+    )
 
 
 def _tile_members(

@@ -65,11 +65,14 @@ func.func @pad(%x: tensor<6xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Other modes read at places from a table, for the padded axis only.
+// Other modes copy the tensor; around it they read at places from a table, for the padded axis only.
 // CHECK-LABEL: func.func private @k0
-// CHECK: %[[T:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<10xi64>)
-// CHECK: linalg.generic {{.*}} ins(%[[T]] : tensor<10xi64>) outs(%{{.*}} : tensor<4x10xf32>)
+// CHECK: %[[I:.*]] = tensor.insert_slice %x into %{{.*}}[0, 2] [4, 6] [1, 1]
+// CHECK: %[[T:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<2xi64>)
+// CHECK: %[[L:.*]] = linalg.generic {{.*}} ins(%[[T]] : tensor<2xi64>) outs(%{{.*}} : tensor<4x2xf32>)
 // CHECK: tensor.extract %{{.*}}[%{{.*}}, %{{.*}}] : tensor<4x6xf32>
+// CHECK: %[[J:.*]] = tensor.insert_slice %[[L]] into %[[I]][0, 0] [4, 2] [1, 1]
+// CHECK: tensor.insert_slice %{{.*}} into %[[J]][0, 8] [4, 2] [1, 1]
 func.func @mirror(%x: tensor<4x6xf32>) -> tensor<4x10xf32> {
   %a = graph.pad %x pads <[0, 2, 0, 2]> mode "reflect" : tensor<4x6xf32> -> tensor<4x10xf32>
   func.return %a : tensor<4x10xf32>
