@@ -14,13 +14,13 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.locations import adopt_location
 from stepwell.patterns.groups import blocks_of
 from stepwell.patterns.index import PatternIndex
+from stepwell.patterns.lineage import MAX_DEPTH, Lineage
 from stepwell.patterns.machine import Blocks
 from stepwell.patterns.matching import Match, match
 from stepwell.patterns.nodes import Pattern
 from stepwell.patterns.values import owner_of
 from stepwell.runtime.errors import StepwellError
 
-MAX_DEPTH = 100
 MAX_GROWTH = 100
 """A function may grow to this many times its ops (and a thousand more) before its rules count as endless."""
 
@@ -50,19 +50,6 @@ class Rule:
         return self.name or getattr(self.callback, "__name__", "a rule")
 
 
-@dataclass(frozen=True)
-class _Lineage:
-    """How often rules made what led to a value, and the last two different ones."""
-
-    depth: int = 0
-    last: Rule | None = None
-    before: Rule | None = None
-
-    def grown(self, rule: Rule) -> _Lineage:
-        before = self.last if self.last is not rule else self.before
-        return _Lineage(self.depth + 1, rule, before)
-
-
 def rewrite(rules: Sequence[Rule], func: FuncOp, *, max_depth: int = MAX_DEPTH) -> int:
     """
     Replace matches of rules until nothing changes; in each round all that do not overlap, first rules first.
@@ -85,10 +72,11 @@ class _Rounds:
     replacements: int = 0
     done: set[SSAValue] = field(default_factory=set[SSAValue])
     """Roots that were replaced, of which some must stay: another result of the op is in use."""
-    lineage: dict[Operation, _Lineage] = field(default_factory=dict[Operation, _Lineage])
     is_first: bool = True
 
     def __post_init__(self) -> None:
+        help = "let no rule match what another makes from its own matches, or raise max_depth"
+        self.lineage = Lineage(self.func, self.max_depth, help)
         self.limit = 1000 + MAX_GROWTH * sum(1 for _ in self.func.walk())
         self.set_rules(self.rules)
 
@@ -108,7 +96,7 @@ class _Rounds:
             self.is_first = False
             self.set_rules([rule for rule in self.rules if not rule.rewrite_once])
         if changed and sum(1 for _ in self.func.walk()) > self.limit:
-            raise self._endless(max(self.lineage.values(), key=lambda lineage: lineage.depth))
+            raise self.lineage.endless()
         return changed
 
     def _find(self) -> list[tuple[Rule, Match]]:
@@ -150,7 +138,7 @@ class _Rounds:
             adopt_location(inserted, op.location)
         if new is root:
             return False
-        self._note_lineage(rule, op, made)
+        self.lineage.note(rule, op, made)
         if rule.require_type:
             expect_type(rule, root, new)
         replaced[root] = new
@@ -163,24 +151,6 @@ class _Rounds:
         erase_unused([above for above in inside if above is op or above.has_trait(Pure)])
         self.replacements += 1
         return True
-
-    def _note_lineage(self, rule: Rule, root: Operation, made: Sequence[Operation]) -> None:
-        grown = self.lineage.get(root, _Lineage()).grown(rule)
-        if made and grown.depth >= self.max_depth:
-            raise self._endless(grown)
-        for op in made:
-            self.lineage[op] = grown
-
-    def _endless(self, lineage: _Lineage) -> StepwellError:
-        last, before = lineage.last, lineage.before
-        names = f"{last}" if before is None else f"{before} and {last}"
-        works_on = "works on what it makes" if before is None else "work on what the other makes"
-        return StepwellError(
-            "endless-rules",
-            self.func,
-            f"rewriting does not end: {names} {works_on}, {lineage.depth} times in a row",
-            help="let no rule match what another makes from its own matches, or raise max_depth",
-        )
 
 
 def _follow(value: SSAValue, replaced: dict[SSAValue, SSAValue]) -> SSAValue:

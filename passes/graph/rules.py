@@ -9,7 +9,10 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, Rewrite
 
 from stepwell.dialects._xdsl import matched_op_types
 from stepwell.dialects.locations import adopt_location
+from stepwell.patterns.lineage import MAX_DEPTH, Lineage
 from stepwell.runtime.errors import StepwellError
+
+_MOVES = 4  # rewrites that an op may take for each op that it passes
 
 
 def expect_rules(pass_name: str, wanted: Iterable[str], known: Iterable[str]) -> None:
@@ -25,8 +28,23 @@ def apply_rules(region: Region, rules: Sequence[RewritePattern]) -> bool:
     Rewrite what is in a region until no rule matches, in order and then what rules made or changed.
 
     Each rule is written with `@op_type_rewrite_pattern`. Returns: whether anything changed.
+    Raises: StepwellError `endless-rules`, which names two rules that take turns.
     """
-    return PatternRewriteWalker(_ByClass(rules)).rewrite_region(region)
+    return RuleSet(region, rules).apply()
+
+
+class RuleSet:
+    """Rules for a region that are applied several times, and may not take turns across these either."""
+
+    def __init__(self, region: Region, rules: Sequence[RewritePattern]):
+        depth = MAX_DEPTH + _MOVES * sum(1 for _ in region.walk())
+        help = "this is a fault of the pass, please report it; `--disable-pass` goes on without the pass"
+        self._region = region
+        self._rules = _ByClass(rules, Lineage(region.parent, depth, help))
+
+    def apply(self) -> bool:
+        """As `apply_rules`."""
+        return PatternRewriteWalker(self._rules).rewrite_region(self._region)
 
 
 def apply_rules_once(region: Region, rules: Sequence[RewritePattern]) -> None:
@@ -44,7 +62,8 @@ def apply_rules_once(region: Region, rules: Sequence[RewritePattern]) -> None:
 class _ByClass(RewritePattern):
     """The first rule that changes something, of those for the class of an op."""
 
-    def __init__(self, rules: Sequence[RewritePattern]):
+    def __init__(self, rules: Sequence[RewritePattern], lineage: Lineage | None = None):
+        self._lineage = lineage
         self._declared: dict[type, list[RewritePattern]] = {}
         for rule in rules:
             for op_type in matched_op_types(rule):
@@ -63,9 +82,18 @@ class _ByClass(RewritePattern):
         if not rules or op.parent is None:
             return
         location = op.location
-        rewriter.operation_insertion_handler.append(lambda new: adopt_location(new, location))
+        made: list[Operation] = []
+        rewriter.operation_insertion_handler.append(made.append)
         for rule in rules:
             rule.match_and_rewrite(op, rewriter)
             if rewriter.has_done_action:
+                self._note(rule, op, made)
                 break
         rewriter.operation_insertion_handler.pop()
+        for new in made:
+            adopt_location(new, location)
+
+    def _note(self, rule: RewritePattern, op: Operation, made: Sequence[Operation]) -> None:
+        if self._lineage is not None:
+            is_kept = op.parent is not None
+            self._lineage.note(type(rule).__name__, op, [*made, op] if is_kept else made)

@@ -18,7 +18,7 @@ from stepwell.passes.graph.algebra_rules import algebra_rules
 from stepwell.passes.graph.constant_rules import MergeConstants, MergeIntoBias, MultiplyByReciprocal
 from stepwell.passes.graph.dead_code_elimination import erase_dead_ops
 from stepwell.passes.graph.movement_rules import MOVEMENT_RULES
-from stepwell.passes.graph.rules import apply_rules
+from stepwell.passes.graph.rules import RuleSet
 from stepwell.passes.graph.slice_rules import slice_rules
 from stepwell.passes.graph.view_rules import ElementwiseBeforeView
 from stepwell.passes.graph.window_rules import DropPointsOnPads
@@ -53,7 +53,8 @@ class SimplifyExprPass(FunctionPass):
             *algebra_rules(weights),
         ]
         # Once more after what died is gone: some rules ask who reads a value.
-        while apply_rules(func.body, [*MOVEMENT_RULES, *slice_rules(weights), *arithmetic]):
+        rules = RuleSet(func.body, [*MOVEMENT_RULES, *slice_rules(weights), *arithmetic])
+        while rules.apply():
             erase_dead_ops(func.body.block)
 
 

@@ -1,0 +1,56 @@
+"""Rules that work on what other rules made: how many in a row, so that those without end are found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from stepwell.runtime.errors import StepwellError
+
+MAX_DEPTH = 100
+
+
+@dataclass(frozen=True)
+class _Line:
+    """How often rules made what led to an op, and the last two different ones."""
+
+    depth: int = 0
+    last: object = None
+    before: object = None
+
+    def grown(self, rule: object) -> _Line:
+        return _Line(self.depth + 1, rule, self.before if self.last == rule else self.last)
+
+
+class Lineage:
+    """What rules made, and out of what; one for each run over a function."""
+
+    def __init__(self, where: Operation | None, max_depth: int, help: str):
+        self.max_depth = max_depth
+        self._where = where
+        self._help = help
+        self._lines: dict[Operation, _Line] = {}
+
+    def note(self, rule: object, root: Operation, changed: Sequence[Operation]) -> None:
+        """A rule made ops out of `root`, or changed it. Raises: StepwellError `endless-rules`."""
+        grown = self._lines.get(root, _Line()).grown(rule)
+        if changed and grown.depth >= self.max_depth:
+            raise self._endless(grown)
+        for op in changed:
+            self._lines[op] = grown
+
+    def endless(self) -> StepwellError:
+        """The error for rules that make more and more: it names the last ones of the longest row."""
+        return self._endless(max(self._lines.values(), key=lambda line: line.depth))
+
+    def _endless(self, line: _Line) -> StepwellError:
+        names = f"{line.last}" if line.before is None else f"{line.before} and {line.last}"
+        works_on = "works on what it makes" if line.before is None else "work on what the other makes"
+        return StepwellError(
+            "endless-rules",
+            self._where,
+            f"rewriting does not end: {names} {works_on}, {line.depth} times in a row",
+            help=self._help,
+        )
