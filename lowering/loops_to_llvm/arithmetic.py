@@ -11,6 +11,8 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     VectorType,
+    f32,
+    f64,
 )
 from xdsl.dialects.utils import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -18,8 +20,9 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.llvm import instructions, intrinsics
 from stepwell.lowering.loops_to_llvm.code import Code
-from stepwell.lowering.loops_to_llvm.half import lane_bits, narrowed, wide_type, widened
+from stepwell.lowering.loops_to_llvm.half import element_of_lane, lane_bits, narrowed, wide_type, widened
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.saturation import saturated
 from stepwell.lowering.loops_to_llvm.state import bit_width, converted_type
 from stepwell.runtime.errors import StepwellError
 
@@ -269,12 +272,19 @@ class FloatToIntegerLowering(LoopsToLLVMPattern):
     // ->
     %r = llvm.intr.fptosi.sat(%a) : (f32) -> i8
     ```
+
+    Vectors are clamped and converted: LLVM has no saturating instruction for them.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.FPToSIOp | arith.FPToUIOp, rewriter: PatternRewriter) -> None:
         code, type = self.code_at(op), converted_type(op.results[0].type)
-        code.make(counterpart(op, SATURATING_CASTS), [widened(code, op.operands[0])], type)
+        number = widened(code, op.operands[0])
+        is_vector = isinstance(op.results[0].type, VectorType)
+        if isinstance(op, arith.FPToSIOp) and is_vector and element_of_lane(number.type) in (f32, f64):
+            saturated(code, number, type)
+        else:
+            code.make(counterpart(op, SATURATING_CASTS), [number], type)
         rewriter.replace(op, code.ops)
 
 

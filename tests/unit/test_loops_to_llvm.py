@@ -477,13 +477,17 @@ def test_divisions_round_as_they_say() -> None:
 
 
 @pytest.mark.parametrize("mcpu", RUNNABLE)
-def test_conversions_to_integers_saturate(mcpu: str) -> None:
+@pytest.mark.parametrize("bits", [8, 32, 64])
+def test_conversions_to_integers_saturate(bits: int, mcpu: str) -> None:
     text = copy_through("f32", "%j = arith.fptosi %v : TYPE to TO\n%r = arith.sitofp %j : TO to TYPE", 8)
-    x = np.array([0.5, -1.5, 127.9, 128.0, -128.9, -129.0, 1e30, -1e30] * 2, np.float32)
+    beyond = 2.0 ** (bits - 1)
+    limits = [beyond, beyond * (1 - 2**-24), -beyond, -beyond * 1.5, 1e30, -1e30, np.inf, -np.inf, np.nan]
+    x = np.array([*limits, 0.5, -1.5, 99.9, -99.9, 1e-45, -0.0, 126.5], np.float32)
     out = np.zeros_like(x)
-    native = Native(text.replace("TO", "vector<8xi8>"), mcpu)
+    native = Native(text.replace("TO", f"vector<8xi{bits}>"), mcpu)
     assert native("k", [x, out], [len(x)]) == 0
-    np.testing.assert_array_equal(out, np.clip(np.trunc(x), -128, 127))
+    exact = np.clip(np.trunc(np.nan_to_num(x.astype(np.float64), nan=0)), -beyond, beyond - 1)
+    np.testing.assert_array_equal(out, exact.astype(np.float32))
 
 
 @pytest.mark.parametrize("text", [ELEMENTWISE, PARALLEL, MAIN, CONTROL, row_sums(16), matmul(4, 2, 4)])

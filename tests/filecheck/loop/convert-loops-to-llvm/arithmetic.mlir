@@ -32,6 +32,21 @@ func.func @floats(%x: f32, %y: f32) -> i8 {
   func.return %e : i8
 }
 
+// A vector is converted where it fits: NaN is 0, the rest the nearest bound.
+// CHECK-LABEL: llvm.func @to_integers
+// CHECK-NOT: llvm.intr.fptosi.sat
+// CHECK: %[[IS_NUMBER:.*]] = llvm.fcmp "ord" %[[X:.*]], %{{.*}} : vector<4xf32>
+// CHECK: llvm.select %[[IS_NUMBER]], %[[X]]
+// CHECK: llvm.fcmp "ogt"
+// CHECK: %[[OVER:.*]] = llvm.fcmp "oge"
+// CHECK: %[[FITS:.*]] = llvm.select %[[OVER]], %{{.*}}, %{{.*}} : vector<4xi1>, vector<4xf32>
+// CHECK: %[[I:.*]] = llvm.fptosi %[[FITS]] : vector<4xf32> to vector<4xi32>
+// CHECK: llvm.select %[[OVER]], %{{.*}}, %[[I]] : vector<4xi1>, vector<4xi32>
+func.func @to_integers(%x: vector<4xf32>) -> vector<4xi32> {
+  %i = arith.fptosi %x : vector<4xf32> to vector<4xi32>
+  func.return %i : vector<4xi32>
+}
+
 // bf16 is computed in f32 and rounded by integer instructions, and so is f16 without the target's help.
 // CHECK-LABEL: @halves
 // CHECK: %[[WIDE:.*]] = llvm.fpext %h : bf16 to f32
