@@ -19,12 +19,14 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.scatter import ScatterOp
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied
+from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied, layer_of, with_layer
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     Read,
+    elementwise,
     empty,
     extent,
     generic,
@@ -32,6 +34,8 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
+from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
+from stepwell.runtime.dims import Dim
 
 
 class GatherLowering(RewritePattern):
@@ -116,6 +120,7 @@ class OneHotLowering(RewritePattern):
         rewriter.replace(op, [], [generic([read], write, [PARALLEL] * rank, body, rewriter)])
 
 
+Places: TypeAlias = Callable[[Sequence[SSAValue]], Sequence[SSAValue]]
 Combine: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
 
 COMBINE: dict[str, Combine] = {
@@ -145,7 +150,7 @@ class ScatterElementsLowering(RewritePattern):
 
 
 class ScatterNdLowering(RewritePattern):
-    """`graph.scatter_nd` → loops over the updates, in order, into a copy."""
+    """`graph.scatter_nd` → loops over the updates, in order, into a copy: rows where positions name rows."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ScatterNdOp, rewriter: PatternRewriter) -> None:
@@ -162,12 +167,47 @@ class ScatterNdLowering(RewritePattern):
                 at.append(Indices.from_end(Indices.from_scalar(number.results[0], scalars), size))
             return [*at, *loops[leading:]]
 
-        rewriter.replace(op, [], [_scattered(op, places, rewriter)])
+        has_rows = 0 < taken < len(dims) and leading > 0
+        result = (
+            _scattered_rows(op, leading, places, rewriter) if has_rows else _scattered(op, places, rewriter)
+        )
+        rewriter.replace(op, [], [result])
 
 
-def _scattered(
-    op: ScatterOp, places: Callable[[Sequence[SSAValue]], Sequence[SSAValue]], rewriter: PatternRewriter
+def _scattered_rows(
+    op: graph.ScatterNdOp, leading: int, places: Places, rewriter: PatternRewriter
 ) -> SSAValue:
+    """A copy of the operand after all updates, row by row; `places` gives where a row of updates goes."""
+    dims, type = dims_of(op.updates.type), tensor_of(op.input)
+    taken = len(dims_of(type)) - (len(dims) - leading)
+    scalars, row = Scalars(type.element_type), [Dim.of(1)] * taken + list(dims[leading:])
+
+    def step(loops: list[SSAValue], into: SSAValue) -> SSAValue:
+        if len(loops) < leading:
+            count = extent(dims[len(loops)], rewriter)
+            (result,) = counted_loop(
+                count, [into], lambda index, carried: [step([*loops, index], carried[0])], rewriter
+            )
+            return result
+        block = Block()
+        with ImplicitBuilder(block):
+            at = dict(enumerate(places(loops)))
+        for inner in list(block.ops):
+            inner.detach()
+            rewriter.insert(inner)
+        new = layer_of(op.updates, dict(enumerate(loops)), rewriter)
+        new = split_dims(join_dims(new, [dims_of(new.type)], rewriter), [row], rewriter)
+        if op.combine.data != "none":
+            combine = COMBINE[op.combine.data]
+            old = layer_of(into, at, rewriter)
+            kept = tensor_type(type.element_type, row)
+            new = elementwise(kept, [old, new], lambda s: combine(scalars, *s), op, rewriter)
+        return with_layer(new, into, at, rewriter)
+
+    return step([], copied(op.input, rewriter))
+
+
+def _scattered(op: ScatterOp, places: Places, rewriter: PatternRewriter) -> SSAValue:
     """A copy of the operand after all updates, one by one; `places` gives where one goes."""
     element = element_of_value(op.updates)
     scalars, stored = Scalars(element), signless(element)

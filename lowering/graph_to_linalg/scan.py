@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg import ordering
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
 from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.reduction import KINDS
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import Indices
+from stepwell.lowering.graph_to_linalg.slices import Indices, layer_of, with_layer
 from stepwell.lowering.graph_to_linalg.support import elementwise, empty, extent, filled
 from stepwell.runtime.dims import Dim
 
@@ -46,10 +44,10 @@ class ScanLowering(RewritePattern):
         def step(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
             so_far, result = carried
             at = index if last is None else rewriter.insert(arith.SubiOp(last, index)).result
-            x = layer_of(op.input, axis, at, rewriter)
+            x = layer_of(op.input, {axis: at}, rewriter)
             joined = elementwise(layer, [so_far, x], lambda s: kind.combine(scalars, *s), op, rewriter)
             written = rounded(so_far if bool(op.exclusive) else joined, type.element_type, rewriter)
-            return [joined, with_layer(written, result, axis, at, rewriter)]
+            return [joined, with_layer(written, result, {axis: at}, rewriter)]
 
         start = filled(layer, kind.start(scalars), rewriter)
         _, result = counted_loop(count, [start, empty(type, rewriter)], step, rewriter)
@@ -82,42 +80,6 @@ def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
 
     sizes = [extent(dim, rewriter) for dim in dims[:axis]]
     return ordering.row_by_row(sizes, [empty(type, rewriter)], row, rewriter)[0]
-
-
-def layer_of(value: SSAValue, axis: int, at: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """The elements of a tensor at one index of an axis, which stays as a dimension of 1."""
-    dims = [Dim.of(1) if i == axis else dim for i, dim in enumerate(dims_of(value.type))]
-    sizes, properties = _one_layer(dims, axis, rewriter)
-    op = tensor.ExtractSliceOp.build(
-        operands=[value, [at], sizes, []],
-        result_types=[tensor_type(element_of_value(value), dims)],
-        properties=properties,
-    )
-    return rewriter.insert(op).result
-
-
-def with_layer(
-    piece: SSAValue, into: SSAValue, axis: int, at: SSAValue, rewriter: PatternRewriter
-) -> SSAValue:
-    """A tensor with its elements at one index of an axis replaced."""
-    sizes, properties = _one_layer(dims_of(piece.type), axis, rewriter)
-    op = tensor.InsertSliceOp.build(
-        operands=[piece, into, [at], sizes, []], result_types=[into.type], properties=properties
-    )
-    return rewriter.insert(op).result
-
-
-def _one_layer(
-    dims: Sequence[Dim], axis: int, rewriter: PatternRewriter
-) -> tuple[list[SSAValue], Mapping[str, Attribute]]:
-    """The dynamic sizes of a slice of `dims` at a computed index of one axis, and its properties."""
-    offsets = [DYNAMIC_INDEX if i == axis else 0 for i in range(len(dims))]
-    static = [dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]
-    return [extent(dim, rewriter) for dim in dims if not dim.is_static], {
-        "static_offsets": DenseArrayBase.from_list(i64, offsets),
-        "static_sizes": DenseArrayBase.from_list(i64, static),
-        "static_strides": DenseArrayBase.from_list(i64, [1] * len(dims)),
-    }
 
 
 PATTERNS: list[RewritePattern] = [ScanLowering()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
@@ -72,6 +72,44 @@ def paste(piece: SSAValue, into: SSAValue, offsets: Sequence[Dim], rewriter: Pat
         },
     )
     return rewriter.insert(op).result
+
+
+def layer_of(value: SSAValue, at: Mapping[int, SSAValue], rewriter: PatternRewriter) -> SSAValue:
+    """The elements of a tensor at one computed index of some axes, which stay as dimensions of 1."""
+    dims = [Dim.of(1) if axis in at else dim for axis, dim in enumerate(dims_of(value.type))]
+    sizes, properties = _one_layer(dims, at, rewriter)
+    op = tensor.ExtractSliceOp.build(
+        operands=[value, [at[axis] for axis in sorted(at)], sizes, []],
+        result_types=[tensor_type(element_of_value(value), dims)],
+        properties=properties,
+    )
+    return rewriter.insert(op).result
+
+
+def with_layer(
+    piece: SSAValue, into: SSAValue, at: Mapping[int, SSAValue], rewriter: PatternRewriter
+) -> SSAValue:
+    """A tensor with its elements at one computed index of some axes replaced."""
+    sizes, properties = _one_layer(dims_of(piece.type), at, rewriter)
+    op = tensor.InsertSliceOp.build(
+        operands=[piece, into, [at[axis] for axis in sorted(at)], sizes, []],
+        result_types=[into.type],
+        properties=properties,
+    )
+    return rewriter.insert(op).result
+
+
+def _one_layer(
+    dims: Sequence[Dim], at: Mapping[int, SSAValue], rewriter: PatternRewriter
+) -> tuple[list[SSAValue], Mapping[str, Attribute]]:
+    """The dynamic sizes of a slice of `dims` at computed indices of some axes, and its properties."""
+    offsets = [DYNAMIC_INDEX if axis in at else 0 for axis in range(len(dims))]
+    sizes, static = _operands(dims, rewriter)
+    return sizes, {
+        "static_offsets": DenseArrayBase.from_list(i64, offsets),
+        "static_sizes": static,
+        "static_strides": DenseArrayBase.from_list(i64, [1] * len(dims)),
+    }
 
 
 def copied(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:

@@ -46,8 +46,8 @@ def tile_lane_reduction(
     %s = … %r + %x[0, 96] [1, 4] …
     ```
     An elementwise op that has a loop of the same kind for itself, and whose result the reduction reads, is
-    computed in these loops: one way along the row instead of two. The order of the sum changes: the rule is of
-    the class *rounding*.
+    computed in these loops: one way along the row instead of two. The order of the sum changes: the rule is
+    of the class *rounding*.
     """
     producer = _RowProducer.of(view, schedule)
     split = _LaneReduction(view, schedule, combiner, producer, constants)
@@ -86,7 +86,7 @@ class _RowProducer:
     def _matching(
         view: Structured, reduction: Structured, read: AffineMap, schedule: Schedule
     ) -> _RowProducer | None:
-        """The producer when its lanes are the reduction's, and its result is read once, element by element."""
+        """The producer when its lanes are the reduction's, and its result is read element by element."""
         own, read_dims = schedule_of(view.op), projected_permutation(read)
         if own is None or len(view.inits) != 1 or not all(view.parallel) or read_dims is None:
             return None
