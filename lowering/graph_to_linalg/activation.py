@@ -28,6 +28,14 @@ def softplus(scalars: Scalars, x: SSAValue) -> SSAValue:
     return scalars.add(relu(scalars, x), math.Log1pOp(power).result)
 
 
+def tanh_softplus(scalars: Scalars, x: SSAValue) -> SSAValue:
+    """tanh(softplus(x)) without a logarithm: n / (n + 2) for n = e^x (e^x + 2); from 20 on it is 1."""
+    two = scalars.constant(2)
+    power = math.ExpOp(scalars.minimum(x, scalars.constant(20))).result
+    part = scalars.multiply(power, scalars.add(power, two))
+    return scalars.divide(part, scalars.add(part, two))
+
+
 def leaky_relu(scalars: Scalars, x: SSAValue, alpha: float) -> SSAValue:
     """x where x >= 0, else alpha * x"""
     negative = scalars.compare("lt", x, scalars.constant(0))
@@ -50,10 +58,15 @@ def silu(scalars: Scalars, x: SSAValue, alpha: float) -> SSAValue:
 def gelu(scalars: Scalars, x: SSAValue, approximate: str) -> SSAValue:
     """x / 2 * (1 + erf(x / sqrt(2))), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)) for the erf"""
     if approximate == "tanh":
-        cube = scalars.multiply(scalars.multiply(scalars.multiply(scalars.constant(0.044715), x), x), x)
-        inner = scalars.multiply(scalars.constant(sqrt(2 / pi)), scalars.add(x, cube))
-        bent = math.TanhOp(inner).result
-    else:
-        bent = math.ErfOp(scalars.multiply(x, scalars.constant(sqrt(0.5)))).result
+        return _tanh_gelu(scalars, x)
+    bent = math.ErfOp(scalars.multiply(x, scalars.constant(sqrt(0.5)))).result
     half = scalars.multiply(scalars.constant(0.5), x)
     return scalars.multiply(half, scalars.add(scalars.constant(1), bent))
+
+
+def _tanh_gelu(scalars: Scalars, x: SSAValue) -> SSAValue:
+    """x / (1 + exp(-2 t)), as (1 + tanh(t)) / 2 is the sigmoid of 2 t; small results stay exact."""
+    factor = -2 * sqrt(2 / pi)
+    stretch = scalars.multiply(scalars.multiply(x, x), scalars.constant(0.044715 * factor))
+    power = math.ExpOp(scalars.multiply(x, scalars.add(stretch, scalars.constant(factor)))).result
+    return scalars.divide(x, scalars.add(scalars.constant(1), power))

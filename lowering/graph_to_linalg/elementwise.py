@@ -88,6 +88,23 @@ class UnaryLowering(RewritePattern):
             replace_unary(op, body, rewriter)
 
 
+class TanhSoftplusLowering(RewritePattern):
+    """`graph.softplus` that only `graph.tanh` reads → a `linalg.generic` for both, without a logarithm."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.SoftplusOp, rewriter: PatternRewriter) -> None:
+        bent = [use.operation for use in op.result.uses]
+        if not bent or not all(isinstance(user, graph.TanhOp) for user in bent):
+            return
+        scalars, type = Scalars(element_of_value(op.input)), tensor_of(op.result)
+        for user in bent:
+            result = elementwise(
+                type, [op.input], lambda s: activation.tanh_softplus(scalars, s[0]), op, rewriter
+            )
+            rewriter.replace(user, [], [result])
+        rewriter.erase(op)
+
+
 class LeakyReluLowering(RewritePattern):
     """`graph.leaky_relu` → a `linalg.generic`."""
 
@@ -198,6 +215,7 @@ class ClipLowering(RewritePattern):
 
 
 PATTERNS: list[RewritePattern] = [
+    TanhSoftplusLowering(),
     UnaryLowering(),
     LeakyReluLowering(),
     EluLowering(),

@@ -98,3 +98,33 @@ func.func @constant() -> tensor<1xf32> {
   }
   func.return %y : tensor<1xf32>
 }
+
+// Mish's gate needs no logarithm; a softplus that others read too stays.
+// CHECK-LABEL: func.func private @k7
+// CHECK: arith.minimumf
+// CHECK: %[[E:.*]] = math.exp
+// CHECK: %[[MORE:.*]] = arith.addf %[[E]], %[[TWO:.*]] : f32
+// CHECK: %[[N:.*]] = arith.mulf %[[E]], %[[MORE]] : f32
+// CHECK: %[[M:.*]] = arith.addf %[[N]], %[[TWO]] : f32
+// CHECK: arith.divf %[[N]], %[[M]] : f32
+// CHECK-NOT: math.log1p
+// CHECK-LABEL: func.func private @k8
+// CHECK: math.log1p
+// CHECK: math.tanh
+func.func @mish(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.fused (%p = %x : tensor<4xf32>) -> (tensor<4xf32>) {
+    %0 = graph.softplus %p : tensor<4xf32> -> tensor<4xf32>
+    %1 = graph.tanh %0 : tensor<4xf32> -> tensor<4xf32>
+    %2 = graph.multiply %p, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %2 : tensor<4xf32>
+  }
+  func.return %y : tensor<4xf32>
+}
+func.func @gate(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y, %z = graph.fused (%p = %x : tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %0 = graph.softplus %p : tensor<4xf32> -> tensor<4xf32>
+    %1 = graph.tanh %0 : tensor<4xf32> -> tensor<4xf32>
+    graph.yield %0, %1 : tensor<4xf32>, tensor<4xf32>
+  }
+  func.return %y, %z : tensor<4xf32>, tensor<4xf32>
+}
