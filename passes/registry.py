@@ -266,6 +266,10 @@ PASSES: dict[str, Entry] = {
     "tile-and-fuse": Entry(
         "stepwell.passes.tensor.tile_and_fuse:TileAndFusePass", "build the loops that schedules ask for"
     ),
+    "stage-operands": Entry(
+        "stepwell.lowering.schedules.stage_operands:StageOperandsPass",
+        "operands of products turned or widened once",
+    ),
     "time-kernels": Entry(
         "stepwell.passes.loop.time_kernels:TimeKernelsPass", "main writes down when kernels begin and end"
     ),

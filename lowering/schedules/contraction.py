@@ -93,7 +93,7 @@ def schedule_product(product: Product, target: TargetDescription) -> Schedule | 
     maps = [view.maps[i] for i in product.operands]
     registers = register_file(view, target)
     along = [map for map in maps if _neighbours(map) == out[-1]]
-    if not along and (steps := _common_sum(view, maps, registers)) is not None:
+    if (steps := common_sum(product, target)) is not None:
         return _along_the_sum(view, maps, out, steps, registers)
     reaching = along or [map for map in maps if out[-1] in _dims(map)]
     if not reaching:
@@ -115,14 +115,15 @@ def _dims(map: AffineMap) -> set[int]:
     return set[int]().union(*(expr.used_dims() for expr in map.results))
 
 
-def _common_sum(view: Structured, maps: Sequence[AffineMap], registers: RegisterFile) -> int | None:
+def common_sum(product: Product, target: TargetDescription) -> int | None:
     """The summed loop whose steps are neighbours in both operands, when it fills a register."""
-    last = {_neighbours(map) for map in maps}
+    view = product.view
+    last = {_neighbours(view.maps[i]) for i in product.operands}
     dim = last.pop()
     if last or dim is None or view.parallel[dim]:
         return None
     extent = view.extents[dim]
-    return dim if extent is None or extent >= registers.lanes else None
+    return dim if extent is None or extent >= register_file(view, target).lanes else None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, f32, i64
+from xdsl.dialects.builtin import IntegerAttr, bf16, f16, f32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -74,7 +74,7 @@ class _Packer:
             return
         transposed = bool(op.transpose_b.value.data)
         columns = dims_of(op.result.type)[-1]
-        fits = tensor_of(op.b).element_type == f32 and len(dims_of(op.a.type)) > 1
+        fits = tensor_of(op.b).element_type in (f32, f16, bf16) and len(dims_of(op.a.type)) > 1
         width = panel_width(columns.value, self._lanes) if fits else 0
         if not width and not transposed:
             return

@@ -57,6 +57,8 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
         candidate = _unify(view, members)
         if candidate is None or not candidate.covers(shared) or _is_open_anchor(candidate, shared):
             continue
+        if _wants_more(candidate, anchor, shared):
+            continue
         trial = {**members, op: candidate}
         if _edges_agree(trial, shared) and _can_stand_together(trial, position):
             members = trial
@@ -75,6 +77,19 @@ def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:
         return False
     loops = zip(candidate.view.extents, candidate.loop_of, strict=True)
     return any(extent is None and loop not in shared for extent, loop in loops)
+
+
+def _wants_more(candidate: Member, anchor: Structured, shared: Sequence[int]) -> bool:
+    """Whether an op has a schedule of its own whose tiles are larger than those of the anchor's loops."""
+    own, given = schedule_of(candidate.op), schedule_of(anchor.op)
+    if own is None or given is None or not own.parallel:
+        return False
+    tiles = [
+        (own.tile[d], given.tile[loop])
+        for d, loop in enumerate(candidate.loop_of)
+        if loop is not None and loop in shared
+    ]
+    return any(0 < theirs < mine for mine, theirs in tiles)
 
 
 def _neighbours(member: Member, block: Block) -> list[Operation]:
