@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.dialects.sched import KERNEL, SCHEDULE, Schedule, schedule_of
+from stepwell.dialects.sched import KERNEL, SCHEDULE, UNROLLED, Schedule, schedule_of
 from stepwell.lowering.schedules.contraction import Product, schedule_product
 from stepwell.lowering.schedules.elementwise import schedule_by_rows, schedule_elementwise
 from stepwell.lowering.schedules.row import schedule_along, schedule_reduction
@@ -27,7 +27,8 @@ class ChooseSchedulesPass(FunctionPass):
     Give each structured op of a kernel a schedule, or a group whose anchor has one.
 
     Anchors are chosen by the work they do: sums of products first, then other reductions, then what is left.
-    The choice depends on shapes and the target alone. Ops that have schedules keep them.
+    The choice depends on shapes and the target alone. Ops that have schedules keep them;
+    a kernel whose vectors fit registers has had its schedules carried out.
     """
 
     name = "choose-schedules"
@@ -38,7 +39,7 @@ class ChooseSchedulesPass(FunctionPass):
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL not in func.attributes:
+        if KERNEL not in func.attributes or UNROLLED in func.attributes:  # text that went down may come back
             return
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         blocks: dict[Block, list[Structured]] = {}

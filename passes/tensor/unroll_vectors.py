@@ -13,6 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects._xdsl import target_of
+from stepwell.dialects.sched import UNROLLED
 from stepwell.dialects.vector import MultiReductionOp, ShapeCastOp
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
@@ -25,9 +26,6 @@ from stepwell.passes.tensor.pieces import Layout, Pieces, broadcast, extract, fr
 from stepwell.passes.tensor.transfers import element_type, vector_of, vector_type
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import target_from
-
-DONE = "sched.unrolled"
-"""On a function whose vectors fit registers."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,14 @@ class UnrollVectorsPass(FunctionPass):
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if DONE in func.attributes:  # text that went through here may come back
+        if UNROLLED in func.attributes:  # text that went through here may come back
             return
         if any(isinstance(r.type, VectorType) for op in func.walk() for r in op.results):
             target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
             lanes = max(1, target.lanes(_widest(func)))
             _Unroller(Constants(func), lanes, target.vector_registers).run(func.body.block)
             erase_dead(func)
-            func.attributes[DONE] = UnitAttr()
+            func.attributes[UNROLLED] = UnitAttr()
 
 
 def _widest(func: FuncOp) -> int:

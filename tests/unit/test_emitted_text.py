@@ -33,6 +33,14 @@ def test_open_sizes_and_signs(level: str, tmp_path: Path) -> None:
     _compare(OPEN, level, tmp_path, x, keep)
 
 
+def test_windows_that_reach_over_borders(tmp_path: Path) -> None:
+    body = """g (float[N, 3, 16, 16] x, float[8, 3, 3, 3] w) => (float[N, 8, 16, 16] y)
+      { c = Conv <pads = [1, 1, 1, 1]> (x, w)  y = Relu(c) }"""
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal(shape, np.float32) for shape in ((2, 3, 16, 16), (8, 3, 3, 3)))
+    _compare(body, "vector", tmp_path, x, w)  # what was tiled is not given schedules again
+
+
 @pytest.mark.parametrize("level", ["onnx", "loops"])
 def test_branches_and_host_calls(level: str, tmp_path: Path) -> None:
     for sign in (1, -1):
