@@ -10,7 +10,9 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.traits import CallableOpInterface
 
 
 class Numerics(StrEnum):
@@ -69,6 +71,17 @@ def agree_with_return(func: FuncOp) -> None:
         func.properties["function_type"] = FunctionType.from_lists(
             func.function_type.inputs.data, last.operand_types
         )
+
+
+def bodies_of(module: ModuleOp) -> list[Operation]:
+    """As `functions_of`, with the functions of other dialects, such as `llvm.func`."""
+    return [
+        op
+        for op in module.walk()
+        if (op.name == "llvm.func" or op.has_trait(CallableOpInterface))
+        and any(region.blocks for region in op.regions)
+        and "skip_optimization" not in op.attributes
+    ]
 
 
 def functions_of(module: ModuleOp) -> list[FuncOp]:

@@ -8,12 +8,19 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.traits import Commutative
 
 from stepwell.patterns.constraints import has_attributes
 from stepwell.patterns.machine import Goals, Machine, Step, Steps
 from stepwell.patterns.nodes import And, Call, HasAttr, Not, Op, Or, Pattern, Tuple, Wildcard, ill_formed
-from stepwell.patterns.values import TRAIT, class_test, is_all_variadic, op_classes, op_name, owner_of
+from stepwell.patterns.values import (
+    TRAIT,
+    class_test,
+    commutes,
+    is_all_variadic,
+    op_classes,
+    op_name,
+    owner_of,
+)
 
 OpTest = Callable[[Operation], bool]
 
@@ -104,7 +111,7 @@ def _operands_step(call: Call, steps: Steps) -> OperandsStep:
             return in_order([steps[part] for part in group.fields], list(operands), rest)
         if len(operands) != len(args):
             return None
-        if len(args) == 2 and op.has_trait(Commutative):
+        if len(args) == 2 and commutes(op):
             a, b = operands
             cut = machine.choose((args[0], b, (args[1], a, rest)))
             return (args[0], a, (args[1], b, (cut, value, rest)))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from stepwell.patterns.calls import callee_test
 from stepwell.patterns.compile import Program, program_of
@@ -80,7 +79,9 @@ def explain(pattern: Pattern, value: SSAValue, blocks: Blocks | None = None) -> 
     return None
 
 
-def closest(pattern: Pattern, func: FuncOp, location: str = "") -> tuple[list[SSAValue], Explanation | None]:
+def closest(
+    pattern: Pattern, func: Operation, location: str = ""
+) -> tuple[list[SSAValue], Explanation | None]:
     """
     Where a pattern matches in a function; if nowhere, the deepest explanation of all values.
 
@@ -100,7 +101,7 @@ def closest(pattern: Pattern, func: FuncOp, location: str = "") -> tuple[list[SS
     return matched, None if matched else best
 
 
-def _values(func: FuncOp) -> Iterator[SSAValue]:
+def _values(func: Operation) -> Iterator[SSAValue]:
     for block in blocks_of(func):
         for op in block.ops:
             yield from op.results
@@ -128,7 +129,7 @@ def _failure(program: Program, machine: Machine, goals: Goals, root: SSAValue) -
 def _is_named(pattern: Pattern, value: SSAValue) -> bool:
     """Whether a value's op has the name that a pattern calls for."""
     op = owner_of(value)
-    while isinstance(pattern, Call | HasAttr):
+    while isinstance(pattern, Call | HasAttr | HasDtype | HasShape | HasType | Where):
         pattern = pattern.callee if isinstance(pattern, Call) else pattern.inner
     return op is not None and isinstance(pattern, Op) and pattern.name == op_name(op)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
@@ -27,13 +26,13 @@ Bound = dict[Pattern, SSAValue]
 GraphCallback = Callable[[Bound, PatternRewriter], Mapping[SSAValue, SSAValue]]
 
 
-def match_graph(graph: GraphPattern, func: FuncOp) -> Bound | None:
+def match_graph(graph: GraphPattern, func: Operation) -> Bound | None:
     """The first binding of a graph's patterns, and of what they contain; None when there is none."""
     return next((found for block in blocks_of(func) for found in _bindings(graph, block)), None)
 
 
 def rewrite_graph(
-    graph: GraphPattern, callback: GraphCallback, func: FuncOp, *, remark: Remark = ignore
+    graph: GraphPattern, callback: GraphCallback, func: Operation, *, remark: Remark = ignore
 ) -> int:
     """
     Rewrite bindings of a graph, the first one first, and those that share no interior node with earlier ones.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove, Pure
 
@@ -141,7 +140,7 @@ def rejection(group: Group, taken: set[Operation], duplicate: Duplicate) -> str 
     return None
 
 
-def blocks_of(func: FuncOp) -> Iterator[Block]:
+def blocks_of(func: Operation) -> Iterator[Block]:
     """The blocks of a function, those of closed regions (kernels, composites) and of lambdas left out."""
     stack = [block for region in func.regions for block in region.blocks]
     while stack:

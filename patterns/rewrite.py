@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.locations import adopt_location
@@ -50,7 +50,7 @@ class Rule:
         return self.name or getattr(self.callback, "__name__", "a rule")
 
 
-def rewrite(rules: Sequence[Rule], func: FuncOp, *, max_depth: int = MAX_DEPTH) -> int:
+def rewrite(rules: Sequence[Rule], func: Operation, *, max_depth: int = MAX_DEPTH) -> int:
     """
     Replace matches of rules until nothing changes; in each round all that do not overlap, first rules first.
 
@@ -67,7 +67,7 @@ def rewrite(rules: Sequence[Rule], func: FuncOp, *, max_depth: int = MAX_DEPTH) 
 @dataclass
 class _Rounds:
     rules: Sequence[Rule]
-    func: FuncOp
+    func: Operation
     max_depth: int
     replacements: int = 0
     done: set[SSAValue] = field(default_factory=set[SSAValue])
@@ -165,10 +165,11 @@ def expect_type(who: object, root: SSAValue, new: SSAValue) -> None:
         raise _wrong_type(who, root.owner, root.type, new.type)
 
 
-def _wrong_type(who: object, where: object, wanted: Attribute, found: Attribute) -> StepwellError:
-    return StepwellError(
-        "replaced-type", where, f"{who} replaces a value of type {wanted} by one of type {found}"
-    )
+def _wrong_type(
+    who: object, where: object, wanted: Attribute, found: Attribute, why: str = ""
+) -> StepwellError:
+    message = f"{who} replaces a value of type {wanted} by one of type {found}{why}"
+    return StepwellError("replaced-type", where, message)
 
 
 def _type_users(rule: Rule, new: SSAValue, wanted: Attribute) -> None:
@@ -181,7 +182,12 @@ def _type_users(rule: Rule, new: SSAValue, wanted: Attribute) -> None:
         if not isinstance(op, GraphOp) or op.regions or not op.results:
             raise _wrong_type(rule, op, wanted, new.type)
         before = list(op.result_types)
-        op.set_result_types()
+        try:
+            op.set_result_types()
+        except VerifyException as error:
+            raise _wrong_type(
+                rule, op, wanted, new.type, f", which {op.name} does not take: {error}"
+            ) from None
         for result, type in zip(op.results, before, strict=True):
             if result.type != type:
                 stack += dict.fromkeys(use.operation for use in result.uses)

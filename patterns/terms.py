@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.traits import Commutative, IsolatedFromAbove
+from xdsl.traits import IsolatedFromAbove
 
 from stepwell.patterns.calls import associations, callee_test
 from stepwell.patterns.compile import inner_first
@@ -44,7 +44,7 @@ from stepwell.patterns.nodes import (
     Wildcard,
     ill_formed,
 )
-from stepwell.patterns.values import TRAIT, is_constant_op, op_name, owner_of
+from stepwell.patterns.values import TRAIT, commutes, is_constant_op, op_name, owner_of
 
 Node = Operation | BlockArgument
 Bits = int
@@ -85,7 +85,7 @@ class Terms:
         self.classes: list[LocalTerm] = [
             LocalTerm(WAY, WAY, lambda node: isinstance(node, Operation) and not is_constant_op(node)),
             LocalTerm(ARGUMENT, ARGUMENT, lambda node: isinstance(node, BlockArgument)),
-            LocalTerm(COMMUTES, COMMUTES, _of_op(lambda op: op.has_trait(Commutative))),
+            LocalTerm(COMMUTES, COMMUTES, _of_op(commutes)),
         ]
         self.names: dict[str, Bits] = {}
         """Terms that hold at the ops of a name."""

@@ -18,6 +18,15 @@ from stepwell.dialects.types import Tensor, WeightAttr, dtype_of
 TRAIT = "trait:"
 CONSTANTS = frozenset({"graph.constant", "onnx.Constant"})
 
+_COMMUTATIVE = frozenset(
+    {f"arith.{name}" for name in ("addf", "mulf", "minimumf", "maximumf", "minnumf", "maxnumf")}
+    | {f"arith.{name}" for name in ("minsi", "maxsi", "minui", "maxui")}
+    | {f"llvm.{name}" for name in ("add", "mul", "and", "or", "xor", "fadd", "fmul")}
+    | {f"llvm.intr.{name}" for name in ("minimum", "maximum", "minnum", "maxnum")}
+    | {f"llvm.intr.{name}" for name in ("smin", "smax", "umin", "umax")}
+)
+"""What commutes as well, which the trait does not say."""
+
 _LARGEST_F32 = float(np.finfo(np.float32).max)
 
 OpTest = Callable[[type[Operation]], bool]
@@ -44,6 +53,11 @@ def op_classes() -> list[str]:
     return [*(kind.name.lower() for kind in Kind), "pure", "commutative"]
 
 
+def commutes(op: Operation | type[Operation]) -> bool:
+    """Whether an op's two operands may change places."""
+    return op.has_trait(Commutative) or op.name in _COMMUTATIVE
+
+
 @cache
 def class_test(name: str) -> OpTest:
     """The test of a class of ops, `trait:kind`. Raises: KeyError for one that is not in `op_classes`."""
@@ -51,7 +65,7 @@ def class_test(name: str) -> OpTest:
     if kind == "pure":
         return lambda op: op.has_trait(Pure)
     if kind == "commutative":
-        return lambda op: op.has_trait(Commutative)
+        return commutes
     wanted = Kind[kind.upper()]
 
     def test(op: type[Operation]) -> bool:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from stepwell.passes.base import Pass, functions_of
+from stepwell.passes.base import Pass, bodies_of
 from stepwell.passes.context import count, remark
 from stepwell.patterns.explain import place_of
 from stepwell.patterns.files import entries_of, load_patterns
@@ -43,7 +42,7 @@ class MatchPatternsPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         patterns = load_patterns(self.file, op, ctx, remark)
         entries = entries_of(patterns, self.table)
-        for func in functions_of(op):
+        for func in bodies_of(op):
             for name, pattern in patterns.graphs.items() if not self.table else ():
                 if (bound := match_graph(pattern, func)) is not None:
                     count("matches")
@@ -56,7 +55,7 @@ class MatchPatternsPass(Pass):
                 print(f"match of {entry.name} at {place}: {', '.join(names)}", file=sys.stderr)
 
 
-def matches_in(func: FuncOp, entries: Sequence[TableEntry]) -> Iterator[tuple[TableEntry, Match]]:
+def matches_in(func: Operation, entries: Sequence[TableEntry]) -> Iterator[tuple[TableEntry, Match]]:
     """All matches in a function, checks applied: by root in program order, then in the table's order."""
     index = PatternIndex([entry.pattern for entry in entries])
     blocks = Blocks()

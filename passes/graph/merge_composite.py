@@ -38,7 +38,7 @@ class MergeCompositePass(Pass):
     """Which table of the file; none: all of them, or all patterns where there is no table."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.table and not Path(self.table).suffix and not Path(self.table).exists():
+        if names_backend(self.table):
             entries = entries_of_backend(self.table)
         else:
             entries = entries_of(load_patterns(self.table, op, ctx, remark), self.only)
@@ -46,6 +46,11 @@ class MergeCompositePass(Pass):
         for func in functions_of(op):
             made = partition_table(rows, func, None, Duplicate.NEVER, remark=remark)
             count("composites", len(made))
+
+
+def names_backend(table: str) -> bool:
+    """Whether a table is called by the name of a backend, and is no file."""
+    return bool(table) and not Path(table).suffix and not Path(table).exists()
 
 
 def entries_of_backend(name: str) -> list[TableEntry]:

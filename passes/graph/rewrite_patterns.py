@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.passes.base import Pass, functions_of
+from stepwell.passes.base import Pass, bodies_of
 from stepwell.passes.context import count, remark
 from stepwell.patterns.files import load_patterns, rules_of
 from stepwell.patterns.rewrite import rewrite
@@ -30,5 +30,5 @@ class RewritePatternsPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules = rules_of(load_patterns(self.file, op, ctx, remark), self.table)
-        for func in functions_of(op):
+        for func in bodies_of(op):
             count("rewrites", rewrite(rules, func))

@@ -26,6 +26,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import load
 from stepwell.runtime.target import TargetDescription
+from stepwell.tools.explain_match import explain_match
 from tests.patterns import elementwise
 
 MODEL = """
@@ -303,6 +304,13 @@ def test_a_check_may_refuse_a_match() -> None:
     made = elementwise("r = tanh x")
     run_pipeline(made.module, "merge-composite{table=choosy},annotate-target{backends=choosy}", made.ctx)
     assert made.ops() == ["tanh", "return"] and len(seen) == 1
+
+
+def test_why_a_row_of_a_table_does_not_match_is_explained() -> None:
+    made = elementwise("r = tanh x")
+    assert "(graph.matmul) fails at %x" in explain_match(made.module, "tanh@tanh.product", made.ctx)
+    with pytest.raises(StepwellError, match="no pattern is named @tanh.produce"):
+        explain_match(made.module, "tanh@tanh.produce", made.ctx)
 
 
 PACKAGE = """

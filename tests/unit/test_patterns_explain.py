@@ -52,6 +52,7 @@ def test_the_deepest_failure_is_explained(pattern: Pattern, place: str, reason: 
         (is_op("graph.multiply").has_attr({"a": 1})(W(), W()), "graph.multiply", "no such attribute"),
         (op("multiply", op("exp", W()), W()), "graph.relu", "expected graph.exp"),
         (op("multiply", W(), W()).has_dtype("int8"), "graph.multiply", "expected elements int8"),
+        (op("relu").has_dtype("int8"), "graph.relu", "expected elements int8"),
         (op("multiply", op("relu", op("add", W(), is_constant())), W()), "%y", "expected a constant"),
     ],
 )

@@ -28,6 +28,21 @@ func.func @another_type(%x: tensor<4xf32>) -> tensor<4xi32> {
   func.return %a : tensor<4xi32>
 }
 // -----
+pattern.rule @drop_conv {
+  %x = pattern.any
+  %w = pattern.any
+  %root = pattern.op "graph.conv"(%x, %w)
+  pattern.replace %root, %x
+}
+func.func @a_user_that_cannot_take_it(%x: tensor<1x3x4x4xf32>, %w: tensor<8x3x1x1xf32>, %b: tensor<8xf32>)
+    -> tensor<1x8x4x4xf32> {
+  %c = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0]
+    : (tensor<1x3x4x4xf32>, tensor<8x3x1x1xf32>) -> tensor<1x8x4x4xf32>
+  // expected-error: of type tensor<1x3x4x4xf32>, which graph.bias_add does not take: bias must have shape (3)
+  %y = graph.bias_add %c, %b axis 1 : (tensor<1x8x4x4xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+  func.return %y : tensor<1x8x4x4xf32>
+}
+// -----
 pattern.rule @r {
   %x = pattern.any
   %root = pattern.op "graph.neg"(%x)
