@@ -31,6 +31,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     extent,
     generic,
     identity,
+    inserted,
     loop_index,
     projection,
 )
@@ -189,12 +190,7 @@ def _scattered_rows(
                 count, [into], lambda index, carried: [step([*loops, index], carried[0])], rewriter
             )
             return result
-        block = Block()
-        with ImplicitBuilder(block):
-            at = dict(enumerate(places(loops)))
-        for inner in list(block.ops):
-            inner.detach()
-            rewriter.insert(inner)
+        at = dict(enumerate(inserted(lambda: places(loops), rewriter)))
         new = layer_of(op.updates, dict(enumerate(loops)), rewriter)
         new = split_dims(join_dims(new, [dims_of(new.type)], rewriter), [row], rewriter)
         if op.combine.data != "none":
@@ -223,13 +219,7 @@ def _scattered(op: ScatterOp, places: Places, rewriter: PatternRewriter) -> SSAV
         return tensor.InsertOp.create(operands=[new, into, *at], result_types=[into.type]).results[0]
 
     copy = copied(op.input, rewriter)
-    outer = Block()
-    with ImplicitBuilder(outer):
-        result = _loops(sizes, copy, [], write)
-    for inner in list(outer.ops):
-        inner.detach()
-        rewriter.insert(inner)
-    return result
+    return inserted(lambda: _loops(sizes, copy, [], write), rewriter)
 
 
 def _loops(

@@ -74,9 +74,21 @@ def paste(piece: SSAValue, into: SSAValue, offsets: Sequence[Dim], rewriter: Pat
     return rewriter.insert(op).result
 
 
-def layer_of(value: SSAValue, at: Mapping[int, SSAValue], rewriter: PatternRewriter) -> SSAValue:
-    """The elements of a tensor at one computed index of some axes, which stay as dimensions of 1."""
-    dims = [Dim.of(1) if axis in at else dim for axis, dim in enumerate(dims_of(value.type))]
+def layer_of(
+    value: SSAValue,
+    at: Mapping[int, SSAValue],
+    rewriter: PatternRewriter,
+    lengths: Mapping[int, int] | None = None,
+) -> SSAValue:
+    """
+    The elements of a tensor at one computed index of some axes, which stay as dimensions of 1.
+
+    `lengths` says along which of these axes there are more, the first one at that index.
+    """
+    dims = [
+        Dim.of((lengths or {}).get(axis, 1)) if axis in at else dim
+        for axis, dim in enumerate(dims_of(value.type))
+    ]
     sizes, properties = _one_layer(dims, at, rewriter)
     op = tensor.ExtractSliceOp.build(
         operands=[value, [at[axis] for axis in sorted(at)], sizes, []],

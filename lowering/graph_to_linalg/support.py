@@ -9,7 +9,7 @@ compute: signless integers, and f32 for the narrower floats.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, tensor
@@ -74,6 +74,20 @@ def extent(dim: Dim, rewriter: PatternRewriter) -> SSAValue:
         maximum=binary(arith.MaxSIOp),
     )
     return dim.build(symbols.__getitem__, algebra)
+
+
+Emitted = TypeVar("Emitted")
+
+
+def inserted(emit: Callable[[], Emitted], rewriter: PatternRewriter) -> Emitted:
+    """What a function gives that emits into an implicit builder; its ops go where the rewriter stands."""
+    block = Block()
+    with ImplicitBuilder(block):
+        result = emit()
+    for op in list(block.ops):
+        op.detach()
+        rewriter.insert(op)
+    return result
 
 
 def enclosing_kernel(rewriter: PatternRewriter) -> FuncOp:
