@@ -28,36 +28,52 @@ from stepwell.lowering.graph_to_linalg.support import (
     generic,
     identity,
 )
+from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
 from stepwell.runtime.dims import Dim
 
 _ONE_BINADE = 1.5 * 2**23
 _ONE_BINADE_BITS = 0x4B400000
 
 
-def _parameter_map(op: ScaledOp, value: SSAValue) -> AffineMap:
+def _parameter_map(op: ScaledOp, value: SSAValue, is_split: bool) -> AffineMap:
     """How the scale or zero point is read: as one number, by its axis, or by blocks of it."""
-    rank, axis, block = len(dims_of(op.input.type)), op.axis.value.data, op.block_size
+    rank, axis, block = len(dims_of(op.input.type)) + is_split, op.axis.value.data, op.block_size
     if not dims_of(value.type):
         return AffineMap(rank, 0, ())
     loops = [AffineExpr.dimension(i) for i in range(rank)]
     if not block:
         return AffineMap(rank, 0, (loops[axis],))
-    loops[axis] = loops[axis] // block
+    if is_split:
+        del loops[axis + 1]
+    else:
+        loops[axis] = loops[axis] // block
     return AffineMap(rank, 0, tuple(loops))
+
+
+def _block_groups(op: ScaledOp) -> list[list[Dim]]:
+    """The dimensions of the result; an axis that blocks divide as blocks and their elements, which are loops."""
+    dims = dims_of(op.result.type)
+    groups, axis, block = [[dim] for dim in dims], op.axis.value.data, op.block_size
+    if block and dims[axis].is_static and dims[axis].value % block == 0:
+        groups[axis] = [Dim.of(dims[axis].value // block), Dim.of(block)]
+    return groups
 
 
 def _replace(op: ScaledOp, body: Body, rewriter: PatternRewriter) -> None:
     """Replace an op by a structured one whose body takes the element, the scale and the zero point."""
     type = tensor_of(op.result)
     parameters = [value for value in (op.scale, op.zero_point) if value is not None]
-    rank = len(dims_of(type))
+    groups = _block_groups(op)
+    dims = [dim for group in groups for dim in group]
+    rank = len(dims)
+    is_split = rank > len(groups)
     reads: list[Read] = [
-        (op.input, identity(rank)),
-        *((value, _parameter_map(op, value)) for value in parameters),
+        (split_dims(op.input, groups, rewriter) if is_split else op.input, identity(rank)),
+        *((value, _parameter_map(op, value, is_split)) for value in parameters),
     ]
-    write = (empty(type, rewriter), identity(rank))
+    write = (empty(tensor_type(type.element_type, dims), rewriter), identity(rank))
     result = generic(reads, write, [PARALLEL] * rank, lambda s: body(s[:-1]), rewriter)
-    rewriter.replace(op, [], [result])
+    rewriter.replace(op, [], [join_dims(result, groups, rewriter)])
 
 
 def saturated(x: SSAValue, zero_point: SSAValue | None, wide: Scalars, to: Attribute) -> SSAValue:
