@@ -51,7 +51,7 @@ def _parameter_map(op: ScaledOp, value: SSAValue, is_split: bool) -> AffineMap:
 
 
 def _block_groups(op: ScaledOp) -> list[list[Dim]]:
-    """The dimensions of the result; an axis that blocks divide as blocks and their elements, which are loops."""
+    """The dimensions of the result; an axis that blocks divide as blocks and elements, which become loops."""
     dims = dims_of(op.result.type)
     groups, axis, block = [[dim] for dim in dims], op.axis.value.data, op.block_size
     if block and dims[axis].is_static and dims[axis].value % block == 0:
