@@ -191,12 +191,12 @@ def nearest_name(ctx: Context, name: str) -> str:
     """The hint for an op, attribute or type that no dialect has: `: did you mean graph.relu?`, or nothing."""
     prefix = name.partition(".")[0]
     dialect = ctx.get_optional_dialect(prefix)
-    if dialect is not None:
-        known = [found.name for found in (*dialect.operations, *dialect.attributes)]
-        near = get_close_matches(name, known, n=1)
-    else:
-        near = get_close_matches(prefix, list(ctx.registered_dialect_names), n=1)
-        near = [other + name.removeprefix(prefix) for other in near]
+    if dialect is None:
+        others = get_close_matches(prefix, list(ctx.registered_dialect_names), n=1, cutoff=0.8)
+        name = (others[0] if others else "") + name.removeprefix(prefix)
+        dialect = ctx.get_optional_dialect(name.partition(".")[0])
+    known = [] if dialect is None else [found.name for found in (*dialect.operations, *dialect.attributes)]
+    near = get_close_matches(name, known, n=1)
     return f": did you mean {near[0]}?" if near else ""
 
 

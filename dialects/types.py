@@ -7,9 +7,10 @@ that equal symbols stay provably equal. A tensor without encoding has anonymous 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
+from types import MappingProxyType
 from typing import TypeAlias, cast
 
 import ml_dtypes
@@ -255,6 +256,11 @@ def dtype_of(element: Attribute) -> np.dtype[np.generic]:
     if element not in _ELEMENT_TO_DTYPE:
         raise TypeError(f"element type {element} has no numpy dtype")
     return _ELEMENT_TO_DTYPE[element]
+
+
+def dtypes() -> Mapping[Attribute, np.dtype[np.generic]]:
+    """The element types that numpy and ml_dtypes have, with their dtypes."""
+    return MappingProxyType(_ELEMENT_TO_DTYPE)
 
 
 def element_bytes(element: Attribute) -> int:

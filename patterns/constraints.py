@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -19,11 +20,20 @@ from stepwell.patterns.nodes import (
     Where,
     ill_formed,
 )
-from stepwell.patterns.values import attribute_of, dtype_name, is_constant_op, owner_of, same_attribute
+from stepwell.patterns.values import (
+    attribute_of,
+    dtype_name,
+    dtype_spellings,
+    is_constant_op,
+    owner_of,
+    same_attribute,
+)
 
 
 def constraint_test(pattern: Constraint) -> Step:
-    """The step that goes on with a value that has the property."""
+    """The step that goes on with a value that has the property. Raises: StepwellError `bad-pattern`."""
+    if isinstance(pattern, HasDtype):
+        _named_dtype(pattern.dtype)
 
     def step(machine: Machine, value: SSAValue, rest: Goals) -> Goals | None:
         return rest if holds(pattern, value, machine) else None
@@ -40,13 +50,21 @@ def holds(pattern: Constraint, value: SSAValue, machine: Machine) -> bool:
         case HasType():
             return value.type == pattern.type
         case HasDtype():
-            return dtype_name(value.type) == pattern.dtype
+            return dtype_name(value.type) == _named_dtype(pattern.dtype)
         case HasShape():
             return _has_shape(pattern, value, machine)
         case Where():
             return pattern.predicate(value)
         case _:
             raise ill_formed(f"{type(pattern).__name__} is no constraint of the language")
+
+
+def _named_dtype(name: str) -> str:
+    if (found := dtype_spellings().get(name)) is None:
+        near = get_close_matches(name, dtype_spellings())
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(dtype_spellings())}"
+        raise ill_formed(f"no element type is named {name!r}", help=hint)
+    return found
 
 
 def has_attributes(op: Operation, wanted: Mapping[str, Attribute]) -> bool:

@@ -24,6 +24,7 @@ from stepwell.patterns.nodes import (
     HasShape,
     HasType,
     If,
+    Not,
     Op,
     Or,
     Pattern,
@@ -185,6 +186,8 @@ def reason(pattern: Pattern, value: SSAValue, machine: Machine) -> str:
             return _attributes(pattern.callee, value)
         case HasAttr() if op is not None:
             return _attributes(pattern, value)
+        case Not():
+            return f"expected not {describe(pattern.inner)}, found {found}"
         case HasType():
             return f"expected type {pattern.type}, found {value.type}"
         case HasDtype():

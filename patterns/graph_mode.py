@@ -18,7 +18,7 @@ from stepwell.patterns.machine import Binding, Blocks, Machine
 from stepwell.patterns.matching import block_of, is_core
 from stepwell.patterns.nodes import Pattern
 from stepwell.patterns.partition import ignore
-from stepwell.patterns.rewrite import MAX_DEPTH, erase_unused, expect_type
+from stepwell.patterns.rewrite import MAX_DEPTH, erase_unused, expect_type, expect_value
 from stepwell.patterns.values import owner_of
 from stepwell.runtime.errors import StepwellError
 
@@ -85,7 +85,8 @@ def _apply(
     rewriter.operation_insertion_handler.append(made.append)
     interior = [op for value in values if (op := owner_of(value)) is not None]
     location = fused_location(interior)
-    for old, new in callback(bound, rewriter).items():
+    for old, given in callback(bound, rewriter).items():
+        new = expect_value("the callback", old, given)
         expect_type("the callback", old, new)
         new.name_hint = new.name_hint or old.name_hint
         old.replace_all_uses_with(new)

@@ -8,12 +8,12 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntAttr, UnregisteredOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, VarOperandDef
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.pattern.rules import FromAttr, MakeOp
-from stepwell.patterns.nodes import Pattern, ill_formed
+from stepwell.patterns.nodes import Pattern, ill_formed, reachable
 from stepwell.patterns.rewrite import Callback, NodeMap
 from stepwell.patterns.values import attribute_of, owner_of
 
@@ -32,10 +32,21 @@ class Recipe:
                 help="replace the root by a callback",
                 where=op,
             )
+        self._expect_operands()
         if op.typed_as is None and op.type is None and not issubclass(self.made, GraphOp):
             raise ill_formed(
                 f"the result of {self.name} needs a type", help="write `-> type_of(%root)`", where=op
             )
+
+    def _expect_operands(self) -> None:
+        if not issubclass(self.made, IRDLOperation):
+            return
+        declared = [definition for _, definition in self.made.get_irdl_definition().operands]
+        fixed = [definition for definition in declared if not isinstance(definition, VarOperandDef)]
+        found, most = len(self.op.args), len(declared) - len(fixed)
+        if found < len(fixed) or (found > len(fixed) and not most):
+            number = f"{len(fixed)} operands" + (" or more" if most else "")
+            raise ill_formed(f"{self.name} takes {number}, found {found}", where=self.op)
 
     def _has_segments(self) -> bool:
         if not issubclass(self.made, IRDLOperation):
@@ -85,6 +96,14 @@ class Recipe:
         if found is None:
             raise ill_formed(f"the matched op has no attribute {attribute.key.data!r}", where=self.op)
         return found
+
+
+def expect_bound(patterns: Mapping[SSAValue, Pattern], root: Pattern, user: Operation) -> None:
+    """Require what part of a replacement uses to be in the pattern. Raises: StepwellError `bad-pattern`."""
+    bound = {*reachable(root)}
+    for value in user.operands:
+        if value in patterns and patterns[value] not in bound:
+            raise ill_formed(f"%{value.name_hint} is no part of what the rule matches", where=user)
 
 
 def callback_of(

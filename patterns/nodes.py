@@ -37,6 +37,12 @@ class Pattern:
 
     def __call__(self, *args: Pattern | None) -> Call:
         """An op that this pattern matches, on exactly these operands; `p(None)` is on any operands."""
+        for arg in cast("tuple[object, ...]", args):
+            if arg is not None and not isinstance(arg, Pattern):
+                raise ill_formed(
+                    f"an operand is a pattern, found {type(arg).__name__}",
+                    help="`is_expr(value)` is the pattern of a value like this one",
+                )
         if None in args and len(args) != 1:
             raise ill_formed("p(None) stands for any operands: it takes no others")
         return Call(self, None if None in args else tuple(arg for arg in args if arg is not None))
@@ -59,7 +65,7 @@ class Pattern:
         return HasType(self, type)
 
     def has_dtype(self, dtype: str) -> HasDtype:
-        """A tensor of elements of this numpy type, such as `"float32"`."""
+        """A tensor of elements of this type, by its numpy name or ours: `"float32"` or `"f32"`."""
         return HasDtype(self, dtype)
 
     def has_shape(self, shape: Sequence[int | str | None]) -> HasShape:

@@ -19,7 +19,7 @@ from stepwell.patterns.calls import callee_test
 from stepwell.patterns.compile import program_of
 from stepwell.patterns.edges import GraphPattern
 from stepwell.patterns.groups import Check
-from stepwell.patterns.make import Recipe, callback_of
+from stepwell.patterns.make import Recipe, callback_of, expect_bound
 from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed
 from stepwell.patterns.registry import CALLBACKS, PREDICATES, look_up, unknown_name
 from stepwell.patterns.rewrite import NodeMap, Rule
@@ -221,6 +221,8 @@ class _Reader:
         else:
             made = [made for made in op.body.block.ops if isinstance(made, rules.MakeOp)]
             assert end.value is not None
+            for user in (*made, end):
+                expect_bound(values, values[end.root], user)
             callback = callback_of([Recipe(new, self.ctx) for new in made], values, end.value)
         return Rule(
             values[end.root],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -133,7 +134,7 @@ class _Rounds:
         rewriter = PatternRewriter(op)
         made: list[Operation] = []
         rewriter.operation_insertion_handler.append(made.append)
-        new = rule.callback(root, root, nodes, rewriter)
+        new = expect_value(rule, root, rule.callback(root, root, nodes, rewriter))
         for inserted in made:
             adopt_location(inserted, op.location)
         if new is root:
@@ -157,6 +158,19 @@ def _follow(value: SSAValue, replaced: dict[SSAValue, SSAValue]) -> SSAValue:
     while value in replaced:
         value = replaced[value]
     return value
+
+
+def expect_value(who: object, root: SSAValue, new: object) -> SSAValue:
+    """Require what a callback returned to be a value. Raises: StepwellError `bad-rule`."""
+    if isinstance(new, SSAValue):
+        return cast("SSAValue[Attribute]", new)
+    found = new.name if isinstance(new, Operation) else new
+    raise StepwellError(
+        "bad-rule",
+        root.owner,
+        f"{who} returned {found}, not the value that replaces the match",
+        help="return `rewriter.insert(op).result`",
+    )
 
 
 def expect_type(who: object, root: SSAValue, new: SSAValue) -> None:

@@ -13,7 +13,7 @@ from xdsl.irdl import IRDLOperation, VarOperandDef
 from xdsl.traits import Commutative, ConstantLike, IsolatedFromAbove, Pure
 
 from stepwell.dialects.graph.base import GraphOp, Kind, plain
-from stepwell.dialects.types import Tensor, WeightAttr, dtype_of
+from stepwell.dialects.types import Tensor, WeightAttr, dtype_of, dtypes
 
 TRAIT = "trait:"
 CONSTANTS = frozenset({"graph.constant", "onnx.Constant"})
@@ -28,6 +28,17 @@ _COMMUTATIVE = frozenset(
 """What commutes as well, which the trait does not say."""
 
 _LARGEST_F32 = float(np.finfo(np.float32).max)
+
+# Of other dialects, which do not say so of them in xDSL.
+_COMMUTATIVE = frozenset(
+    f"{dialect}.{name}"
+    for dialect, names in {
+        "arith": "addf mulf minsi maxsi minui maxui minimumf maximumf minnumf maxnumf",
+        "llvm": "add mul and or xor fadd fmul intr.minimum intr.maximum intr.minnum intr.maxnum "
+        "intr.smin intr.smax intr.umin intr.umax",
+    }.items()
+    for name in names.split()
+)
 
 OpTest = Callable[[type[Operation]], bool]
 
@@ -46,6 +57,11 @@ def owner_of(value: SSAValue) -> Operation | None:
 def is_constant_op(op: Operation) -> bool:
     """Whether an op holds a constant."""
     return op.name in CONSTANTS or op.has_trait(ConstantLike)
+
+
+def commutes(op: Operation | type[Operation]) -> bool:
+    """Whether the two operands of an op may be exchanged."""
+    return op.has_trait(Commutative) or op.name in _COMMUTATIVE
 
 
 def op_classes() -> list[str]:
@@ -159,6 +175,13 @@ def dtype_name(type: Attribute) -> str | None:
         return dtype_of(element).name
     except TypeError:
         return None
+
+
+@cache
+def dtype_spellings() -> dict[str, str]:
+    """Numpy's name of an element type by each of its names: its own and the type's, `float32` and `f32`."""
+    own = {dtype.name: dtype.name for dtype in dtypes().values()}
+    return own | {str(element): dtype.name for element, dtype in dtypes().items()}
 
 
 def same_expression(first: SSAValue, second: SSAValue) -> bool:
