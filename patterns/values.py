@@ -29,17 +29,6 @@ _COMMUTATIVE = frozenset(
 
 _LARGEST_F32 = float(np.finfo(np.float32).max)
 
-# Of other dialects, which do not say so of them in xDSL.
-_COMMUTATIVE = frozenset(
-    f"{dialect}.{name}"
-    for dialect, names in {
-        "arith": "addf mulf minsi maxsi minui maxui minimumf maximumf minnumf maxnumf",
-        "llvm": "add mul and or xor fadd fmul intr.minimum intr.maximum intr.minnum intr.maxnum "
-        "intr.smin intr.smax intr.umin intr.umax",
-    }.items()
-    for name in names.split()
-)
-
 OpTest = Callable[[type[Operation]], bool]
 
 
@@ -57,11 +46,6 @@ def owner_of(value: SSAValue) -> Operation | None:
 def is_constant_op(op: Operation) -> bool:
     """Whether an op holds a constant."""
     return op.name in CONSTANTS or op.has_trait(ConstantLike)
-
-
-def commutes(op: Operation | type[Operation]) -> bool:
-    """Whether the two operands of an op may be exchanged."""
-    return op.has_trait(Commutative) or op.name in _COMMUTATIVE
 
 
 def op_classes() -> list[str]:
