@@ -92,6 +92,14 @@ class Dim:
                 names |= _atom_symbols(atom)
         return frozenset(names)
 
+    @property
+    def is_quotient(self) -> bool:
+        """Whether it is one division, rounded down, of a product: what is left of so many elements."""
+        if len(self._terms) != 1 or self._terms[0][1] != 1 or len(self._terms[0][0]) != 1:
+            return False
+        parts = _operands(self._terms[0][0][0])
+        return parts is not None and parts[0] == "floordiv" and len(parts[1]._terms) == 1
+
     def proves_equal(self, other: int | Dim) -> bool:
         """Whether both are provably the same number for every value of the symbols."""
         other = Dim.of(other)

@@ -40,8 +40,9 @@ def agreeing(
     Operands whose aligned dimensions are equal, or a fixed 1: what is not proved is checked by a call.
 
     A dimension that is one symbol may be 1 when the model runs, beside a number, an expression or another
-    symbol: such an operand is stretched. An expression is computed from other sizes, as behind a convolution,
-    and taken as equal to its counterpart.
+    symbol: such an operand is stretched. So may what a Reshape leaves for its -1 of other symbols than its
+    counterpart has. Any other expression is computed from these sizes, as behind a convolution, and taken as
+    equal.
     """
     return _agreeing(op, operands, 0, lowering, rewriter)
 
@@ -110,7 +111,7 @@ def conforming(op: onnx.OnnxOp, values: Sequence[SSAValue], rewriter: PatternRew
 def _target(dims: Sequence[Dim]) -> Dim:
     """What dimensions of one place broadcast to: a number that is not 1, else an expression, else symbols."""
     distinct = list(dict.fromkeys(dim for dim in dims if dim != 1))
-    ranked = sorted(distinct, key=lambda dim: 0 if dim.is_static else 2 if is_symbol(dim) else 1)
+    ranked = sorted(distinct, key=_likely_1)
     if not ranked or not is_symbol(ranked[0]):
         return ranked[0] if ranked else Dim.of(1)
     result, *others = ranked
@@ -119,6 +120,18 @@ def _target(dims: Sequence[Dim]) -> Dim:
             # Of n and 1, or n and n, it is n, be that 0 or not.
             result = result * dim // result.minimum(dim).maximum(Dim.of(1))
     return result
+
+
+def _likely_1(dim: Dim) -> tuple[int, int]:
+    """How likely the others stretch a dimension: a quotient more than what it may be a part of."""
+    if dim.is_static:
+        return 0, 0
+    return (3 if is_symbol(dim) else 2 if dim.is_quotient else 1), len(dim.symbols())
+
+
+def _may_be_1(dim: Dim, target: Dim) -> bool:
+    """Whether a size that is open may well be 1 where its counterpart is not."""
+    return is_symbol(dim) or (dim.is_quotient and not dim.symbols() & target.symbols())
 
 
 def _fitted(
@@ -135,14 +148,15 @@ def _fitted(
         return operand
     assumed: list[Dim] = []
     for dim, target in zip(dims, wanted, strict=True):
-        if dim != target and is_symbol(dim):
+        stretched = _may_be_1(dim, target)
+        if dim != target and stretched:
             not_1 = (dim - 1).maximum(1 - dim).minimum(Dim.of(1))
             what = f"dimension {dim} must be 1 or the size that it broadcasts to"
             assume_equal(op, dim, dim + (target - dim) * not_1, what, rewriter)
         elif dim != target:
             what = f"dimensions {dim} and {target} must be equal, since neither is a fixed 1"
             assume_equal(op, dim, target, what, rewriter)
-        assumed.append(dim if is_symbol(dim) else target)
+        assumed.append(dim if stretched else target)
     if assumed != list(dims):
         operand = emit(graph.ReshapeOp(operand, assumed), rewriter)
     return broadcast_at_run_time(operand, wanted, Numbers(lowering, rewriter))

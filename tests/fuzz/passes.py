@@ -20,7 +20,7 @@ from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
 from stepwell.passes.base import Numerics, Pass
 from stepwell.passes.registry import PASSES, load_pass
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import InternalError, StepwellError
 from tests.fuzz.builder import Array, Value
 from tests.fuzz.generate import random_program
 from tests.fuzz.models import departs
@@ -79,20 +79,20 @@ class Start:
     ctx: StepwellContext
     module: ModuleOp
     inputs: list[Array]
-    before: list[Value] | tuple[str, str]
-    """Its results, or why there are none."""
+    before: list[Value]
+    """Its results."""
     nodes: int
 
 
 @lru_cache(maxsize=1)
-def _random_start(seed: int) -> Start:
+def _random_start(seed: int) -> Start | tuple[str, str]:
     program = random_program(seed, (5, 20))
     precisions = [value.precision for value in program.outputs]
     return _start(program.model, list(program.inputs.values()), len(program.model.graph.node), precisions)
 
 
 @lru_cache(maxsize=1)
-def _zoo_start(name: str) -> Start:
+def _zoo_start(name: str) -> Start | tuple[str, str]:
     path = model_path(name)
     if path is None:
         raise FileNotFoundError(f"{name} is not here")
@@ -101,22 +101,25 @@ def _zoo_start(name: str) -> Start:
 
 def _start(
     model: ModelProto | Path, inputs: list[Array], nodes: int, precisions: Sequence[str] = ()
-) -> Start:
-    ctx, module = _graph(model)
+) -> Start | tuple[str, str]:
+    """The model at level 1 with its results, or status and reason when there is no such thing."""
     try:
+        ctx, module = _graph(model)
         results = interpret(module, ctx, "main", list(inputs))
+    except InternalError:
+        raise
     except StepwellError as error:
-        return Start(ctx, module, inputs, ("error", f"{error.code}: {error.message}"[:200]), nodes)
+        return "error", f"{error.code}: {error.message}"[:200]
     widths = precisions or ["float32"] * len(results)
     before = [Value("", np.asarray(a), False, p) for a, p in zip(results, widths, strict=True)]
     return Start(ctx, module, inputs, before, nodes)
 
 
-def _checked(pipeline: str, start: Start) -> tuple[str, str]:
+def _checked(pipeline: str, start: Start | tuple[str, str]) -> tuple[str, str]:
     """Status and reason."""
+    if isinstance(start, tuple):
+        return start
     before = start.before
-    if isinstance(before, tuple):
-        return before
     ctx, module = start.ctx, start.module.clone()
     try:
         run_pipeline(module, pipeline, ctx)

@@ -113,3 +113,15 @@ def test_sizes_that_may_be_1() -> None:
     with pytest.raises(StepwellError, match="A must equal .*, found 2 and 3") as caught:
         model.run({"x": np.ones((2, 3), np.float32), "w": np.ones((3, 3), np.float32), "c": np.ones(3, bool)})
     assert 'node "Mul#0": dimension A must be 1 or the size that it broadcasts to' in caught.value.where
+
+
+def test_what_a_reshape_leaves_may_be_1() -> None:
+    """Elements of an input, divided: gates of each head, or one for all."""
+    body = "<int64[2] s = {4, -1}> { a = Reshape(g, s) y = Mul(a, x) }"
+    model = stepwell.compile(onnx_model(f"g (float[N] g, float[4, 3] x) => (float[4, 3] y) {body}"))
+    x = np.arange(12, dtype=np.float32)
+    for gates in (4, 12):
+        y = model.run({"g": x[:gates], "x": x.reshape(4, 3)})["y"]
+        np.testing.assert_array_equal(np.asarray(y), x[:gates].reshape(4, -1) * x.reshape(4, 3))
+    with pytest.raises(StepwellError, match="must equal .*, found 2 and 3"):
+        model.run({"g": x[:8], "x": x.reshape(4, 3)})
