@@ -45,10 +45,10 @@ def evaluate(
     Run one op on arrays. Raises: KeyError for an op without a meaning.
 
     Operands are dense first: the order in which numpy adds, and so the digits, depends on their strides, and
-    a constant is to give what the view that it was folded from gives.
+    a constant is to give what the view that it was folded from gives. (Host functions take lists, too.)
     """
     _load()
-    dense = [None if operand is None else np.asarray(operand, order="C") for operand in operands]
+    dense = [np.asarray(x, order="C") if isinstance(x, np.ndarray) else x for x in operands]
     results = _MEANINGS[name](*dense, **properties)
     return cast("tuple[Array, ...]", results if isinstance(results, tuple) else (results,))
 
