@@ -135,7 +135,7 @@ class _ModelImporter:
             names = ", ".join(sorted(both)[:3]) + (", …" if len(both) > 3 else "")
             self._source.warn(
                 f"inputs that are initializers too ({names}) are taken as constants: "
-                "`keep_overridable` keeps them as inputs"
+                "`import_onnx` keeps them as inputs with `keep_overridable`"
             )
         return both
 

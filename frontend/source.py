@@ -55,14 +55,22 @@ def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Sourc
     Read a model; its large weights stay in the mapped file, or in the bytes given.
 
     Args: `base_dir` is the folder of external data, by default that of the file.
-    Raises: StepwellError `no-file` or `invalid-model`.
+    Raises: StepwellError `no-file`, `invalid-model`, or `unknown-file-type` for an artifact.
     """
     if isinstance(source, onnx.ModelProto):
         return _checked(Source("<model>", source, files=ExternalFiles(base_dir)))
     if isinstance(source, bytes):
-        return _parse("<model>", memoryview(source), base_dir)
+        return _parse("<model>", memoryview(source), ExternalFiles(base_dir))
     path = Path(source)
-    return _parse(path.name, _map(path), base_dir if base_dir is not None else path.parent)
+    if path.suffix == ".stepwell":
+        raise StepwellError(
+            "unknown-file-type",
+            str(path),
+            "expected a model, found an artifact, which is compiled already",
+            help="`stepwell run` and `stepwell.load` take it",
+        )
+    files = ExternalFiles(path.parent, model=path) if base_dir is None else ExternalFiles(base_dir)
+    return _parse(path.name, _map(path), files)
 
 
 def _map(path: Path) -> memoryview:
@@ -75,7 +83,7 @@ def _map(path: Path) -> memoryview:
         raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
 
 
-def _parse(name: str, data: memoryview, base_dir: str | Path | None) -> Source:
+def _parse(name: str, data: memoryview, files: ExternalFiles) -> Source:
     try:
         small, segments = without_weights(data)
         model = onnx.ModelProto.FromString(small)
@@ -86,7 +94,7 @@ def _parse(name: str, data: memoryview, base_dir: str | Path | None) -> Source:
             f"the file is no ONNX model, or is cut off: {error}",
             help="check the file's size against its source; `git lfs pull` when it is a pointer file",
         ) from None
-    return _checked(Source(name, model, data, segments, ExternalFiles(base_dir)))
+    return _checked(Source(name, model, data, segments, files))
 
 
 def _checked(source: Source) -> Source:

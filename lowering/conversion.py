@@ -169,7 +169,8 @@ class _Walk:
             next((p for places in left.values() for p in places), None),
             f"no conversion for {', '.join(sorted(left))}",
             note=lines,
-            help="run `stepwell inspect` on the model for the whole list",
+            help="run `stepwell inspect` on the model for the whole list; export without these operators, or "
+            "compute them before or after the model",
         )
 
 

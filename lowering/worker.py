@@ -1,5 +1,5 @@
 """
-A worker process that compiles kernels: `python -m stepwell.lowering.worker`, kernels as text over pipes.
+A worker process that compiles kernels: a Python that runs `main`, kernels as text over pipes.
 
 Python is the slow part of a compilation and holds its lock, so a second core needs a second process. Not fork
 (live threads), not multiprocessing (it runs an unguarded user script again): a plain subprocess that reads
@@ -21,6 +21,14 @@ from stepwell.dialects.parser import ExactParser
 from stepwell.lowering.kernel import KernelObject, compile_kernel
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.target import TargetDescription
+
+# Ctrl-C goes to a worker too: it ends without a word, while it still imports as well.
+_START = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+from stepwell.lowering.worker import main
+main()
+"""
 
 
 def write_frame(stream: IO[bytes], head: Mapping[str, object], body: bytes) -> None:
@@ -45,7 +53,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "stepwell.lowering.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
     def compile(self, name: str, text: str, target: TargetDescription) -> KernelObject:
@@ -102,5 +110,6 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
             write_frame(replies, {"meta": dict(kernel.meta)}, kernel.code)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """What the process runs: requests on its standard input, replies on its standard output."""
     serve(sys.stdin.buffer, sys.stdout.buffer)

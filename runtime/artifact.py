@@ -199,6 +199,8 @@ def described_image(
 
 
 def _decode(data: npt.NDArray[np.uint8], verify_weights: bool) -> ModelImage:
+    if data.size < _PREFIX.size:
+        raise ValueError(f"it has {data.size} bytes: it was cut off")
     magic, header_bytes, digest = _PREFIX.unpack(data[: _PREFIX.size].tobytes())
     if magic != _MAGIC:
         raise ValueError("the file does not start with Stepwell's mark, or is of another version")

@@ -14,10 +14,16 @@ from stepwell.runtime.errors import StepwellError
 class ExternalFiles:
     """
     The files beside a model, each mapped once. Nothing outside the folder is opened, through links neither.
+
+    Args: `model` is the model's file. Where that is a link itself, links beside it may lead into the folder
+    that it leads to: download caches keep all files of a model in one folder under names of their own.
     """
 
-    def __init__(self, folder: str | Path | None):
+    def __init__(self, folder: str | Path | None, *, model: Path | None = None):
         self._folder = None if folder is None else Path(folder)
+        self._linked = (
+            Path(os.path.realpath(model)).parent if model is not None and model.is_symlink() else None
+        )
         self._open: dict[str, memoryview] = {}
 
     def read(self, where: str, entries: Mapping[str, str], expected_bytes: int) -> memoryview:
@@ -61,13 +67,17 @@ class ExternalFiles:
             raise _error(
                 where,
                 f"the weights are in {location!r}, and a model in memory has no folder",
-                help="import the model by its path, or name the folder with `base_dir`",
+                help="give the model by its path, or its folder to `import_onnx` as `base_dir`",
             )
-        path = _inside(where, self._folder, location)
+        path = _inside(where, self._folder, location, self._linked)
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            raise _error(where, f"cannot read external data {location!r}: {error.strerror}") from None
+            raise _error(
+                where,
+                f"cannot read external data {location!r}: {error.strerror}",
+                help=f"put it beside the model, as {path}",
+            ) from None
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
@@ -77,8 +87,8 @@ class ExternalFiles:
             os.close(descriptor)
 
 
-def _inside(where: str, folder: Path, location: str) -> Path:
-    """The real path of a location. Raises: StepwellError when it is not inside the folder."""
+def _inside(where: str, folder: Path, location: str, linked: Path | None) -> Path:
+    """The real path of a location. Raises: StepwellError when it is inside neither folder."""
     windows = PureWindowsPath(location)
     if (
         not location
@@ -95,8 +105,12 @@ def _inside(where: str, folder: Path, location: str) -> Path:
         )
     root = Path(os.path.realpath(folder))
     path = Path(os.path.realpath(root / location))
-    if not path.is_relative_to(root):
-        raise _error(where, f"external data {location!r} leads out of the model's folder through a link")
+    if not path.is_relative_to(root) and path.parent != linked:
+        raise _error(
+            where,
+            f"external data {location!r} leads out of the model's folder through a link",
+            help="put the file itself beside the model",
+        )
     return path
 
 

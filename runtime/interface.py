@@ -16,6 +16,7 @@ from stepwell.runtime.errors import StepwellError
 
 Array = npt.NDArray[np.generic]
 
+_LONG_RULE = 40  # characters; a longer equation of sizes follows the place that says it in words
 MAX_TENSOR_BYTES = 1 << 46  # what 48-bit pointers can address, with room: larger sizes are a mistake
 
 
@@ -165,12 +166,12 @@ class Interface:
             left, right = check.left.evaluate(values), check.right.evaluate(values)
             if left != right:
                 sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
-                raise StepwellError(
-                    "shape-mismatch",
-                    check.where,
-                    f"{check.left} must equal {check.right}, found {left} and {right}",
-                    note=f"with {sizes}",
-                )
+                rule, notes = f"{check.left} must equal {check.right}", [f"with {sizes}"]
+                message = f"{rule}, found {left} and {right}"
+                if check.where and len(rule) > _LONG_RULE:  # what must hold stands in words there
+                    message = f"a size must be {right}, found {left}"
+                    notes.append(rule)
+                raise StepwellError("shape-mismatch", check.where, message, note=notes)
 
     def to_json(self) -> dict[str, object]:
         """The interface as plain JSON values."""
@@ -252,7 +253,9 @@ def _from_python(spec: TensorSpec, value: object) -> Array:
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biufc":
-            raise TypeError(f"{type(value).__name__} is no array of numbers")
+            kind = type(value).__name__
+            by_name = ": `run` takes inputs by name" if kind == "dict" else ""
+            raise TypeError(f"{kind} is no array of numbers{by_name}")
         converted = array.astype(spec.dtype)
     except (TypeError, ValueError) as error:
         raise StepwellError(

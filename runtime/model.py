@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, cast
 
 import numpy as np
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField, Status
 from stepwell.runtime.addresses import address_of
-from stepwell.runtime.artifact import ModelImage, load_image, save
+from stepwell.runtime.artifact import ModelImage, image_bytes, image_of_bytes, load_image, save
 from stepwell.runtime.engine import Library, load_objects
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.host import HostFrame, load_callee
@@ -114,6 +114,17 @@ class CompiledModel:
         self._output_dtypes = tuple(spec.dtype for spec in self.interface.outputs)
         self._input_names = tuple(spec.name for spec in self.interface.inputs)
 
+    def __repr__(self) -> str:
+        inputs, outputs = (
+            ", ".join(f"{spec.name}: {spec}" for spec in specs)
+            for specs in (self.interface.inputs, self.interface.outputs)
+        )
+        return f"<CompiledModel ({inputs}) -> ({outputs})>"
+
+    def __reduce__(self) -> tuple[Callable[[bytes, int], CompiledModel], tuple[bytes, int]]:
+        """Copies and pickles are artifacts: what `save` would write."""
+        return _of_bytes, (image_bytes(self.image), self.threads)
+
     def __call__(self, *arrays: object, **named: object) -> Array | tuple[Array, ...]:
         """
         Run the model.
@@ -140,7 +151,7 @@ class CompiledModel:
             raise StepwellError(
                 "extra-input",
                 None,
-                f"the model takes {len(names)} inputs, found {len(arrays)}",
+                f"the model takes {len(names)} input{'s' * (len(names) != 1)}, found {len(arrays)}",
                 note=self._signature(),
             )
         given = dict(zip(names, arrays, strict=False))
@@ -251,6 +262,10 @@ class CompiledModel:
             return InternalError(None, f"compiled code returned {status}")
         row = self.image.errors[status - 1]
         return StepwellError(row.code, row.where, row.message, note=f"found {values[0]} and {values[1]}")
+
+
+def _of_bytes(data: bytes, threads: int) -> CompiledModel:
+    return CompiledModel(image_of_bytes(data, "a pickled model"), threads=threads)
 
 
 def _checked_input(spec: TensorSpec, value: object, objects: list[object]) -> Array:

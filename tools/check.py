@@ -41,17 +41,17 @@ def check_against_reference(path: Path, feeds: Mapping[str, object], outputs: Ma
     """
     Compare, print a line an output, and return the exit status: 1 when one departs.
 
-    Raises: StepwellError when `path` is no ONNX model, which alone has a reference.
+    Raises: StepwellError `no-reference` when `path` is no ONNX model, which alone has a reference, or one
+    that the reference evaluator cannot run.
     """
     if path.suffix != ".onnx":
-        raise StepwellError("no-reference", str(path), "--check needs an .onnx model to compare with")
-    import onnx
-
-    from stepwell.tools.reference import reference_evaluator
-
-    model: onnx.ModelProto = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
-    evaluator: Any = reference_evaluator(model)
-    expected: list[Array] = evaluator.run(None, dict(feeds))
+        raise StepwellError(
+            "no-reference",
+            str(path),
+            "--check needs an .onnx model to compare with",
+            help="give it the model that this was compiled from",
+        )
+    expected = _reference_outputs(path, feeds)
     status = 0
     for (name, found), wanted in zip(outputs.items(), expected, strict=True):
         difference = relative_difference(found, np.asarray(wanted))
@@ -63,3 +63,23 @@ def check_against_reference(path: Path, feeds: Mapping[str, object], outputs: Ma
 
         print(first_difference(path, feeds))
     return status
+
+
+def _reference_outputs(path: Path, feeds: Mapping[str, object]) -> list[Array]:
+    import onnx
+
+    from stepwell.tools.reference import reference_evaluator
+
+    model: onnx.ModelProto = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
+    try:
+        evaluator: Any = reference_evaluator(model)
+        with np.errstate(all="ignore"):  # infinities are compared, they are no news
+            return evaluator.run(None, dict(feeds))
+    except Exception as error:  # an operator that it lacks, or gets wrong: it fails in ways of its own
+        raise StepwellError(
+            "no-reference",
+            path.name,
+            f"ONNX's reference evaluator cannot run this model: {error}",
+            note=f"onnx {onnx.__version__}",
+            help="`stepwell bench` tells the largest difference from ONNX Runtime",
+        ) from error

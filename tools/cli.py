@@ -21,8 +21,17 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command; returns its exit status: 0, 1 after an error that it has printed, 2 for wrong usage."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    """
+    The command; returns its exit status: 0, 1 after an error that it has printed, 2 for wrong usage, 130 when
+    it was interrupted.
+    """
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        return 130
+
+
+def _main(arguments: Sequence[str]) -> int:
     parser = CommandLine(prog="stepwell", description="A deep-learning compiler that people can read.")
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
@@ -45,8 +54,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings_for_users():
             return import_module(f"stepwell.tools.commands.{args.command}").run(args)
-    except KeyboardInterrupt:
-        return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 1

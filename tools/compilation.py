@@ -152,7 +152,10 @@ def read_interface(main: func.FuncOp) -> Interface:
 def require_ranks(main: func.FuncOp) -> None:
     """Refuse inputs of unknown rank. Raises: StepwellError `unknown-rank`."""
     for name, type in named_types(main, "input"):
-        if isinstance(type, UnrankedTensorType | onnx.AnyType):
+        if isinstance(type, onnx.AnyType):
+            message = f"the model does not say what input {name!r} is"
+            raise StepwellError("unknown-rank", None, message, help="export it with types of its inputs")
+        if isinstance(type, UnrankedTensorType):
             raise StepwellError(
                 "unknown-rank",
                 None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from stepwell.runtime.artifact import ModelImage
@@ -19,6 +20,9 @@ if TYPE_CHECKING:  # the compiler itself is imported when something is to be com
 
     Model = str | Path | bytes | ModelProto
 
+
+_COMPILING = RLock()
+"""Held by the one compilation of this process: passes share state, kernels have processes of their own."""
 
 OPT_LEVELS = (0, 1, 2, 3)
 WINOGRAD = ("auto", "fast", "off")
@@ -89,6 +93,7 @@ def compile(
     Args: `model` is a path to an .onnx file, its bytes or an `onnx.ModelProto`; `options`, or single fields
     of `CompileOptions` as keywords; `threads` that kernels may use when it runs (default: all cores).
     Returns: the model as native code; call it with numpy arrays, `save` it.
+    Threads may compile at the same time: they take turns.
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
     from dataclasses import fields, replace
@@ -114,9 +119,10 @@ def build_image(model: Model, options: CompileOptions, *, progress: Progress | N
     kept = kept_model(model, options)
     image = kept.load() if kept is not None else None
     if image is None:
-        from stepwell.tools.levels import lower_and_compile
+        with _COMPILING:
+            from stepwell.tools.levels import lower_and_compile
 
-        image = lower_and_compile(model, options, kept, progress)
+            image = lower_and_compile(model, options, kept, progress)
     return image
 
 

@@ -21,15 +21,27 @@ def made_up_inputs(
 
     Args: `sizes` gives the shapes of inputs by name, which fix the dimensions that others share with them;
     a dimension left open is 1.
-    Raises: StepwellError `bad-inputs` for a shape that does not fit, and for an input of strings or lists.
+    Raises: StepwellError `extra-input` for a name that no input has, `bad-inputs` for a shape that does not
+    fit, and for an input of strings or lists.
     """
     rng = np.random.default_rng(seed)
     sizes = sizes or {}
+    names = [spec.name for spec in interface.inputs]
+    if unknown := [name for name in sizes if name not in names]:
+        message = f"the model has no input {unknown[0]!r}"
+        raise StepwellError("extra-input", None, message, note=f"inputs: {', '.join(names)}")
     symbols = _fixed_symbols(interface, sizes)
     return {
         spec.name: _fill(spec, _shape(spec, sizes.get(spec.name), symbols), fill, rng)
         for spec in interface.inputs
     }
+
+
+def made_up_sizes(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> list[str]:
+    """The open dimensions whose size no given shape says."""
+    known = _fixed_symbols(interface, sizes)
+    used = {symbol for spec in interface.inputs for dim in spec.dims for symbol in dim.symbols()}
+    return [name for name in interface.symbols if name in used and name not in known]
 
 
 def _fixed_symbols(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> dict[str, int]:

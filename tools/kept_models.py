@@ -56,7 +56,7 @@ class KeptModel:
     def load(self) -> ModelImage | None:
         """The compiled model as it was kept; None when there is none, or a file beside the model changed."""
         start = perf_counter()
-        image = ModelCache().load(self.key, ExternalFiles(self.path.parent))
+        image = ModelCache().load(self.key, ExternalFiles(self.path.parent, model=self.path))
         if image is None:
             return None
         seconds = {"load": round(perf_counter() - start, 4)}

@@ -73,6 +73,10 @@ class IfLowering(RegionLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.IfOp, rewriter: PatternRewriter) -> None:
+        given = [len(region.block.last_op.operands) for region in op.regions if region.block.last_op]
+        if given != [len(op.results)] * 2:
+            wanted = f"each branch must give {len(op.results)} result{'s' * (len(op.results) != 1)}"
+            raise StepwellError("invalid-model", op, f"If: {wanted}, found {given[0]} and {given[1]}")
         condition = self.as_scalar(op.cond, op, rewriter)
         assert condition is not None
         if (known := self.known_number(condition)) is not None:

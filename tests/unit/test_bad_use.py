@@ -70,7 +70,10 @@ def test_shapes_that_are_none(text: str, add: Path, capsys: Capture) -> None:
 def test_what_is_compiled_already(add: Path, model: CompiledModel, tmp_path: Path, capsys: Capture) -> None:
     """An artifact is neither compiled again nor checked against a model that it does not have."""
     model.save(artifact := tmp_path / "m.stepwell")
-    assert "compiled already" in shown_error(capsys, cli.main, "compile", artifact)
+    for command in ("bench", "compile"):
+        assert "compiled already" in shown_error(capsys, cli.main, command, artifact)
+    with pytest.raises(StepwellError, match=r"compiled already[\s\S]*stepwell.load"):
+        stepwell.compile(artifact)
     assert "error[no-reference]: " in shown_error(capsys, cli.main, "run", artifact, "--check")
     assert "error[missing-output]: " in shown_error(capsys, cli.main, "compile", add, "--emit", "obj")
 
@@ -122,7 +125,7 @@ def test_calls_with_wrong_inputs(model: CompiledModel) -> None:
     x = np.zeros((2, 4), np.float32)
     calls: list[tuple[Callable[[], object], str, str]] = [
         (lambda: model(), "missing-input", "input 'x' is missing"),
-        (lambda: model(x, x), "extra-input", "the model takes 1 inputs, found 2"),
+        (lambda: model(x, x), "extra-input", "the model takes 1 input, found 2"),
         (lambda: model(x, x=x), "extra-input", "input 'x' is given twice"),
         (lambda: model(z=x), "extra-input", "the model has no input 'z'"),
         (lambda: model.run({"x": x, "z": x}), "extra-input", "the model has no input 'z'"),
@@ -131,6 +134,7 @@ def test_calls_with_wrong_inputs(model: CompiledModel) -> None:
         (lambda: model(x.astype(np.float64)), "type-mismatch", "must be float32, found float64"),
         (lambda: model([["a", "b", "c", "d"]]), "type-mismatch", "must be an array of float32"),
         (lambda: model([[1.0, 2.0, 3.0, 4.0], [5.0]]), "type-mismatch", "must be an array of float32"),
+        (lambda: model({"x": x}), "type-mismatch", "`run` takes inputs by name"),
         (lambda: model(None), "type-mismatch", "must be an array of float32"),
     ]
     for call, code, message in calls:

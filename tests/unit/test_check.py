@@ -70,3 +70,40 @@ def test_inputs_from_a_file_fix_the_rest(tmp_path: Path, capsys: pytest.CaptureF
     np.savez(inputs := tmp_path / "a.npz", a=np.ones(5, np.float32))
     assert cli.main(["run", str(file), "--inputs", str(inputs), "--check"]) == 0
     assert "y: float32[5]" in capsys.readouterr().out
+
+
+def test_a_shape_for_no_input() -> None:
+    """A misspelled name is an error for an artifact too, not a shape that nothing has."""
+    with pytest.raises(StepwellError, match="the model has no input 'mosk'"):
+        made_up_inputs(interface(), "ones", 0, {"mosk": (3, 3)})
+
+
+def test_models_that_the_reference_cannot_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It lacks some operators at some opsets: `--check` says so, and what else compares."""
+    x = helper.make_tensor_value_info("x", TensorProto.INT8, [4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])
+    scale = helper.make_tensor("s", TensorProto.FLOAT, [], [0.5])
+    graph = helper.make_graph(
+        [helper.make_node("DequantizeLinear", ["x", "s"], ["y"])], "g", [x], [y], [scale]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    (file := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    assert cli.main(["run", str(file), "--check"]) == 1
+    shown = capsys.readouterr()
+    assert (
+        "y: float32[4]" in shown.out
+        and "error[no-reference]: " in shown.err
+        and "stepwell bench" in shown.err
+    )
+
+
+def test_sizes_that_were_made_up_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model that refuses 1 says what it takes, and that nobody gave another size."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", None]) for name in "xy")
+    shape = helper.make_tensor("s", TensorProto.INT64, [2], [-1, 4])
+    graph = helper.make_graph([helper.make_node("Reshape", ["x", "s"], ["y"])], "g", [x], [y], [shape])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    (file := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    assert cli.main(["run", str(file)]) == 1
+    assert "1 was taken for N, x_1: --input-shape gives other sizes" in capsys.readouterr().err
+    assert cli.main(["run", str(file), "--input-shape", "x=3x4"]) == 0

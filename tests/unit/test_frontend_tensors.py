@@ -176,6 +176,21 @@ def test_links_inside_the_folder_are_followed(tmp_path: Path) -> None:
     assert np.array_equal(constant_of(file), WEIGHT)
 
 
+def test_a_linked_model_finds_what_lies_beside_its_file(tmp_path: Path) -> None:
+    """Of a download cache: links into one folder, where files have other names; nothing else is read."""
+    real = with_external(tmp_path / "blobs", WEIGHT.tobytes(), location="data.bin")
+    (real.parent / "w.bin").rename(real.parent / "91ab")
+    (tmp_path / "snapshot").mkdir()
+    (linked := tmp_path / "snapshot" / "m.onnx").symlink_to(real)
+    (data := linked.parent / "data.bin").symlink_to("../blobs/91ab")
+    assert np.array_equal(constant_of(linked), WEIGHT)
+    (tmp_path / "elsewhere").write_bytes(WEIGHT.tobytes())
+    data.unlink()
+    data.symlink_to("../elsewhere")
+    with pytest.raises(StepwellError, match="leads out of the model's folder"):
+        import_onnx(linked, StepwellContext())
+
+
 def test_equal_weights_are_stored_once() -> None:
     """Deduplicated by content, whatever their names."""
     values = ", ".join(["2.0"] * 20)

@@ -87,6 +87,14 @@ def test_a_known_condition_takes_its_branch_whatever_the_other_is() -> None:
     np.testing.assert_array_equal(run(proto, X)[0], -X)
 
 
+def test_branches_give_as_many_results_as_the_operator() -> None:
+    node = branches(helper.make_node("Neg", ["x"], ["a"]), helper.make_node("Exp", ["x"], ["b"]))
+    node.attribute[0].g.output.append(node.attribute[0].g.output[0])
+    proto = model([node], [value("x", F, [4]), value("c", B, [])], ["y"])
+    with pytest.raises(StepwellError, match="each branch must give 1 result, found 2 and 1"):
+        stepwell.compile(proto)
+
+
 def test_branches_of_other_ranks_hold_the_call_to_one() -> None:
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),

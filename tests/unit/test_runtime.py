@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +20,7 @@ from stepwell.runtime.artifact import ModelImage, load_image, save
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim, symbol_name
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import Interface, ShapeCheck, TensorSpec, checked_input
+from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec, checked_input
 from tests.onnx_models import onnx_model
 
 N, S = Dim.symbol("N"), Dim.symbol("S")
@@ -201,6 +204,32 @@ def test_an_artifact_whose_code_lacks_what_it_names_is_refused(tmp_path: Path) -
     save(replace(model.image, entry="gone"), tmp_path / "m.stepwell")
     with pytest.raises(StepwellError, match=r"(?s)bad-artifact.*gone.*m.stepwell"):
         stepwell.load(tmp_path / "m.stepwell")
+
+
+def test_models_are_copied_and_pickled() -> None:
+    """For processes that hand a model on; its text says what it takes."""
+    model = stepwell.compile(onnx_model("g (float[N] x) => (float[N] y) { y = Neg(x) }"), threads=1)
+    assert repr(model) == "<CompiledModel (x: float32[N]) -> (y: float32[N])>"
+    x = np.arange(3, dtype=np.float32)
+    for again in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert again.threads == 1
+        np.testing.assert_array_equal(again(x), -x)
+
+
+def test_threads_compile_in_turn() -> None:
+    """Compilations of one process do not disturb each other, whatever they share."""
+
+    def result(k: int) -> Array:
+        nodes = "t = Transpose <perm = [1, 0]> (x) y = MatMul(x, t)"
+        text = f"g (float[N, {k}] x) => (float[N, M] y) {{ {nodes} }}"
+        x = np.ones((2, k), np.float32)
+        found = stepwell.compile(onnx_model(text), use_cache=False, processes=1)(x)
+        assert isinstance(found, np.ndarray)
+        return found
+
+    with ThreadPoolExecutor() as pool:
+        for k, found in zip((3, 5, 7), pool.map(result, (3, 5, 7)), strict=True):
+            np.testing.assert_array_equal(found, np.full((2, 2), k, np.float32))
 
 
 def test_artifact_into_no_folder_is_an_error(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from stepwell.tools.commands.options import (
     positive,
     ready_model,
 )
-from stepwell.tools.inputs import FILLS, made_up_inputs
+from stepwell.tools.inputs import FILLS, made_up_inputs, made_up_sizes
 
 _PROFILED_RUNS = 10
 
@@ -56,7 +56,12 @@ def run(args: Namespace) -> int:
     sizes: dict[str, tuple[int, ...]] = dict(args.input_shape)
     sizes |= {name: np.asarray(value).shape for name, value in given.items()}
     feeds = made_up_inputs(model.interface, args.fill, args.seed, sizes) | given
-    outputs = model.run(feeds)
+    try:
+        outputs = model.run(feeds)
+    except StepwellError as error:
+        if error.code == "shape-mismatch" and (open_sizes := made_up_sizes(model.interface, sizes)):
+            error.with_note(f"1 was taken for {', '.join(open_sizes)}: --input-shape gives other sizes")
+        raise
     if not args.json:
         for name, array in outputs.items():
             print(describe(name, array))
