@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from stepwell.passes.instruments import Instrument
 
 DEFAULT_OPT_LEVEL = 2
+_NO_PASS = "none"
+"""Whose remarks and counters those are that come between passes."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class Remark:
     message: str
 
     def __str__(self) -> str:
-        return f"remark: {self.message}\n  --> {self.where or 'unknown place'} (pass {self.pass_name})"
+        said_by = f" (pass {self.pass_name})" if self.pass_name != _NO_PASS else ""
+        return f"remark: {self.message}\n  --> {self.where or 'unknown place'}{said_by}"
 
 
 _CONFIGS: dict[str, ConfigOption] = {}
@@ -244,7 +247,7 @@ def count(what: str, amount: int = 1) -> None:
 
 
 def _running(context: PassContext) -> str:
-    return context.running[-1] if context.running else "none"
+    return context.running[-1] if context.running else _NO_PASS
 
 
 def config_value(text: str) -> object:

@@ -34,6 +34,7 @@ from stepwell.tools.driver import CompileOptions
 SKIPPED = "skip_optimization"
 _TRIAL_SIZE = 4
 """What each symbol is when a partition is tried: the model's own sizes are not known yet."""
+_UNFILLED = b"\xa5"
 
 
 def available_backends(options: CompileOptions) -> Sequence[str]:
@@ -89,6 +90,8 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
     if calls:
         compilation.counts["partitions"] = len(calls) - given_up
     if given_up:
+        compilation.counts["given up"] = given_up
+    if given_up:
         _optimize_again(compilation, options)
 
 
@@ -115,7 +118,7 @@ def _compiled(
         code = cast(object, backend.compile(func.clone(), constants, compilation.ctx.target))
         if not isinstance(code, bytes):
             raise TypeError(f"compile must return bytes, found {type(code).__name__}")
-        _try(func, backend, code)
+        _try(op, func, backend, code)
     except Exception as error:
         what = error.message if isinstance(error, StepwellError) else f"{type(error).__name__}: {error}"
         raise StepwellError(
@@ -141,11 +144,12 @@ def _specs(func: FuncOp, kind: str) -> list[TensorSpec]:
     return [tensor_spec(f"{kind}{i}", type, kind) for i, type in enumerate(types)]
 
 
-def _try(func: FuncOp, backend: Backend, code: bytes) -> None:
+def _try(op: graph.ExternalOp, func: FuncOp, backend: Backend, code: bytes) -> None:
     """
-    Run a partition once, so that one that cannot run or gives other shapes is found out now.
+    Run a partition once, so that one that cannot run or gives other results is found out now.
 
-    Where sizes are symbols, they are made up: then only results of a wrong shape count.
+    Where sizes are symbols, they are made up: then only results that are wrong or not there count, and a
+    remark says what the backend raised.
     Raises: what the backend raises.
     """
     call = backend.load(code)
@@ -163,14 +167,38 @@ def _try(func: FuncOp, backend: Backend, code: bytes) -> None:
             _made_up(spec, symbols) if not isinstance(dims, DimsAttr) else _sizes(dims, symbols)
             for spec, dims in zip(specs, told, strict=True)
         ]
-        outputs = [_made_up(spec, symbols) for spec in _specs(func, "output")]
+        outputs = [_unfilled(_made_up(spec, symbols)) for spec in _specs(func, "output")]
     except (KeyError, ValueError, ZeroDivisionError):
         return  # sizes that nobody but the model's inputs tell
     try:
-        call(inputs, outputs)
+        returned = cast(object, call(inputs, given := list(outputs)))
+        _expect_filled(outputs, given, returned)
     except Exception as error:
         if not symbols or (isinstance(error, StepwellError) and error.code == "wrong-result"):
             raise
+        made_up = ", ".join(f"{name} = {size}" for name, size in symbols.items())
+        remark(op, f"the backend {backend.name!r} raised on made-up inputs, {made_up}: {error!r}")
+
+
+def _unfilled(output: Array) -> Array:
+    """Bytes by which an output that nobody wrote to is known; a short one may come to hold them by chance."""
+    if not output.dtype.hasobject:
+        output.reshape(-1).view(np.uint8).fill(_UNFILLED[0])
+    return output
+
+
+def _expect_filled(outputs: Sequence[Array], given: Sequence[object], returned: object) -> None:
+    """Hold a callee to what it owes its caller. Raises: StepwellError `wrong-result`."""
+    for number, (output, held) in enumerate(zip(outputs, given, strict=False)):
+        is_long = output.nbytes >= 8 and not output.dtype.hasobject
+        if held is not output or (is_long and output.tobytes() == _UNFILLED * output.nbytes):
+            instead = (
+                "another array was put in its place" if held is not output else "nothing was written to it"
+            )
+            if returned is not None:
+                instead = "the function returned its results"
+            message = f"result {number} must be written to outputs[{number}], as `fill` does: {instead}"
+            raise StepwellError("wrong-result", None, message)
 
 
 def _made_up(spec: TensorSpec, symbols: Mapping[str, int]) -> Array:

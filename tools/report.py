@@ -12,17 +12,20 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
     """Nodes, kernels, cache hits, time per level, arena and weight bytes, in a few lines."""
     facts = image.summary
     seconds = cast(Mapping[str, float], facts.get("seconds", {}))
-    lines = [
-        f"{facts.get('nodes', '?')} nodes -> {facts.get('kernels', '?')} kernels "
-        f"({facts.get('cached kernels', 0)} from the cache)"
-        + (f", {facts['partitions']} partitions of backends" if "partitions" in facts else ""),
-        "arena "
-        + readable_bytes(facts.get("arena bytes"))
-        + ", weights "
-        + readable_bytes(facts.get("weight bytes")),
-        ", ".join(f"{level} {s:.2f} s" for level, s in seconds.items())
-        + f"; {sum(seconds.values()):.2f} s in all",
-    ]
+    lines: list[str] = []
+    if "kernels" in facts:  # text of level 3 or 4 is one program, and says no more than its code
+        lines.append(
+            f"{facts.get('nodes', '?')} nodes -> {facts['kernels']} kernels "
+            f"({facts.get('cached kernels', 0)} from the cache)"
+            + (f", {facts['partitions']} partitions of backends" if "partitions" in facts else "")
+            + (f", {facts['given up']} given up: --remarks says why" if "given up" in facts else "")
+        )
+    if "arena bytes" in facts:
+        arena, weights = (readable_bytes(facts.get(f"{what} bytes")) for what in ("arena", "weight"))
+        lines.append(f"arena {arena}, weights {weights}")
+    if seconds:
+        steps = ", ".join(f"{level} {s:.2f} s" for level, s in seconds.items())
+        lines.append(f"{steps}; {sum(seconds.values()):.2f} s in all")
     if output is not None:
         lines.append(f"wrote {output}")
     return "\n".join(lines)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from stepwell.runtime.interface import Array
 from stepwell.runtime.model import load
 from stepwell.runtime.target import TargetDescription
 from stepwell.tools.explain_match import explain_match
+from stepwell.tools.report import summary_text
 from tests.patterns import elementwise
 
 MODEL = """
@@ -90,10 +92,16 @@ class BrokenBackend(TanhBackend):
         return "text" if self.how == "text" else code  # pyright: ignore[reportReturnType]
 
     def load(self, code: bytes) -> Callable[[Arrays, list[Array]], None]:
-        """Give a result of another shape."""
-        if self.how != "shape":
-            return super().load(code)
-        return lambda inputs, outputs: fill(outputs, [np.zeros((7, 7), np.float32)])
+        """Give a result of another shape, or not where it belongs; or raise."""
+        made = np.zeros((4, 4), np.float32)
+        ways: dict[str, Callable[[Arrays, list[Array]], object]] = {
+            "shape": lambda inputs, outputs: fill(outputs, [np.zeros((7, 7), np.float32)]),
+            "nothing": lambda inputs, outputs: None,
+            "returns": lambda inputs, outputs: [made],
+            "replaces": lambda inputs, outputs: outputs.__setitem__(0, made),
+            "hangs": lambda inputs, outputs: {}["device"],
+        }
+        return cast("Callable[[Arrays, list[Array]], None]", ways.get(self.how, super().load(code)))
 
 
 @pytest.fixture(autouse=True)
@@ -145,6 +153,15 @@ def test_the_rest_is_ours() -> None:
         ("raises", "RuntimeError: no room in SRAM"),
         ("text", "TypeError: compile must return bytes, found str"),
         ("shape", "result 0 must be float32[4, 4], found float32[7, 7]"),
+        ("nothing", "result 0 must be written to outputs[0], as `fill` does: nothing was written to it"),
+        (
+            "returns",
+            "result 0 must be written to outputs[0], as `fill` does: the function returned its results",
+        ),
+        (
+            "replaces",
+            "result 0 must be written to outputs[0], as `fill` does: another array was put in its place",
+        ),
     ],
 )
 def test_a_backend_that_fails_is_named_with_its_partition(
@@ -160,6 +177,15 @@ def test_a_backend_that_fails_is_named_with_its_partition(
     assert "--fallback" in (error.help or "")
 
 
+def test_what_a_backend_raises_on_made_up_sizes_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BrokenBackend, "how", "hangs")
+    with PassContext() as context:
+        stepwell.compile(model(), backends=["broken"])
+    said = [str(r) for r in context.remarks]
+    assert any("'broken' raised on made-up inputs, N = 4: KeyError('device')" in text for text in said)
+    assert not any("(pass" in text for text in said)
+
+
 @pytest.mark.parametrize("how", ["raises", "text", "shape"])
 def test_fallback_goes_on_without_a_backend_that_fails(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BrokenBackend, "how", how)
@@ -167,6 +193,7 @@ def test_fallback_goes_on_without_a_backend_that_fails(how: str, monkeypatch: py
         compiled = stepwell.compile(model(), backends=["broken", "tanh"], fallback=True)
     assert any("goes on without the backend: the backend 'broken' failed" in str(r) for r in context.remarks)
     assert not compiled.image.callees
+    assert "1 given up: --remarks says why" in summary_text(compiled.image)
     close(compiled(X), expected(X))
 
 
