@@ -32,7 +32,8 @@ class TreeEnsembleOp(GraphOp):
     From each of `roots` a row takes `steps` steps: at node i to `children[i, 1]` if its number at
     `features[i]` is at most `thresholds[i]`, or NaN where `missing[i]`; else to `children[i, 0]`. A leaf is
     its own child.
-    Then the rows of `weights` at the leaves are added up, or their least or greatest taken.
+    Then the rows of `weights` at the leaves are added up, or their least or greatest taken. Base values and
+    transforms that follow element by element join its kernel, as they do for a matrix product.
     Constraints:
       (C1) `x` is [rows, features] of floats, and `thresholds` are of its type.
       (C2) the tables are of one length: features i32 [M], thresholds [M], children i32 [M, 2], missing i1
@@ -43,7 +44,7 @@ class TreeEnsembleOp(GraphOp):
     """
 
     name = "graph.tree_ensemble"
-    KIND: ClassVar[Kind] = Kind.OPAQUE
+    KIND: ClassVar[Kind] = Kind.CONTRACTION
 
     x = operand_def(TensorType)
     features = operand_def(TensorType)

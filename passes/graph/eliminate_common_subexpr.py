@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -15,6 +15,7 @@ from xdsl.traits import Commutative, IsolatedFromAbove, is_side_effect_free
 from stepwell.dialects import graph
 from stepwell.dialects.types import WeightAttr, dims_of
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.graph.rules import named_ops
 
 
 @dataclass(frozen=True)
@@ -38,24 +39,26 @@ class EliminateCommonSubexprPass(FunctionPass):
     name = "eliminate-common-subexpr"
 
     skip: tuple[str, ...] = ()
-    """Names of ops that are left alone, such as `graph.constant`."""
+    """Names of ops that are left alone, such as `constant` or `graph.constant`."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        skipped = named_ops(self.skip, ctx)
         for block in func.body.blocks:
-            self._merge(block, {})
+            _merge(block, {}, skipped)
 
-    def _merge(self, block: Block, outer: dict[Hashable, Operation]) -> None:
-        """Merge the ops of a block with each other and with those of the blocks around it."""
-        seen = dict(outer)
-        for op in list(block.ops):
-            for region in op.regions:
-                for inner in region.blocks:
-                    self._merge(inner, {} if op.has_trait(IsolatedFromAbove) else seen)
-            if op.name in self.skip or op.regions or not op.results or not is_side_effect_free(op):
-                continue
-            first = seen.setdefault(_key(op), op)
-            if first is not op:
-                Rewriter.replace_op(op, [], list(first.results))
+
+def _merge(block: Block, outer: dict[Hashable, Operation], skipped: Set[str]) -> None:
+    """Merge the ops of a block with each other and with those of the blocks around it."""
+    seen = dict(outer)
+    for op in list(block.ops):
+        for region in op.regions:
+            for inner in region.blocks:
+                _merge(inner, {} if op.has_trait(IsolatedFromAbove) else seen, skipped)
+        if op.name in skipped or op.regions or not op.results or not is_side_effect_free(op):
+            continue
+        first = seen.setdefault(_key(op), op)
+        if first is not op:
+            Rewriter.replace_op(op, [], list(first.results))
 
 
 def _key(op: Operation) -> Hashable:

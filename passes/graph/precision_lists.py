@@ -25,7 +25,7 @@ _NEVER = frozenset(
     """
     acosh asinh atanh cosh exp expm1 log log1p power rsqrt sinh softplus tan
     batch_norm group_norm instance_norm log_softmax lp_norm lrn reduce scan softmax
-    bitcast cast dequantize quantize requantize resize rnn
+    bitcast cast dequantize quantize requantize resize rnn tree_ensemble
     """.split()
 )
 

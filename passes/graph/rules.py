@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation, Region
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
 from stepwell.dialects._xdsl import matched_op_types
 from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.parser import nearest_name
 from stepwell.patterns.lineage import MAX_DEPTH, Lineage
 from stepwell.runtime.errors import StepwellError
 
@@ -21,6 +24,20 @@ def expect_rules(pass_name: str, wanted: Iterable[str], known: Iterable[str]) ->
     if unknown := [name for name in wanted if name not in known]:
         message = f"{pass_name} has no rule for {', '.join(unknown)}"
         raise StepwellError("bad-option", None, message, help=f"it has rules for {', '.join(known)}")
+
+
+def named_ops(names: Iterable[str], ctx: Context) -> frozenset[str]:
+    """
+    The full names of ops that an option names; without a dialect they are of `graph`.
+
+    Raises: StepwellError `bad-option` for one that no dialect has.
+    """
+    full = [name if "." in name else f"graph.{name}" for name in names]
+    for name in full:
+        found = ctx.get_optional_op(name)
+        if found is None or issubclass(found, UnregisteredOp):
+            raise StepwellError("bad-option", None, f"no dialect has an op {name}{nearest_name(ctx, name)}")
+    return frozenset(full)
 
 
 def apply_rules(region: Region, rules: Sequence[RewritePattern]) -> bool:

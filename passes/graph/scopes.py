@@ -81,5 +81,5 @@ def reorder(block: Block, order: Sequence[Operation]) -> bool:
 
 
 def blocks_inside(op: Operation) -> list[Block]:
-    """All blocks in an op, inner ones first: what they read from outside, in their order, is what the op reads."""
+    """All blocks in an op, inner ones first: what they read from outside, in that order, is what it reads."""
     return [block for inner in op.walk() for region in inner.regions for block in region.blocks][::-1]

@@ -22,6 +22,7 @@ from stepwell.dialects.types import dtype_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.precision_lists import Precision, default_precision
+from stepwell.passes.graph.rules import named_ops
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.weights import WeightStore
 
@@ -63,7 +64,7 @@ class ToMixedPrecisionPass(FunctionPass):
     dtype: str = "bf16"
     """`bf16` or `f16`."""
     always: tuple[str, ...] = ()
-    """Names of ops, without dialect, that take narrow operands whatever the lists say."""
+    """Names of ops, such as `exp`, that take narrow operands whatever the lists say."""
     follow: tuple[str, ...] = ()
     """Names of ops that follow their operands."""
     never: tuple[str, ...] = ()
@@ -84,7 +85,7 @@ class ToMixedPrecisionPass(FunctionPass):
                 (self.follow, Precision.FOLLOW),
                 (self.never, Precision.NEVER),
             )
-            for name in names
+            for name in named_ops(names, ctx)
         }
         narrowing = _Narrowing(_TYPES[self.dtype], weights_of(ctx), chosen)
         for block in func.body.blocks:
@@ -160,7 +161,7 @@ class _Narrowing:
             Rewriter.erase_op(op)
 
     def _is_narrow(self, op: GraphOp, forms: _Forms) -> bool:
-        precision = self.chosen.get(op.name.removeprefix("graph."), default_precision(op))
+        precision = self.chosen.get(op.name, default_precision(op))
         floats = [value for value in self._taken(op) if _is_f32(value)]
         if precision is Precision.NEVER or not floats:
             return False

@@ -1,5 +1,5 @@
 // RUN: stepwell-opt %s -p eliminate-common-subexpr | filecheck %s
-// RUN: stepwell-opt %s -p 'eliminate-common-subexpr{skip="graph.exp"}' | filecheck %s --check-prefix=SKIP
+// RUN: stepwell-opt %s -p 'eliminate-common-subexpr{skip=exp}' | filecheck %s --check-prefix=SKIP
 // RUN: stepwell-opt %s -p 'EliminateCommonSubexpr{skip="graph.constant"}' | filecheck %s --check-prefix=CONSTANT
 
 // Chains merge in one walk; operands of commutative ops stand in any order, those of others do not.
