@@ -104,6 +104,11 @@ class ContribNode:
         value = self.op.arguments.data.get(name)
         return value.data if isinstance(value, StringAttr) else default
 
+    def texts(self, name: str) -> list[str]:
+        """An attribute that is a list of strings; empty when it is not given."""
+        value = self.op.arguments.data.get(name)
+        return [onnx.string_bytes(v).decode() for v in value] if isinstance(value, ArrayAttr) else []
+
     def list_of(self, name: str) -> list[float] | None:
         """An attribute that is a list of numbers; None when it is not given."""
         match self.op.arguments.data.get(name):

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from stepwell.dialects import onnx
 from stepwell.dialects.types import dtype_of, tensor_type
 from stepwell.lowering.onnx_to_graph.contrib_node import ContribNode, Meaning
-from stepwell.lowering.onnx_to_graph.host import host_results
+from stepwell.lowering.onnx_to_graph.host import STRING, host_results
 from stepwell.lowering.onnx_to_graph.support import element_of
 
 _OPSET = 19
@@ -159,6 +159,23 @@ def _inverse(node: ContribNode) -> Sequence[SSAValue]:
     return host_results("host.inverse", {}, [x], [result], node.rewriter)
 
 
+def _tokenizer(node: ContribNode) -> Sequence[SSAValue]:
+    """Strings → their parts; how many the longest has is known at run time only."""
+    separators, pattern = node.texts("separators"), node.text("tokenexp", "")
+    if bool(separators) == bool(pattern):
+        raise node.invalid("either separators or tokenexp must be given")
+    attributes = {
+        "separators": separators,
+        "tokenexp": pattern,
+        "mincharnum": node.required("mincharnum"),
+        "pad_value": node.text("pad_value", ""),
+        "mark": node.required("mark"),
+    }
+    x = node.input(0)
+    result = tensor_type(STRING, [*node.dims(x), "?"])
+    return host_results("host.tokenizer", attributes, [x], [result], node.rewriter)
+
+
 OPERATORS: Mapping[str, Meaning] = {
     "ExpandDims": _expand_dims,
     "FusedConv": _fused_conv,
@@ -172,9 +189,10 @@ OPERATORS: Mapping[str, Meaning] = {
     "QLinearAveragePool": _qlinear_average_pool,
     "QLinearConv": _qlinear_conv,
     "Range": _range,
+    "Tokenizer": _tokenizer,
     "Trilu": lambda node: standard(node, onnx.TriluOp, [node.input(0), node.optional(1)], ("upper",)),
 }
 """What each operator of the domain means."""
 
-ON_HOST = frozenset({"Inverse"})
+ON_HOST = frozenset({"Inverse", "Tokenizer"})
 """Those that the host computes."""

@@ -66,6 +66,32 @@ def string_split(x: Array, *, delimiter: str, maxsplit: int) -> tuple[Array, Arr
     return np.array(padded, _STRINGS).reshape((*x.shape, width)), counts
 
 
+@meaning("host.tokenizer")
+def tokenizer(
+    x: Array,
+    *,
+    separators: Sequence[str],
+    tokenexp: str,
+    mincharnum: int,
+    pad_value: str,
+    mark: int,
+) -> Array:
+    """Parts along a new last axis, filled up: what matches, what stands between separators, or characters."""
+    if separators == [""]:
+        parts = [list(_text(s)) for s in x.reshape(-1)]
+    elif tokenexp:
+        parts = [[found.group() for found in re.finditer(tokenexp, _text(s))] for s in x.reshape(-1)]
+    else:
+        between = re.compile("|".join(f"(?:{separator})" for separator in separators))
+        parts = [between.split(_text(s)) for s in x.reshape(-1)]
+    kept = [[part for part in row if len(part) >= max(mincharnum, 1)] for row in parts]
+    if mark and any(kept):
+        kept = [["\x02", *row, "\x03"] for row in kept]
+    width = max(map(len, kept), default=0)
+    padded = [[*row, *[pad_value] * (width - len(row))] for row in kept]
+    return np.array(padded, _STRINGS).reshape((*x.shape, width))
+
+
 @meaning("host.string_normalizer")
 def string_normalizer(x: Array, *, case: str, is_case_sensitive: int, stopwords: Sequence[str]) -> Array:
     """Words without the stop words, in one case; a row without a word left has one empty string."""

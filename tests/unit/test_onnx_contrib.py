@@ -13,7 +13,7 @@ import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 from stepwell.tools.support import BODY, HOST, MISSING, NATIVE, support_of_model
-from tests.contrib_models import agree, floats, model_of
+from tests.contrib_models import agree, expected_of, floats, model_of
 
 RNG = np.random.default_rng(37)
 
@@ -158,3 +158,20 @@ def test_support_is_told_inside_functions_too() -> None:
     # All operators that nothing converts stand in one error, also those behind others.
     with pytest.raises(StepwellError, match=r"com\.acme\.Mix, com\.microsoft\.BeamSearch"):
         stepwell.compile(model)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tokenexp": "[a-z0-9]+", "mincharnum": 2},
+        {"separators": [" ", ",+"], "mark": 1},
+        {"separators": [""], "mark": 1},
+    ],
+)
+def test_tokenizer(options: dict[str, Any]) -> None:
+    texts = np.array([["a quick, brown,,fox"], ["on 12 été"]], object)
+    attributes = {"mark": 0, "mincharnum": 1, "pad_value": "#", **options}
+    model = model_of("Tokenizer", [texts], [], **attributes)
+    (expected,) = expected_of(model, [texts]).values()
+    (found,) = stepwell.compile(model).run({"x0": texts}).values()
+    np.testing.assert_array_equal(np.asarray(found), expected)
