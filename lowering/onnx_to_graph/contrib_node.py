@@ -107,7 +107,8 @@ class ContribNode:
     def texts(self, name: str) -> list[str]:
         """An attribute that is a list of strings; empty when it is not given."""
         value = self.op.arguments.data.get(name)
-        return [onnx.string_bytes(v).decode() for v in value] if isinstance(value, ArrayAttr) else []
+        texts = cast("ArrayAttr[Attribute]", value) if isinstance(value, ArrayAttr) else ()
+        return [onnx.string_bytes(text).decode() for text in texts]
 
     def list_of(self, name: str) -> list[float] | None:
         """An attribute that is a list of numbers; None when it is not given."""

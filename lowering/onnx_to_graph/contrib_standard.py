@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from stepwell.dialects import onnx
 from stepwell.dialects.types import dtype_of, tensor_type
 from stepwell.lowering.onnx_to_graph.contrib_node import ContribNode, Meaning
-from stepwell.lowering.onnx_to_graph.host import STRING, host_results
+from stepwell.lowering.onnx_to_graph.host import STRING, host_results, sized_strings
 from stepwell.lowering.onnx_to_graph.support import element_of
 
 _OPSET = 19
@@ -159,7 +159,7 @@ def _inverse(node: ContribNode) -> Sequence[SSAValue]:
     return host_results("host.inverse", {}, [x], [result], node.rewriter)
 
 
-def _tokenizer(node: ContribNode) -> Sequence[SSAValue]:
+def _tokenizer(node: ContribNode) -> SSAValue:
     """Strings → their parts; how many the longest has is known at run time only."""
     separators, pattern = node.texts("separators"), node.text("tokenexp", "")
     if bool(separators) == bool(pattern):
@@ -173,7 +173,8 @@ def _tokenizer(node: ContribNode) -> Sequence[SSAValue]:
     }
     x = node.input(0)
     result = tensor_type(STRING, [*node.dims(x), "?"])
-    return host_results("host.tokenizer", attributes, [x], [result], node.rewriter)
+    (tokens,) = host_results("host.tokenizer", attributes, [x], [result], node.rewriter)
+    return sized_strings(tokens, node.rewriter)
 
 
 OPERATORS: Mapping[str, Meaning] = {

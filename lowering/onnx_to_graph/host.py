@@ -52,6 +52,20 @@ def host_results(
     return rewriter.insert(call).values
 
 
+def sized_strings(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """
+    Strings whose unknown dimensions have names: compiled code cannot look at them, but at their positions.
+
+    Without names nothing could reshape or slice what a call gives whose size depends on data.
+    """
+    dims = dims_of(value.type)
+    if not any(dim.is_unknown for dim in dims):
+        return value
+    (places,) = host_results("host.positions", {}, [value], [tensor_type(i64, dims)], rewriter)
+    result = tensor_type(STRING, dims_of(places.type))
+    return host_results("host.take", {}, [value, places], [result], rewriter)[0]
+
+
 def element_of_list(value: SSAValue, op: onnx.OnnxOp) -> Attribute:
     """The type of the elements of a list. Raises: StepwellError `invalid-model` for another value."""
     if not isinstance(value.type, onnx.SequenceType):

@@ -9,7 +9,7 @@ from stepwell.dialects import onnx
 from stepwell.dialects.graph.relations import broadcast
 from stepwell.dialects.onnx.types import StringsAttr
 from stepwell.dialects.types import dtype_of, tensor_type
-from stepwell.lowering.onnx_to_graph.host import STRING, HostLowering, host_results
+from stepwell.lowering.onnx_to_graph.host import STRING, HostLowering, host_results, sized_strings
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
@@ -138,9 +138,8 @@ class StringNormalizerLowering(HostLowering):
         }
         leading = [1] if len(shape_of(op.X, op)) == 2 else []
         result = tensor_type(STRING, [*leading, "?"])
-        rewriter.replace(
-            op, [], host_results("host.string_normalizer", attributes, [op.X], [result], rewriter)
-        )
+        (words,) = host_results("host.string_normalizer", attributes, [op.X], [result], rewriter)
+        rewriter.replace(op, [], [sized_strings(words, rewriter)])
 
 
 class TfIdfVectorizerLowering(HostLowering):

@@ -118,6 +118,12 @@ def number_to_string(x: Array) -> Array:
     return np.array([str(value) for value in x.reshape(-1)], _STRINGS).reshape(x.shape)
 
 
+@meaning("host.positions")
+def positions(x: Array) -> Array:
+    """The place of each element in row-major order."""
+    return np.arange(x.size, dtype=np.int64).reshape(x.shape)
+
+
 @meaning("host.string_where")
 def string_where(condition: Array, a: Array, b: Array) -> Array:
     """Strings of one or the other tensor."""

@@ -170,7 +170,7 @@ def test_support_is_told_inside_functions_too() -> None:
 )
 def test_tokenizer(options: dict[str, Any]) -> None:
     texts = np.array([["a quick, brown,,fox"], ["on 12 été"]], object)
-    attributes = {"mark": 0, "mincharnum": 1, "pad_value": "#", **options}
+    attributes: dict[str, Any] = {"mark": 0, "mincharnum": 1, "pad_value": "#", **options}
     model = model_of("Tokenizer", [texts], [], **attributes)
     (expected,) = expected_of(model, [texts]).values()
     (found,) = stepwell.compile(model).run({"x0": texts}).values()
