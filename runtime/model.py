@@ -261,7 +261,10 @@ class CompiledModel:
         if not 0 < status <= len(self.image.errors):
             return InternalError(None, f"compiled code returned {status}")
         row = self.image.errors[status - 1]
-        return StepwellError(row.code, row.where, row.message, note=f"found {values[0]} and {values[1]}")
+        found = f"found {values[0]}" + (
+            f", possible are 0 to {values[1]}" if row.code == "bad-size" else f" and {values[1]}"
+        )
+        return StepwellError(row.code, row.where, row.message, note=found)
 
 
 def _of_bytes(data: bytes, threads: int) -> CompiledModel:

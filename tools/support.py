@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext, matched_op_types
 from stepwell.dialects.onnx.base import domain_of
+from stepwell.frontend.graphs import INITIALIZER
 from stepwell.lowering.onnx_to_graph import ONNX_TO_GRAPH, contrib
 from stepwell.runtime.weights import WeightStore
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from stepwell.frontend import ModelSource
 
 NATIVE, BODY, HOST, MISSING = "native", "by function body", "host", "missing"
+MEANINGS = {
+    BODY: "compiled too, as the operators that define it",
+    HOST: "called out of the compiled code, in Python",
+    MISSING: "not supported, so that the model does not compile",
+}
 
 
 @cache
@@ -63,7 +69,7 @@ def operators_of(module: ModuleOp) -> Iterator[tuple[str, str]]:
     """
     Name of each operator of a level-0 module as ONNX has it, and how it is supported.
 
-    Operators in functions of the model that it uses are among them, once for all calls.
+    Operators in functions of the model that it uses are among them, once for all calls; weights are none.
     """
     functions = {(f.domain, f.op_type): f for f in module.ops if isinstance(f, onnx.FunctionOp)}
     waiting: list[Operation] = [op for op in module.ops if not isinstance(op, onnx.FunctionOp)]
@@ -73,7 +79,7 @@ def operators_of(module: ModuleOp) -> Iterator[tuple[str, str]]:
                 yield op.op_type.data, support_of(op)
                 if (called := functions.pop((op.domain, op.op_type), None)) is not None:
                     waiting.append(called)
-            elif isinstance(op, onnx.OnnxOp):
+            elif isinstance(op, onnx.OnnxOp) and INITIALIZER not in op.attributes:
                 yield op.op_type, support_of(op)
 
 

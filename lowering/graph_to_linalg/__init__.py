@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ComplexType, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
 
@@ -35,6 +35,7 @@ from stepwell.lowering.graph_to_linalg import (
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
+from stepwell.runtime.errors import StepwellError
 
 # One list a family; a pattern is found by the class of its op.
 GRAPH_TO_LINALG: list[RewritePattern] = [
@@ -75,9 +76,22 @@ class ConvertGraphToLinalgPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = outline_kernels(op)
+        _refuse_complex(kernels)
         convert(kernels, patterns=GRAPH_TO_LINALG, illegal=["graph"], legal_ops=[graph.ConstantOp])
         convert(kernels, patterns=[ConstantLowering()], illegal=["graph"])
         for kernel in list(kernels.ops):
             kernel.detach()
             op.body.block.add_op(kernel)
         drop_names_and_signs(op)
+
+
+def _refuse_complex(kernels: ModuleOp) -> None:
+    for op in kernels.walk():
+        elements = [getattr(value.type, "element_type", None) for value in (*op.operands, *op.results)]
+        if any(isinstance(element, ComplexType) for element in elements):
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"{op.name}: kernels have no complex numbers",
+                help="keep real and imaginary parts in a last dimension of 2, as ONNX's DFT does",
+            )

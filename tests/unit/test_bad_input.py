@@ -157,7 +157,9 @@ def test_unsupported_operators_are_listed_at_once(tmp_path: Path, capsys: Captur
         assert "Relu" not in error and "Sigmoid" not in error
         assert "run `stepwell inspect` on the model" in error
     assert cli.main(["inspect", str(path)]) == 1
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    printed = capsys.readouterr().out
+    assert "missing: not supported" in printed
+    rows = [line.split() for line in printed.splitlines()]
     assert {name for _, name, *how in (r for r in rows if len(r) > 2) if how == ["missing"]} == {
         name.removeprefix("acme.") for name in names
     }

@@ -103,6 +103,10 @@ def test_inspect(file: Path, model: CompiledModel, tmp_path: Path, capsys: Captu
     for line in ("x: float32[N, 64]", "y: float32[N, 10]", "parameters: 7,200 in 3 tensors"):
         assert line in printed
     assert [line.split() for line in printed.splitlines() if "MatMul" in line] == [["2", "MatMul", "native"]]
+    assert "Constant" not in printed  # weights are parameters, whatever the level that they stand on
+    (ir := tmp_path / "m.mlir").write_text(stepwell_prints(capsys, "compile", file, "--emit", "graph"))
+    rows = [line.split() for line in stepwell_prints(capsys, "inspect", ir).splitlines()]
+    assert ["2", "graph.matmul"] in rows
     model.save(artifact := tmp_path / "m.stepwell")
     printed = stepwell_prints(capsys, "inspect", artifact)
     for line in ("x: float32[N, 64]", "target: ", "code: ", "weights: 7,200 numbers"):

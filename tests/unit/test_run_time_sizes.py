@@ -133,4 +133,6 @@ def test_a_size_that_no_memory_holds() -> None:
         with pytest.raises(StepwellError) as caught:
             model(_ints(size))
         assert caught.value.code in ("bad-size", "out-of-memory")
+        if caught.value.code == "bad-size":
+            assert f"found {size}, possible are 0 to " in str(caught.value)
     _expect(model, [_ints(2)], np.zeros(2, np.float32))

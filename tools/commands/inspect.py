@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from math import prod
 from typing import cast
 
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
+from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.artifact import load_image
 from stepwell.runtime.errors import StepwellError
@@ -19,7 +22,7 @@ from stepwell.tools.compilation import KINDS, main_of, named_types, tensor_spec
 from stepwell.tools.driver import check_suffix
 from stepwell.tools.levels import read_module
 from stepwell.tools.report import readable_bytes
-from stepwell.tools.support import MISSING, operators_of
+from stepwell.tools.support import MEANINGS, MISSING, operators_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -43,9 +46,14 @@ def run(args: Namespace) -> int:
     size = sum(ctx.weights.get(key).nbytes for key in ctx.weights)
     print(f"parameters: {elements:,} in {len(ctx.weights)} tensors, {readable_bytes(size)}")
     print("operators:")
-    kinds = Counter(operators_of(module))
+    around = (ModuleOp, func.FuncOp, func.ReturnOp)
+    lower = [(op.name, "") for op in module.walk() if not isinstance(op, (*around, onnx.OnnxOp))]
+    kinds = Counter([*operators_of(module)] or lower)
     for (name, how), count in kinds.most_common():
-        print(f"  {count:>6}  {name:<28} {how}")
+        print(f"  {count:>6}  {name:<28} {how}".rstrip())
+    for how, meaning in MEANINGS.items():
+        if any(how == found for _, found in kinds):
+            print(f"{how}: {meaning}")
     return 1 if any(how == MISSING for _, how in kinds) else 0
 
 

@@ -17,3 +17,12 @@ func.func @resize_many(%x: tensor<900xf32>) -> tensor<3xf32> {
   %y = graph.resize %x shape <[3]> mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 antialias extrapolation 0.0 : tensor<900xf32> -> tensor<3xf32>
   func.return %y : tensor<3xf32>
 }
+// -----
+func.func @complex(%x: tensor<2x3xcomplex<f32>>) -> tensor<3x2xcomplex<f32>> {
+  %y = graph.fused (%p = %x : tensor<2x3xcomplex<f32>>) -> (tensor<3x2xcomplex<f32>>) {
+    // expected-error: graph.transpose: kernels have no complex numbers
+    %0 = graph.transpose %p perm [1, 0] : tensor<2x3xcomplex<f32>> -> tensor<3x2xcomplex<f32>>
+    graph.yield %0 : tensor<3x2xcomplex<f32>>
+  }
+  func.return %y : tensor<3x2xcomplex<f32>>
+}
