@@ -222,6 +222,10 @@ PASSES: dict[str, Entry] = {
     "pack-weights": Entry(
         "stepwell.passes.graph.pack_weights:PackWeightsPass", "store constant matrices as kernels read them"
     ),
+    "pad-by-channel": Entry(
+        "stepwell.passes.tensor.pad_by_channel:PadByChannelPass",
+        "pad what a window slides over one channel at a time",
+    ),
     "partition-graph": Entry(
         "stepwell.passes.graph.partition_graph:PartitionGraphPass",
         "a function for each part that a backend takes",

@@ -23,6 +23,8 @@ from stepwell.runtime.target import host_target
 
 _CACHE_LINE = 64
 _JOIN_SECONDS = 1.0
+# Kernels keep images of a channel on the stack; some systems give threads 128 KiB of it.
+_STACK_BYTES = 2 << 20
 MAX_THREADS = 256
 
 _lock = threading.Lock()
@@ -79,6 +81,7 @@ class Workers:
 
     def ensure(self, count: int) -> None:
         """Start workers until there are `count`."""
+        before = threading.stack_size(_STACK_BYTES)
         while len(self._threads) < count:
             thread = threading.Thread(
                 target=self._run,
@@ -88,6 +91,7 @@ class Workers:
             )
             thread.start()  # ctypes lets go of the interpreter's lock for as long as the worker runs
             self._threads.append(thread)
+        threading.stack_size(before)
 
     def restart(self) -> None:
         """In the child of a fork, where no worker is left: forget what they were doing, start as many."""

@@ -37,6 +37,8 @@ from stepwell.runtime.errors import StepwellError
 
 MAX_STACK_BYTES = 16 * 1024
 """Larger buffers are in scratch: stacks are small, and each thread would touch pages of its own."""
+MAX_STACK_BYTES_IN_LOOPS = 256 * 1024
+"""Of a buffer in parallel loops: in scratch each iteration would have another, none of them in a cache."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class Request:
     @property
     def on_stack(self) -> bool:
         """Whether it is small."""
-        return self.bytes.is_static and self.bytes.value <= MAX_STACK_BYTES
+        limit = MAX_STACK_BYTES_IN_LOOPS if self.loops else MAX_STACK_BYTES
+        return self.bytes.is_static and self.bytes.value <= limit
 
     @property
     def is_local(self) -> bool:

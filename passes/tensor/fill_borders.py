@@ -43,7 +43,7 @@ class FillBordersPass(FunctionPass):
         if KERNEL not in func.attributes:
             return
         constants = Constants(func)
-        for op in list(func.body.block.ops):
+        for op in list(func.walk()):
             if isinstance(op, tensor.InsertSliceOp) and isinstance(fill := op.dest.owner, linalg.FillOp):
                 _fill_border(op, fill, constants)
         erase_dead(func)

@@ -49,7 +49,7 @@ class GeneralizeCopiesPass(FunctionPass):
         if KERNEL not in func.attributes:
             return
         rows = _Rows(Constants(func), {})
-        for op in list(func.body.block.ops):
+        for op in list(func.walk()):
             if isinstance(op, tensor.InsertSliceOp) and _is_copy(op):
                 rows.copy(op)
         erase_dead(func)

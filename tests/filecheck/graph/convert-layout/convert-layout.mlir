@@ -61,17 +61,28 @@ func.func @first(%x: tensor<?x1x3x3xf32, #graph.dims<["N", 1, 3, 3]>>) -> tensor
 
 // What has no blocked form gets NCHW back; a division could make NaN of the padding, so it is plain as well.
 // CHECK-LABEL: @outside
-func.func @outside(%x: tensor<1x3x2x2xf32>, %d: tensor<1x3x2x2xf32>) -> (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) {
+func.func @outside(%x: tensor<1x3x2x1xf32>, %d: tensor<1x3x2x1xf32>) -> (tensor<1x3x2x1xf32>, tensor<1x3x2x1xf32>) {
   %w = graph.constant dense<[[[[1.0]]], [[[2.0]]], [[[3.0]]]]> : tensor<3x1x1x1xf32>
   // CHECK: graph.conv {{.*}} groups 4 data_layout "NCHW2c" kernel_layout "OIHW2o"
-  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 3 : (tensor<1x3x2x2xf32>, tensor<3x1x1x1xf32>) -> tensor<1x3x2x2xf32>
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 3 : (tensor<1x3x2x1xf32>, tensor<3x1x1x1xf32>) -> tensor<1x3x2x1xf32>
   // CHECK: %[[BACK:.*]] = graph.layout_transform {{.*}} from "NCHW2c" to "NCHW"
   // CHECK: %[[CUT:.*]] = graph.slice %[[BACK]]
   // CHECK: graph.divide %[[CUT]], %d
-  %1 = graph.divide %0, %d : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32>
+  %1 = graph.divide %0, %d : (tensor<1x3x2x1xf32>, tensor<1x3x2x1xf32>) -> tensor<1x3x2x1xf32>
   // CHECK: graph.reverse %[[CUT]]
-  %2 = graph.reverse %0 axes [3] : tensor<1x3x2x2xf32> -> tensor<1x3x2x2xf32>
-  func.return %1, %2 : tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>
+  %2 = graph.reverse %0 axes [3] : tensor<1x3x2x1xf32> -> tensor<1x3x2x1xf32>
+  func.return %1, %2 : tensor<1x3x2x1xf32>, tensor<1x3x2x1xf32>
+}
+
+// Depthwise convolutions and those of few channels, alone, run along rows that fill a vector.
+// CHECK-LABEL: @alone
+// CHECK-NOT: layout
+func.func @alone(%x: tensor<1x4x2x2xf32>, %f: tensor<1x1x2x2xf32>) -> (tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) {
+  %w = graph.constant dense<[[[[1.0]]], [[[2.0]]], [[[3.0]]], [[[4.0]]]]> : tensor<4x1x1x1xf32>
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 4 : (tensor<1x4x2x2xf32>, tensor<4x1x1x1xf32>) -> tensor<1x4x2x2xf32>
+  %v = graph.constant dense<[[[[1.0, 5.0]]], [[[2.0, 6.0]]], [[[3.0, 7.0]]], [[[4.0, 8.0]]]]> : tensor<4x1x1x2xf32>
+  %1 = graph.conv %f, %v strides [1, 1] dilations [1, 1] pads [0, 0, 0, 1] : (tensor<1x1x2x2xf32>, tensor<4x1x1x2xf32>) -> tensor<1x4x2x2xf32>
+  func.return %0, %1 : tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>
 }
 
 // Nothing to gain: two of four groups, filters from outside.

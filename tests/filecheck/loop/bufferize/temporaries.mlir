@@ -92,33 +92,33 @@ func.func private @ragged_tile(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]
   func.return %r : tensor<?xf32>
 }
 
-// Large temporaries of parallel iterations each have their part of scratch.
+// Temporaries of parallel iterations that are too large for a stack: each iteration has its part of scratch.
 // CHECK-LABEL: @scratch_by_iteration
-// CHECK-SAME: sched.scratch = "80128"
+// CHECK-SAME: sched.scratch = "1600000"
 // CHECK: "scf.parallel"
 // CHECK: ^{{.*}}(%[[I:.*]]: index):
 // CHECK: %[[AT:.*]] = arith.muli %{{.*}}, %{{.*}} : index
-// CHECK: memref.view %{{.*}}[%[[AT]]][] : memref<?xi8> to memref<5000xf32>
-func.func private @scratch_by_iteration(%x: tensor<4x5000xf32>) -> tensor<4x5000xf32> attributes {sched.kernel} {
+// CHECK: memref.view %{{.*}}[%[[AT]]][] : memref<?xi8> to memref<100000xf32>
+func.func private @scratch_by_iteration(%x: tensor<4x100000xf32>) -> tensor<4x100000xf32> attributes {sched.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
-  %e = tensor.empty() : tensor<4x5000xf32>
-  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %e) -> (tensor<4x5000xf32>) {
-    %xs = tensor.extract_slice %x[%i, 0] [1, 5000] [1, 1] : tensor<4x5000xf32> to tensor<5000xf32>
-    %t = tensor.empty() : tensor<5000xf32>
-    %a = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%xs : tensor<5000xf32>) outs(%t : tensor<5000xf32>) {
+  %e = tensor.empty() : tensor<4x100000xf32>
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %e) -> (tensor<4x100000xf32>) {
+    %xs = tensor.extract_slice %x[%i, 0] [1, 100000] [1, 1] : tensor<4x100000xf32> to tensor<100000xf32>
+    %t = tensor.empty() : tensor<100000xf32>
+    %a = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%xs : tensor<100000xf32>) outs(%t : tensor<100000xf32>) {
     ^bb0(%p: f32, %o: f32):
       %s = arith.addf %p, %p : f32
       linalg.yield %s : f32
-    } -> tensor<5000xf32>
-    %s = tensor.extract_slice %acc[%i, 0] [1, 5000] [1, 1] : tensor<4x5000xf32> to tensor<5000xf32>
-    %f = linalg.generic {indexing_maps = [affine_map<(i) -> (-i + 4999)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<5000xf32>) outs(%s : tensor<5000xf32>) {
+    } -> tensor<100000xf32>
+    %s = tensor.extract_slice %acc[%i, 0] [1, 100000] [1, 1] : tensor<4x100000xf32> to tensor<100000xf32>
+    %f = linalg.generic {indexing_maps = [affine_map<(i) -> (-i + 99999)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<100000xf32>) outs(%s : tensor<100000xf32>) {
     ^bb0(%p: f32, %o: f32):
       linalg.yield %p : f32
-    } -> tensor<5000xf32>
-    %n = tensor.insert_slice %f into %acc[%i, 0] [1, 5000] [1, 1] : tensor<5000xf32> into tensor<4x5000xf32>
-    scf.yield %n : tensor<4x5000xf32>
+    } -> tensor<100000xf32>
+    %n = tensor.insert_slice %f into %acc[%i, 0] [1, 100000] [1, 1] : tensor<100000xf32> into tensor<4x100000xf32>
+    scf.yield %n : tensor<4x100000xf32>
   } {sched.parallel}
-  func.return %r : tensor<4x5000xf32>
+  func.return %r : tensor<4x100000xf32>
 }
