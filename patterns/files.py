@@ -45,7 +45,11 @@ def load_patterns(file: str, module: ModuleOp, ctx: Context, remark: Remark) -> 
 
 
 def entries_of(file: PatternFile, table: str) -> list[TableEntry]:
-    """The entries of a table; without a name, of all tables; all patterns and rules where there is none."""
+    """
+    The entries of a table; without a name, of all tables; all patterns and rules where there is none.
+
+    Raises: StepwellError `bad-pattern` when there is nothing at all.
+    """
     if table:
         if table not in file.tables:
             raise unknown_name("table", table, file.tables, None)
@@ -53,11 +57,31 @@ def entries_of(file: PatternFile, table: str) -> list[TableEntry]:
     if file.tables:
         return [entry for entries in file.tables.values() for entry in entries]
     rules = [TableEntry(name, rule.pattern, None, rule) for name, rule in file.rules.items()]
-    return [TableEntry(name, pattern, None) for name, pattern in file.patterns.items()] + rules
+    found = [TableEntry(name, pattern, None) for name, pattern in file.patterns.items()] + rules
+    if not found and not file.graphs:
+        raise _nothing("pattern.def")
+    return found
 
 
 def rules_of(file: PatternFile, table: str) -> list[Rule]:
-    """The rules of a table, with its checks; without a name, all rules of the file, in order."""
+    """
+    The rules of a table, with its checks; without a name, all rules of the file, in order.
+
+    Raises: StepwellError `bad-pattern` when there is none.
+    """
     if not table:
-        return list(file.rules.values())
-    return [entry.as_rule() for entry in entries_of(file, table) if entry.rule is not None]
+        found = list(file.rules.values())
+    else:
+        found = [entry.as_rule() for entry in entries_of(file, table) if entry.rule is not None]
+    if not found:
+        raise _nothing("pattern.rule")
+    return found
+
+
+def _nothing(what: str) -> StepwellError:
+    return StepwellError(
+        "bad-pattern",
+        None,
+        f"there is no {what}",
+        help="name a file that has some as the pass's option, or put them into the module itself",
+    )

@@ -8,11 +8,12 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntAttr, UnregisteredOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, VarOperandDef
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.pattern.rules import FromAttr, MakeOp
+from stepwell.patterns.doubts import in_words, operands_of, unknown_op
 from stepwell.patterns.nodes import Pattern, ill_formed, reachable
 from stepwell.patterns.rewrite import Callback, NodeMap
 from stepwell.patterns.values import attribute_of, owner_of
@@ -34,19 +35,16 @@ class Recipe:
             )
         self._expect_operands()
         if op.typed_as is None and op.type is None and not issubclass(self.made, GraphOp):
-            raise ill_formed(
-                f"the result of {self.name} needs a type", help="write `-> type_of(%root)`", where=op
-            )
+            unknown = unknown_op(self.name, ctx)
+            message = f"the result of {self.name} needs a type" + (f"; {unknown}" if unknown else "")
+            raise ill_formed(message, help="write `-> type_of(%root)`", where=op)
 
     def _expect_operands(self) -> None:
         if not issubclass(self.made, IRDLOperation):
             return
-        declared = [definition for _, definition in self.made.get_irdl_definition().operands]
-        fixed = [definition for definition in declared if not isinstance(definition, VarOperandDef)]
-        found, most = len(self.op.args), len(declared) - len(fixed)
-        if found < len(fixed) or (found > len(fixed) and not most):
-            number = f"{len(fixed)} operands" + (" or more" if most else "")
-            raise ill_formed(f"{self.name} takes {number}, found {found}", where=self.op)
+        least, most = operands_of(self.made)
+        if (found := len(self.op.args)) < least or (most is not None and found > most):
+            raise ill_formed(f"{self.name} takes {in_words(least, most)}, found {found}", where=self.op)
 
     def _has_segments(self) -> bool:
         if not issubclass(self.made, IRDLOperation):

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntAttr, ModuleOp, StringAttr, UnregisteredOp
+from xdsl.dialects.builtin import IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from stepwell.dialects.parser import nearest_name
 from stepwell.dialects.pattern import calls, combinators, edges, leaves, rules
 from stepwell.dialects.pattern.base import NodeOp, YieldOp
 from stepwell.patterns import nodes
 from stepwell.patterns.calls import callee_test
 from stepwell.patterns.compile import program_of
+from stepwell.patterns.doubts import doubts
 from stepwell.patterns.edges import GraphPattern
 from stepwell.patterns.groups import Check
 from stepwell.patterns.make import Recipe, callback_of, expect_bound
@@ -24,7 +24,6 @@ from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed
 from stepwell.patterns.registry import CALLBACKS, PREDICATES, look_up, unknown_name
 from stepwell.patterns.rewrite import NodeMap, Rule
 from stepwell.patterns.spelling import is_op
-from stepwell.patterns.values import TRAIT
 from stepwell.runtime.errors import StepwellError
 
 
@@ -182,8 +181,7 @@ class _Reader:
 
     def op(self, op: calls.OpOp, args: tuple[Pattern, ...]) -> Pattern:
         name = op.op.data
-        if (warning := unknown_op(name, self.ctx)) is not None:
-            self.file.warnings.append((op, warning))
+        self.file.warnings += [(op, doubt) for doubt in doubts(op, self.ctx)]
         try:
             made: Pattern = is_op(name)
             callee_test(made)
@@ -268,11 +266,3 @@ def _combined(op: NodeOp, parts: list[Pattern]) -> Pattern:
 def _shape(dims: Sequence[Attribute]) -> tuple[int | str | None, ...]:
     extents = (dim.data for dim in cast("Sequence[IntAttr | StringAttr]", dims))
     return tuple(None if extent == "?" else extent for extent in extents)
-
-
-def unknown_op(name: str, ctx: Context) -> str | None:
-    """What to tell the user about an op that no dialect has; None when one has it."""
-    found = None if name.startswith(TRAIT) else ctx.get_optional_op(name)
-    if name.startswith(TRAIT) or (found is not None and not issubclass(found, UnregisteredOp)):
-        return None
-    return f"no dialect has an op {name}{nearest_name(ctx, name)}"

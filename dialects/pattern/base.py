@@ -99,7 +99,13 @@ class CallLike(NodeOp, ABC):
             return [], {"any_args": UnitAttr()}
         if parser.parse_optional_punctuation(")") is not None:
             return [], {}
-        args = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: parse_node(parser))
+
+        def arg() -> SSAValue:
+            if parser.parse_optional_punctuation("...") is not None:
+                parser.raise_error("`...` stands alone; one operand of any kind is a pattern.any")
+            return parse_node(parser)
+
+        args = parser.parse_comma_separated_list(parser.Delimiter.NONE, arg)
         parser.parse_punctuation(")")
         return args, {}
 
