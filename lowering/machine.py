@@ -13,6 +13,9 @@ from stepwell.runtime.target import TargetDescription
 # epilogue's polynomial stayed in registers across the loop of the sums, which spilled (a product with erf ran
 # at 18 GFLOP/s instead of 110). Our own passes hoist what is worth it; without LLVM's, no model was slower.
 llvm.set_option("stepwell", "-disable-machine-licm")
+# It also keeps one copy of a constant for all blocks behind the first that has it: constants of the epilogue
+# of whole tiles lay in registers across the loop of the sums of the tiles that are left over, which spilled.
+llvm.set_option("stepwell", "-disable-machine-cse")
 
 _STORE = r"^\s*(?:v?mov[ua]p[sd]\s+%[xyz]mm\d+, .*\(%{}\b|st[rpu]\w*\s+q\d+.*\[(?:sp|x29)\b)"
 _VECTOR_SPILL = re.compile(_STORE.format("rsp"), re.MULTILINE)
