@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
-from xdsl.dialects.func import ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -33,6 +32,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     filled,
     generic,
     identity,
+    is_returned,
     projection,
 )
 from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
@@ -108,7 +108,7 @@ class SliceLowering(RewritePattern):
         type = tensor_of(op.result)
         if all(step > 0 for step in steps):
             block = cut(op.input, starts, dims_of(type), steps, rewriter)
-            rewriter.replace(op, [], [copied(block, rewriter) if _is_returned(op.result) else block])
+            rewriter.replace(op, [], [copied(block, rewriter) if is_returned(op.result) else block])
             return
         begins = [extent(start, rewriter) for start in starts]
 
@@ -117,10 +117,6 @@ class SliceLowering(RewritePattern):
             return [Indices.add(begin, move) for begin, move in zip(begins, moves, strict=True)]
 
         rewriter.replace(op, [], [collected(type, op.input, [], places, rewriter)])
-
-
-def _is_returned(value: SSAValue) -> bool:
-    return any(isinstance(use.operation, ReturnOp) for use in value.uses)
 
 
 def _known(op: GraphOp, dims: Sequence[Dim], what: str) -> Sequence[Dim]:

@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar, cast
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, StringAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -88,6 +88,11 @@ def inserted(emit: Callable[[], Emitted], rewriter: PatternRewriter) -> Emitted:
         op.detach()
         rewriter.insert(op)
     return result
+
+
+def is_returned(value: SSAValue) -> bool:
+    """Whether a value is a result of its kernel."""
+    return any(isinstance(use.operation, ReturnOp) for use in value.uses)
 
 
 def enclosing_kernel(rewriter: PatternRewriter) -> FuncOp:

@@ -7,9 +7,10 @@ never read, tells how many points there are. Padding is a tensor of the identity
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeAlias
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32, i64
@@ -21,7 +22,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.slices import Indices
+from stepwell.lowering.graph_to_linalg.slices import Indices, cut, paste
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     REDUCTION,
@@ -32,6 +33,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     filled,
     generic,
     identity,
+    is_returned,
     loop_index,
     projection,
 )
@@ -128,6 +130,41 @@ class _Windows:
             indices[dim] = indices[dim] * self.strides[axis] + point
         return bordered(x, low, high, number, rewriter), AffineMap(loops, 0, tuple(indices))
 
+    def without_borders(self, axis: int) -> tuple[int, int]:
+        """The windows along an axis, from the first to behind the last, that see no padding."""
+        stride, span = self.strides[axis], (self.kernel[axis] - 1) * self.dilations[axis] + 1
+        first = -(-self.begins[axis] // stride)
+        last = (self.sizes[axis].value - span + self.begins[axis]) // stride
+        return first, min(last + 1, self.out[self.axes[axis]].value)
+
+    def part(
+        self, x: SSAValue, ranges: Sequence[tuple[int, int]], rewriter: PatternRewriter
+    ) -> tuple[_Windows, SSAValue]:
+        """
+        Some of the windows along each spatial axis, and the block of the input that they see.
+
+        One window alone along an axis has only the kernel points that see cells of the input.
+        """
+        begins, sizes, out, kernel = list(self.begins), list(self.sizes), list(self.out), list(self.kernel)
+        offsets, lengths = [Dim.of(0)] * len(self.out), list(dims_of(x.type))
+        for axis, (start, stop) in enumerate(ranges):
+            low, step, size = (
+                start * self.strides[axis] - self.begins[axis],
+                self.dilations[axis],
+                self.sizes[axis],
+            )
+            if stop - start == 1:
+                seen = [p for p in range(kernel[axis]) if 0 <= low + p * step < size.value]
+                low, kernel[axis] = low + min(seen, default=0) * step, len(seen)
+            reach = (stop - 1 - start) * self.strides[axis] + (kernel[axis] - 1) * step
+            first, last = max(low, 0), min(low + reach + 1, size.value)
+            begins[axis], sizes[axis] = first - low, Dim.of(last - first)
+            dim = self.axes[axis]
+            offsets[dim], lengths[dim], out[dim] = Dim.of(first), sizes[axis], Dim.of(stop - start)
+        block = cut(x, offsets, lengths, [1] * len(lengths), rewriter)
+        part = replace(self, begins=tuple(begins), sizes=tuple(sizes), out=tuple(out), kernel=tuple(kernel))
+        return part, block
+
     def reduce(
         self, reads: Sequence[Read], init: SSAValue, body: Body, rewriter: PatternRewriter
     ) -> SSAValue:
@@ -144,20 +181,58 @@ class _Windows:
         return generic([*reads, (kernel, points)], write, iterators, without_kernel, rewriter)
 
 
+Compute: TypeAlias = Callable[[_Windows, SSAValue, Sequence[Dim]], SSAValue]
+"""Emits the results of windows on an input, which stand at an offset in the whole result."""
+
+
+def _by_parts(op: graph.PoolOp, windows: _Windows, compute: Compute, rewriter: PatternRewriter) -> SSAValue:
+    """
+    The windows inside the input, which is read where it lies, and those at its borders, from small copies.
+
+    Where what follows shares loops with the pool, or many windows see a border, the whole input is copied.
+    """
+    type, none = tensor_of(op.outputs[0]), [Dim.of(0)] * len(windows.out)
+    full = [windows.out[axis] for axis in windows.axes]
+    if not all(n.is_static for n in (*full, *windows.sizes)) or not is_returned(op.outputs[0]):
+        return compute(windows, op.x, none)
+    inner = [windows.without_borders(axis) for axis in range(windows.rank)]
+    whole = [(0, n.value) for n in full]
+    few = any(4 * (stop - start) < 3 * n for (start, stop), (_, n) in zip(inner, whole, strict=True))
+    if inner == whole or few:
+        return compute(windows, op.x, none)
+    parts = [inner]
+    for axis, ((start, stop), (_, count)) in enumerate(zip(inner, whole, strict=True)):
+        parts += [[*inner[:axis], side, *whole[axis + 1 :]] for side in ((0, start), (stop, count))]
+    result = empty(type, rewriter)
+    for ranges in parts:
+        if all(stop > start for start, stop in ranges):
+            offsets = list(none)
+            for dim, (start, _) in zip(windows.axes, ranges, strict=True):
+                offsets[dim] = Dim.of(start)
+            piece = compute(*windows.part(op.x, ranges, rewriter), offsets)
+            result = paste(piece, result, offsets, rewriter)
+    return result
+
+
 def _maximum(op: graph.PoolOp, windows: _Windows, rewriter: PatternRewriter) -> list[SSAValue]:
-    type = tensor_of(op.outputs[0])
-    scalars = Scalars(type.element_type)
+    element = tensor_of(op.outputs[0]).element_type
+    scalars = Scalars(element)
     lowest = scalars.lowest()
-    read = windows.read(op.x, lowest, rewriter)
 
     def greater(s: Sequence[SSAValue]) -> SSAValue:
         # Not `maximum`: a NaN does not win, and this is one instruction.
         return scalars.select(scalars.compare("gt", s[0], s[1]), s[0], s[1])
 
-    y = windows.reduce([read], filled(type, lowest, rewriter), greater, rewriter)
+    def compute(windows: _Windows, x: SSAValue, _: Sequence[Dim]) -> SSAValue:
+        read = windows.read(x, lowest, rewriter)
+        return windows.reduce(
+            [read], filled(tensor_type(element, windows.out), lowest, rewriter), greater, rewriter
+        )
+
     if op.indices.data == "none":
-        return [y]
-    return [y, _indices(op, windows, read, y, rewriter)]
+        return [_by_parts(op, windows, compute, rewriter)]
+    y = compute(windows, op.x, ())
+    return [y, _indices(op, windows, windows.read(op.x, lowest, rewriter), y, rewriter)]
 
 
 def _indices(
@@ -228,24 +303,29 @@ def _cell(windows: _Windows, axis: int) -> SSAValue:
 
 
 def _mean(op: graph.PoolOp, windows: _Windows, rewriter: PatternRewriter) -> SSAValue:
-    type = tensor_of(op.outputs[0])
-    kept = Scalars(accumulator(type.element_type))
-    dims = dims_of(type)
-    start = filled(tensor_type(kept.element, dims), 0, rewriter)
-    read = windows.read(op.x, 0, rewriter)
-    total = windows.reduce([read], start, lambda s: kept.add(s[1], s[0]), rewriter)
-    reads = [(total, identity(len(dims)))]
-    with_pads = bool(op.count_include_pad.value.data)
-    if not _all_full(windows, with_pads):
-        count = _counts(windows, with_pads, kept, rewriter)
-        reads.append((count, projection(len(dims), windows.axes)))
+    element, with_pads = tensor_of(op.outputs[0]).element_type, bool(op.count_include_pad.value.data)
+    kept = Scalars(accumulator(element))
+    counts = None if _all_full(windows, with_pads) else _counts(windows, with_pads, kept, rewriter)
 
-    def divide(s: Sequence[SSAValue]) -> SSAValue:
-        cells = s[1] if len(reads) == 2 else kept.constant(prod(windows.kernel))
-        return kept.divide(s[0], cells)
+    def compute(part: _Windows, x: SSAValue, offsets: Sequence[Dim]) -> SSAValue:
+        start = filled(tensor_type(kept.element, part.out), 0, rewriter)
+        read, rank = part.read(x, 0, rewriter), len(part.out)
+        total = part.reduce([read], start, lambda s: kept.add(s[1], s[0]), rewriter)
+        reads = [(total, identity(rank))]
+        kernel = windows.kernel if with_pads else part.kernel
+        is_full = _all_full(part, with_pads=False) and kernel == part.kernel
+        if counts is not None and not is_full:
+            first, sizes = [offsets[d] for d in part.axes], [part.out[d] for d in part.axes]
+            cells = counts if part is windows else cut(counts, first, sizes, [1] * part.rank, rewriter)
+            reads.append((cells, projection(rank, part.axes)))
 
-    write = (empty(type, rewriter), identity(len(dims)))
-    return generic(reads, write, [PARALLEL] * len(dims), divide, rewriter)
+        def divide(s: Sequence[SSAValue]) -> SSAValue:
+            return kept.divide(s[0], s[1] if len(reads) == 2 else kept.constant(prod(kernel)))
+
+        write = (empty(tensor_type(element, part.out), rewriter), identity(rank))
+        return generic(reads, write, [PARALLEL] * rank, divide, rewriter)
+
+    return _by_parts(op, windows, compute, rewriter)
 
 
 def _all_full(windows: _Windows, with_pads: bool) -> bool:

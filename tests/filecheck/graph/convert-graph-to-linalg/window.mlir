@@ -1,22 +1,27 @@
 // RUN: stepwell-opt %s -p convert-graph-to-linalg | filecheck %s
 
+// Windows inside the input read it where it lies.
 // CHECK-LABEL: func.func private @k0
-// CHECK-SAME: %[[X:.*]]: tensor<1x8x9x9xf32>
-// A border of -inf is never chosen.
+// CHECK-SAME: %[[X:.*]]: tensor<1x8x17x17xf32>
+// CHECK: %[[INSIDE:.*]] = tensor.extract_slice %[[X]][0, 0, 1, 1] [1, 8, 15, 15] [1, 1, 1, 1]
 // CHECK: arith.constant 0xff800000 : f32
-// CHECK: %[[PADDED:.*]] = tensor.insert_slice %[[X]] into %{{.*}}[0, 0, 1, 1] [1, 8, 9, 9] [1, 1, 1, 1]
 // CHECK: %[[KERNEL:.*]] = tensor.empty() : tensor<3x3xf32>
 // CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, ((d2 * 2) + d4), ((d3 * 2) + d5))>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>]
-// CHECK-SAME: ins(%[[PADDED]], %[[KERNEL]] :
+// CHECK-SAME: ins(%[[INSIDE]], %[[KERNEL]] :
 // CHECK: ^{{.*}}(%[[IN:.*]]: f32, %{{.*}}: f32, %[[BEST:.*]]: f32):
 // CHECK: %[[GREATER:.*]] = arith.cmpf ogt, %[[IN]], %[[BEST]] : f32
 // CHECK: arith.select %[[GREATER]], %[[IN]], %[[BEST]] : f32
-func.func @max(%x: tensor<1x8x9x9xf32>) -> tensor<1x8x5x5xf32> {
-  %0 = graph.fused (%p = %x : tensor<1x8x9x9xf32>) -> (tensor<1x8x5x5xf32>) {
-    %1 = graph.pool %p kind "max" kernel [3, 3] strides [2, 2] dilations [1, 1] pads [1, 1, 1, 1] : tensor<1x8x9x9xf32> -> tensor<1x8x5x5xf32>
-    graph.yield %1 : tensor<1x8x5x5xf32>
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 0, 1, 1] [1, 8, 7, 7] [1, 1, 1, 1]
+// Those of the first row see two of their three rows, and a border of -inf at both ends, which is never chosen.
+// CHECK: %[[ROW:.*]] = tensor.extract_slice %[[X]][0, 0, 0, 0] [1, 8, 2, 17] [1, 1, 1, 1]
+// CHECK: tensor.insert_slice %[[ROW]] into %{{.*}}[0, 0, 0, 1] [1, 8, 2, 17] [1, 1, 1, 1]
+// CHECK: tensor.empty() : tensor<2x3xf32>
+func.func @max(%x: tensor<1x8x17x17xf32>) -> tensor<1x8x9x9xf32> {
+  %0 = graph.fused (%p = %x : tensor<1x8x17x17xf32>) -> (tensor<1x8x9x9xf32>) {
+    %1 = graph.pool %p kind "max" kernel [3, 3] strides [2, 2] dilations [1, 1] pads [1, 1, 1, 1] : tensor<1x8x17x17xf32> -> tensor<1x8x9x9xf32>
+    graph.yield %1 : tensor<1x8x9x9xf32>
   }
-  func.return %0 : tensor<1x8x5x5xf32>
+  func.return %0 : tensor<1x8x9x9xf32>
 }
 
 // Every window is full: the divisor is a constant.
@@ -32,10 +37,12 @@ func.func @mean(%x: tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32> {
   func.return %0 : tensor<1x8x4x4xf32>
 }
 
-// Cells are counted for each window, once for all channels.
+// Cells are counted for each window, once for all channels; the windows inside the input have all of them.
 // CHECK-LABEL: func.func private @k2
 // CHECK: %[[COUNT:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<9x9xf32>)
-// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[COUNT]] : tensor<1x8x9x9xf32>, tensor<9x9xf32>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<1x8x7x7xf32>) outs(%{{.*}} : tensor<1x8x7x7xf32>)
+// CHECK: %[[ROW:.*]] = tensor.extract_slice %[[COUNT]][0, 0] [1, 9] [1, 1]
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[ROW]] : tensor<1x8x1x9xf32>, tensor<1x9xf32>)
 func.func @mean_of_cells_inside(%x: tensor<1x8x9x9xf32>) -> tensor<1x8x9x9xf32> {
   %0 = graph.fused (%p = %x : tensor<1x8x9x9xf32>) -> (tensor<1x8x9x9xf32>) {
     %1 = graph.pool %p kind "avg" kernel [3, 3] strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] : tensor<1x8x9x9xf32> -> tensor<1x8x9x9xf32>
