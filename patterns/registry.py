@@ -38,7 +38,11 @@ def _register(table: dict[str, F], name: str) -> Callable[[F], F]:
 def look_up(table: dict[str, F], name: str, what: str, where: object) -> F:
     """A registered function. Raises: StepwellError `bad-pattern`, with the nearest names."""
     if name not in table:
-        raise unknown_name(what, name, table, where)
+        if (error := unknown_name(what, name, table, where)).help is None:
+            kind = "callback" if what == "callback" else "predicate"
+            help = f"register_{kind}({name!r}) of stepwell.patterns makes one known, in a file for --load"
+            raise StepwellError(error.code, where, error.message, help=help)
+        raise error
     return table[name]
 
 

@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from stepwell.dialects._xdsl import plug_in_dialect
 from stepwell.lowering.backends import Backend
 from stepwell.passes.registry import register_pass
+from stepwell.patterns.registry import CALLBACKS, PREDICATES
 from stepwell.runtime.backends import register_backend
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.plugins import LOADED
@@ -26,7 +27,7 @@ T = TypeVar("T")
 def load_plugin(name: str) -> None:
     """
     Import a plugin, and register every dialect object, pass class and backend class that it defines. Runs its
-    code.
+    code, which may register what patterns in text call by name.
 
     Args: `name` is a dotted module name, or a path that ends in `.py`. Loading one twice does nothing.
     Raises: StepwellError `bad-plugin` when it cannot be imported or defines nothing, `name-taken`.
@@ -35,6 +36,7 @@ def load_plugin(name: str) -> None:
     module_name = path.stem if path.suffix == ".py" else name
     if module_name in _LOADED:
         return
+    functions = len(PREDICATES) + len(CALLBACKS)
     try:
         module = _import_file(path) if path.suffix == ".py" else import_module(module_name)
     except Exception as error:
@@ -43,8 +45,9 @@ def load_plugin(name: str) -> None:
     dialects = [value for value in defined if isinstance(value, Dialect)]
     passes = [value for value in defined if _is_class_of(value, module, ModulePass)]
     backends = [value for value in defined if _is_class_of(value, module, Backend)]
-    if not dialects and not passes and not backends:
-        raise StepwellError("bad-plugin", name, "defines no dialect, no pass and no backend")
+    if not dialects and not passes and not backends and len(PREDICATES) + len(CALLBACKS) == functions:
+        message = "defines no dialect, no pass and no backend, and registers no predicate and no callback"
+        raise StepwellError("bad-plugin", name, message)
     if module.__file__ is not None:
         LOADED[module.__file__] = name
     for dialect in dialects:

@@ -276,6 +276,7 @@ PIPELINES: list[tuple[list[str], str, str]] = [
     (["--disable-pass", "no-such-pass"], "unknown-pass", "no-such-pass"),
     (["--config", "no-such-key=1"], "bad-config", "known keys: "),
     (["--load", "no-such-plugin.py"], "bad-plugin", "no such file"),
+    (["--load", "json"], "bad-plugin", "and registers no predicate and no callback"),
     (["-o", "no-such-folder/out.mlir"], "cannot-write", "no-such-folder"),
     (["--snapshots", __file__, "-p", "cse"], "cannot-write", "the folder could not be made"),
 ]
