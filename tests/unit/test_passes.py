@@ -1,6 +1,5 @@
 """The pass infrastructure, rule by rule of its contract: context, order, instruments, failures."""
 
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,10 +30,6 @@ from stepwell.passes import (
 )
 from stepwell.passes import registry as registry_module
 from stepwell.passes.instruments import (
-    OpCounts,
-    PassTiming,
-    PrintIR,
-    Snapshots,
     VerifyEach,
     module_text,
 )
@@ -388,50 +383,6 @@ def test_remarks_and_counters_know_their_pass(module: ModuleOp) -> None:
     assert context.counters["test-talk"]["rewrites"] == 3
 
 
-def test_timing_is_a_tree(module: ModuleOp) -> None:
-    class OuterPass(Pass):
-        name = "test-outer"
-
-        def apply(self, ctx: Context, op: ModuleOp) -> None:
-            run_pipeline(op, "cse", ctx)
-
-    timing = PassTiming()
-    with PassContext(instruments=[timing]):
-        run_pipeline(module, [OuterPass(), LogPass()])
-    assert [line.split("%  ")[-1] for line in timing.report().splitlines()[1:]] == [
-        "total",
-        "  test-outer",
-        "    cse",
-        "  test-log",
-    ]
-
-
-def test_ir_is_printed_on_change_and_as_a_diff(module: ModuleOp) -> None:
-    stream = io.StringIO()
-    with PassContext(instruments=[PrintIR(after=True, only_changes=True, as_diff=True, stream=stream)]):
-        run_pipeline(module, "test-log,canonicalize")
-    text = stream.getvalue()
-    assert "// IR after test-log: no change" in text
-    assert "-    %y = arith.addi %x, %c : i32" in text
-
-
-def test_ir_is_printed_around_named_passes(module: ModuleOp) -> None:
-    stream = io.StringIO()
-    with PassContext(instruments=[PrintIR(before={"cse"}, after={"canonicalize"}, stream=stream)]):
-        run_pipeline(module, "canonicalize,cse")
-    headers = [line for line in stream.getvalue().splitlines() if line.startswith("// IR")]
-    assert headers == ["// IR after canonicalize", "// IR before cse"]
-
-
-def test_snapshots_and_op_counts(module: ModuleOp, tmp_path: Path) -> None:
-    counts = OpCounts()
-    with PassContext(instruments=[Snapshots(tmp_path / "ir"), counts]):
-        run_pipeline(module, "test-log,canonicalize")
-    names = sorted(path.name for path in (tmp_path / "ir").iterdir())
-    assert names == ["01-test-log.mlir", "02-canonicalize.mlir"]
-    assert str(counts.changes[1]) == ("canonicalize: 5 -> 3 ops (arith.addi 1 -> 0, arith.constant 1 -> 0)")
-
-
 def test_circular_requirements_are_refused(module: ModuleOp) -> None:
     class FirstPass(Pass):
         name = "test-first"
@@ -448,15 +399,6 @@ def test_no_pass_of_ours_takes_a_name_of_upstream() -> None:
     from xdsl.transforms import get_all_passes
 
     assert not set(registry_module.PASSES) & set(get_all_passes())
-
-
-def test_snapshots_of_changes_only(module: ModuleOp, tmp_path: Path) -> None:
-    """The first module, then a file for each pass that changed it; numbers without gaps."""
-    with PassContext(instruments=[snapshots := Snapshots(tmp_path, only_changes=True)]):
-        run_pipeline(module, "test-log,canonicalize,cse")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["00-input.mlir", "01-canonicalize.mlir"]
-    names = [(taken.pass_name, taken.path is not None) for taken in snapshots.taken]
-    assert names == [("test-log", False), ("canonicalize", True), ("cse", False)]
 
 
 def test_a_context_at_another_level_shares_what_it_hears() -> None:
