@@ -44,6 +44,8 @@ class RegisterFile:
     bytes: int
     shares: Mapping[str, Mapping[tuple[int, int], float]] = field(default_factory=dict[str, "TileSpeeds"])
     """Measured speeds of tiles by length of the sums: `short` or `long`; empty where nothing was measured."""
+    conversions: int = 0
+    """Instructions that make a vector of the type of the sums of one that was read."""
 
     def share(self, rows: int, vectors: int, steps: int) -> float | None:
         """The measured speed of a tile as a share of the best one's; None when it was not measured."""
@@ -211,4 +213,5 @@ def _cycles(rows: int, vectors: int, steps: int, registers: RegisterFile) -> flo
     if share := registers.share(rows, vectors, steps):
         return steps * sums / 2 / share + 2 * sums + 16
     stream = vectors * registers.bytes / _L2_BYTES_A_CYCLE
-    return steps * max(sums / 2, (rows + vectors) / 2, stream, _FMA_LATENCY) + 2 * sums + 16
+    busy = sums + vectors * registers.conversions
+    return steps * max(busy / 2, (rows + vectors) / 2, stream, _FMA_LATENCY) + 2 * sums + 16
