@@ -174,3 +174,24 @@ func.func private @few(%x: tensor<3x63xf32>, %e: tensor<63x3xf32>) -> tensor<63x
   } -> tensor<63x3xf32>
   func.return %r : tensor<63x3xf32>
 }
+
+// -----
+
+// A reduction that follows another one along results has its own loop over what it reduces.
+// CHECK-LABEL: @follows
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [1], vectorize = 1>}
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 0], vectorize = 1>}
+func.func private @follows(%x: tensor<512x128xf32>, %lowest: tensor<128xf32>, %none: tensor<128xf32>) -> tensor<128xf32> attributes {sched.kernel} {
+  %top = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%lowest : tensor<128xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.maximumf %b, %a : f32
+    linalg.yield %m : f32
+  } -> tensor<128xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x, %top : tensor<512x128xf32>, tensor<128xf32>) outs(%none : tensor<128xf32>) {
+  ^bb0(%a: f32, %t: f32, %b: f32):
+    %d = arith.subf %a, %t : f32
+    %s = arith.addf %b, %d : f32
+    linalg.yield %s : f32
+  } -> tensor<128xf32>
+  func.return %r : tensor<128xf32>
+}

@@ -131,3 +131,21 @@ func.func private @every_second(%x: tensor<7xf32>, %o: tensor<4xf32>) -> tensor<
   %r = vector.transfer_write %v, %o[%c0] {in_bounds = [true]} : vector<4xf32>, tensor<4xf32>
   func.return %r : tensor<4xf32>
 }
+
+// -----
+
+// NaN is passed over before lanes are combined: what is left are numbers.
+// CHECK-LABEL: @greatest_number
+// CHECK: %[[LOWEST:.*]] = vector.broadcast %{{.*}} : f32 to vector<16xf32>
+// CHECK-NEXT: %[[FIRST:.*]] = arith.maxnumf %[[LOWEST]], %{{.*}} : vector<16xf32>
+// CHECK: %[[BOTH:.*]] = arith.maxnumf %[[FIRST]], %{{.*}} : vector<16xf32>
+// CHECK: vector.reduction <maximumf>, %[[BOTH]] fastmath<reassoc> : vector<16xf32> into f32
+// CHECK: arith.maxnumf %{{.*}}, %{{.*}} : f32
+func.func private @greatest_number(%x: tensor<1x32xf32>, %acc: vector<1xf32>, %o: tensor<1xf32>) -> tensor<1xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : tensor<1x32xf32>, vector<1x32xf32>
+  %s = vector.multi_reduction <maxnumf>, %v, %acc [1] : vector<1x32xf32> to vector<1xf32>
+  %r = vector.transfer_write %s, %o[%c0] {in_bounds = [true]} : vector<1xf32>, tensor<1xf32>
+  func.return %r : tensor<1xf32>
+}
