@@ -1,0 +1,89 @@
+"""Compiled kernels of rows, borders and scattered rows against numpy, on what would show a slip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from stepwell.tools.driver import compile
+from tests.onnx_models import onnx_model
+
+Floats = npt.NDArray[np.float32]
+
+
+def _compiled(body: str, mcpu: str, *inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    outputs = compile(onnx_model(body, opset=19), threads=1, mcpu=mcpu)(*inputs)
+    return tuple(np.asarray(y) for y in (outputs if isinstance(outputs, tuple) else (outputs,)))
+
+
+def _rows(*shape: int) -> Floats:
+    """Rows of small whole numbers, so that many are equal, with NaN and infinities in some places."""
+    x = np.random.default_rng(0).integers(-9, 9, shape).astype(np.float32)
+    x.reshape(-1)[11::97] = np.nan
+    x.reshape(-1)[5::53] = -np.inf
+    return x
+
+
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
+@pytest.mark.parametrize("columns", ["203", "n"])
+def test_softmax(mcpu: str, columns: str) -> None:
+    x = _rows(5, 203)
+    x[3], x[4] = -np.inf, 7
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(x - x.max(1, keepdims=True))
+        expected = powers / powers.sum(1, keepdims=True)
+    (y,) = _compiled(
+        f"g (float[5, {columns}] x) => (float[5, {columns}] y) {{ y = Softmax<axis = 1>(x) }}", mcpu, x
+    )
+    np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("columns", ["203", "n"])
+def test_top_k(largest: int, columns: str) -> None:
+    x = _rows(3, 203)
+    types = "(float[3, 9] y, int64[3, 9] i)"
+    body = f"y, i = TopK<axis = 1, largest = {largest}>(x, k)"
+    values, places = _compiled(
+        f"g (float[3, {columns}] x) => {types} <int64[1] k = {{9}}> {{ {body} }}", "host", x
+    )
+    is_nan, sign = np.isnan(x), -1 if largest else 1
+    order = np.lexsort((sign * np.nan_to_num(x, neginf=-1e9), sign * is_nan), axis=1)[:, :9]
+    np.testing.assert_array_equal(places, order)
+    np.testing.assert_array_equal(values, np.take_along_axis(x, order, 1))
+
+
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
+def test_argmax_of_columns(mcpu: str) -> None:
+    x = _rows(70, 37)
+    (y,) = _compiled(
+        "g (float[70, 37] x) => (int64[37] y) { y = ArgMax<axis = 0, keepdims = 0>(x) }", mcpu, x
+    )
+    np.testing.assert_array_equal(y, np.argmax(x, axis=0))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
+@pytest.mark.parametrize("shape", ["4, 5, 7", "a, b, c"])
+def test_pad(mode: str, shape: str) -> None:
+    x = np.random.default_rng(0).standard_normal((4, 5, 7)).astype(np.float32)
+    pads = "<int64[6] p = {1, 0, 2, 0, 6, 3}>"
+    (y,) = _compiled(
+        f'g (float[{shape}] x) => (float[d, e, f] y) {pads} {{ y = Pad<mode = "{mode}">(x, p) }}', "host", x
+    )
+    np.testing.assert_array_equal(y, np.pad(x, [(1, 0), (0, 6), (2, 3)], mode=mode))  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+@pytest.mark.parametrize("reduction", ["none", "add"])
+def test_scatter_of_rows_in_order(reduction: str) -> None:
+    x, rows = np.ones((5, 19), np.float32), np.arange(76, dtype=np.float32).reshape(4, 19)
+    places = np.array([[3], [0], [-2], [4]])
+    types = "(float[5, 19] x, int64[4, 1] i, float[4, 19] u) => (float[5, 19] y)"
+    (y,) = _compiled(
+        f'g {types} {{ y = ScatterND<reduction = "{reduction}">(x, i, u) }}', "host", x, places, rows
+    )
+    for (place,), row in zip(places, rows, strict=True):
+        x[place] = row if reduction == "none" else x[place] + row
+    np.testing.assert_array_equal(y, x)
