@@ -12,6 +12,20 @@ from stepwell.runtime.meaning import Array, meaning
 from stepwell.runtime.meaning.resize import resize
 
 
+def _factors(
+    x: Array, scales: Array | None, sizes: Array | None, axes: Sequence[int], policy: str
+) -> list[float]:
+    """How much larger each resized axis becomes."""
+    if scales is not None:
+        return [float(scale) for scale in scales.reshape(-1)]
+    if sizes is None:
+        raise ValueError("neither scales nor sizes are given")
+    factors = [int(size) / x.shape[axis] for size, axis in zip(sizes.reshape(-1), axes, strict=True)]
+    if policy != "stretch":
+        factors = [min(factors) if policy == "not_larger" else max(factors)] * len(axes)
+    return factors
+
+
 @meaning("host.resize")
 def resize_at_run_time(
     x: Array,
@@ -39,14 +53,7 @@ def resize_at_run_time(
     shape, by_axis = list(x.shape), [1.0] * x.ndim
     region = [0.0] * x.ndim + [1.0] * x.ndim
     given = scales is not None and scales.size > 0
-    if given and scales is not None:
-        factors = [float(scale) for scale in scales.reshape(-1)]
-    elif sizes is not None:
-        factors = [int(size) / x.shape[axis] for size, axis in zip(sizes.reshape(-1), axes, strict=True)]
-        if policy != "stretch":
-            factors = [min(factors) if policy == "not_larger" else max(factors)] * len(axes)
-    else:
-        raise ValueError("neither scales nor sizes are given")
+    factors = _factors(x, scales if given else None, sizes, axes, policy)
     for i, (axis, factor) in enumerate(zip(axes, factors, strict=True)):
         by_axis[axis] = factor
         if given:
