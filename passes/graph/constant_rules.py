@@ -25,6 +25,9 @@ class MultiplyByReciprocal(RewritePattern):
     """
     x / c is x * (1 / c) for a float c whose reciprocal is neither 0 nor infinite. Class: rounding.
 
+    A single quotient stays: there is nothing to gain, and as the scale of a quantization it moves a zero
+    point that lies half way between two numbers.
+
     ```mlir
     %c = graph.constant dense<8.0> : tensor<f32>
     %y = graph.divide %x, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
@@ -39,7 +42,8 @@ class MultiplyByReciprocal(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.DivideOp, rewriter: PatternRewriter) -> None:
         divisor = constant_of(op.rhs, self.weights)
-        if divisor is None or divisor.dtype.kind in "iub":
+        is_single = all(dim == 1 for dim in dims_of(op.result.type))
+        if divisor is None or divisor.dtype.kind in "iub" or is_single:
             return
         with np.errstate(all="ignore"):
             inverse = np.asarray(1 / cast(Numbers, divisor)).astype(divisor.dtype)

@@ -97,6 +97,15 @@ func.func @merge(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %b : tensor<4xf32>
 }
 
+// Of one number it saves nothing: a scale keeps the digits that its zero point rests on.
+// CHECK-LABEL: @single_quotient
+// CHECK: graph.divide
+func.func @single_quotient(%range: tensor<f32>) -> tensor<f32> {
+  %steps = graph.constant dense<255.0> : tensor<f32>
+  %scale = graph.divide %range, %steps : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  func.return %scale : tensor<f32>
+}
+
 // A reciprocal that is infinite, or too small for all its digits, is not taken; nor a division of integers.
 // CHECK-LABEL: @divisions
 // CHECK-COUNT-3: graph.divide
