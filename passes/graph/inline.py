@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -31,6 +31,7 @@ MAX_OPS = 200_000
 class InlinePass(Pass):
     """
     Replace `graph.call` by a copy of the callee's body: of a function of the module, or of a `graph.lambda`.
+    A `func.call` of a function of the module, if it is no kernel, is one too.
 
     ```mlir
     %f = graph.lambda (%a: tensor<4xf32>) -> (tensor<4xf32>) {
@@ -58,8 +59,10 @@ class InlinePass(Pass):
             if not function.is_declaration
             and len(function.body.blocks) == 1
             and name not in recursive
-            and "skip_optimization" not in function.attributes
+            and not {"skip_optimization", "sched.kernel"} & function.attributes.keys()
         }
+        for function in functions_of(op):
+            _as_graph_calls(function, bodies)
         sizes = _expanded_sizes(functions, bodies)
         # Callees are read as they are, so what has been inlined into them already is not inlined again.
         for function in functions_of(op):
@@ -130,6 +133,15 @@ class _Inliner:
         names |= {old: Dim.symbol(new) for old, new in zip(own, fresh, strict=True)}
         if names:
             rename_symbols(region, names)
+
+
+def _as_graph_calls(function: FuncOp, bodies: Mapping[str, FuncOp]) -> None:
+    """Make calls of the `func` dialect that are to be inlined calls of ours."""
+    for op in list(function.body.walk()):
+        if isinstance(op, CallOp) and (name := op.callee.string_value()) in bodies:
+            made = graph.CallOp(name, list(op.operands), op.result_types)
+            adopt_location(made, op.location)
+            Rewriter.replace_op(op, made)
 
 
 def _calls(region: Region) -> list[graph.CallOp]:

@@ -65,3 +65,13 @@ func.func @joins(%x: tensor<?xf32, #graph.dims<["N"]>>, %z: tensor<1xf32>, %c: t
   }
   func.return %y : tensor<?xf32, #graph.dims<["d"]>>
 }
+
+// A call of the func dialect is inlined too.
+// CHECK-LABEL: @upstream
+// CHECK-NEXT: %[[E:.*]] = graph.exp %x
+// CHECK-NEXT: graph.neg %[[E]]
+// CHECK-NEXT: func.return
+func.func @upstream(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = func.call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
