@@ -149,7 +149,7 @@ def _fits(image: tuple[SSAValue, AffineMap], view: Structured, loops: set[int]) 
 
 
 def _pad_the_slice(op: tensor.ExtractSliceOp, constants: Constants) -> None:
-    """Replace a slice of a padded tensor by a padded slice, where only dimensions without a border are cut."""
+    """Replace a slice of a padded tensor by a padded slice, where only dimensions without border are cut."""
     padding = _padding(op.source)
     if padding is None or set(op.static_strides.get_values()) != {1}:
         return
