@@ -1,7 +1,9 @@
 """The default pipelines of level 1, as text that `stepwell-opt -p` takes."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 
+from stepwell.passes.registry import load_pass
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import TargetDescription
 
 LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
@@ -44,6 +46,32 @@ _STEPS: Sequence[tuple[int, str]] = (
     (0, "fuse-ops"),
     (0, "check-indices"),
 )
+
+
+_PARTITION_STEPS = ("merge-composite", "annotate-target", "merge-regions", "partition-graph")
+
+
+def expect_passes_of_level_1(names: Iterable[str]) -> None:
+    """
+    Require that level 1 runs some passes, at some optimization level, or that its passes require them.
+
+    Raises: StepwellError `unknown-pass`, `bad-option`.
+    """
+    wanted = {name: load_pass(name).name for name in names}
+    if not wanted:
+        return
+    known = dict.fromkeys([FROM_ONNX, *(step.partition("{")[0] for _, step in _STEPS), *_PARTITION_STEPS])
+    del known["BACKENDS"]
+    inner = [other for name in known for other in getattr(load_pass(name), "required", ())]
+    for given, name in wanted.items():
+        if name not in known and name not in inner:
+            message = f"the pipeline of level 1 has no {given}, and these options are about it alone"
+            raise StepwellError(
+                "bad-option",
+                None,
+                message,
+                help=f"level 1 runs {', '.join(known)}; stepwell-opt runs any pass",
+            )
 
 
 def graph_pipeline(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from onnx import TensorProto, helper
@@ -67,6 +69,18 @@ def test_on_the_command_line(file: Path, capsys: pytest.CaptureFixture[str]) -> 
     )
     assert cli.main([*arguments, "--disable-pass", "simplify-exp"]) == 1
     assert "did you mean simplify-expr" in capsys.readouterr().err
+    for option in ("--disable-pass", "--require-pass"):
+        assert cli.main([*arguments, option, "vectorize"]) == 1
+        assert "the pipeline of level 1 has no vectorize" in capsys.readouterr().err
+    assert cli.main(["compile", str(file), "--emit", "graph", "--dump", str(file.parent / "d")]) == 1
+    assert "--dump writes every level" in capsys.readouterr().err
+
+
+def test_remarks_come_with_a_level_too(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compile", str(file), "--backend", "onnxruntime", "--fallback", "--remarks"]
+    with patch.dict(sys.modules, onnxruntime=None):
+        assert cli.main([*command, "--emit", "graph"]) == 0
+    assert "remark: goes on without a backend" in capsys.readouterr().err
 
 
 def test_as_options_of_compile(file: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from stepwell.runtime.artifact import ModelImage, save
@@ -50,14 +52,17 @@ def run(args: Namespace) -> int:
     if args.print_pipeline:
         print(_pipeline(options))
         return 0
-    if args.emit is not None:
-        _emit(args, options)
-        return 0
+    if args.emit is not None and args.dump is not None:
+        raise StepwellError("bad-option", None, "--dump writes every level: it does not go with --emit")
     if args.print_memory_plan:
         from stepwell.tools.emit import memory_plan
 
         sys.stderr.write(memory_plan(args.model, options))
-    image = _image_with_remarks(args, options) if args.remarks else _image(args, options)
+    with _remarks_shown() if args.remarks else nullcontext():
+        if args.emit is not None:
+            _emit(args, options)
+            return 0
+        image = _image(args, options)
     output = args.output or args.model.with_suffix(".stepwell").name
     save(image, output)
     print(summary_text(image, str(output)), file=sys.stderr)
@@ -87,11 +92,11 @@ def _image(args: Namespace, options: CompileOptions) -> ModelImage:
         return compile_and_dump(args.model, options, args.dump, progress)
 
 
-def _image_with_remarks(args: Namespace, options: CompileOptions) -> ModelImage:
+@contextmanager
+def _remarks_shown() -> Generator[None]:
     from stepwell.passes.context import PassContext
 
     with PassContext() as context:
-        image = _image(args, options)
+        yield
     for remark, times in Counter(map(str, context.remarks)).items():
         print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)
-    return image

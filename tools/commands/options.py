@@ -39,14 +39,14 @@ def add_compile_options(parser: ArgumentParser) -> None:
         "nothing of its file in memory; 3x3 convolutions and bytes without VNNI are slower (default: normal)",
     )
     parser.add_argument(
-        "--disable-pass", action="append", default=[], metavar="NAME", help="leave a pass of level 1 out"
+        "--disable-pass", action="append", default=[], metavar="NAME", help="leave a pass out of level 1"
     )
     parser.add_argument(
         "--require-pass",
         action="append",
         default=[],
         metavar="NAME",
-        help="run a pass of the pipeline whatever its level",
+        help="run a pass of level 1 whatever its own level",
     )
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the kernel cache")
     parser.add_argument(
@@ -100,6 +100,10 @@ def input_shape(text: str) -> tuple[str, tuple[int, ...]]:
 def compile_options(args: Namespace) -> CompileOptions:
     """The compile options of parsed arguments; the plugins that they name are loaded."""
     _load_plugins(args)
+    if chosen := (*args.disable_pass, *args.require_pass):
+        from stepwell.tools.pipelines import expect_passes_of_level_1
+
+        expect_passes_of_level_1(chosen)
     return CompileOptions(
         mcpu=args.mcpu,
         target=args.target,
