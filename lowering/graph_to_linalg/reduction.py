@@ -162,7 +162,8 @@ class SoftmaxLowering(RewritePattern):
             lambda s: math.ExpOp(scalars.subtract(s[0], s[1])).result,
         )
         total = rows.reduce([rows.each(powers)], lambda s: scalars.add(s[1], s[0]), kept, 0)
-        if kept == type.element_type:
+        # Elements of a row that lie far apart would crowd the cache: those stay in a tile of their own.
+        if kept == type.element_type and rows.axes[-1] == len(rows.dims) - 1:
             quotients = rows.update(powers, [rows.row(total)], lambda s: scalars.divide(s[1], s[0]))
         else:
             reads = [rows.each(powers), rows.row(total)]
