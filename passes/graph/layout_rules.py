@@ -7,7 +7,7 @@ A rule inserts the op on stored images and says what it computes; False means th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from math import ceil, prod
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr, i64
@@ -51,6 +51,9 @@ _AGNOSTIC = (UnaryOp, BinaryOp, graph.BiasAddOp, graph.ClipOp, graph.WhereOp)
 _SHUFFLED_STRIDE = 2
 # Steps of a sum over every other pixel that are over before a result would be converted.
 _FEW_STEPS = 32
+# Steps of a sum that take as long as converting its result, and lanes left idle that cost more than that.
+_CONVERSION_STEPS = 4
+_MOST_WASTE = 0.1
 # Values to look at, before a network is taken to be one that wants blocks.
 _FAR = 32
 
@@ -129,7 +132,7 @@ def _runs_plain(op: graph.ConvOp, values: ImageForms) -> bool:
     times as long (3 to 64 channels at 224x224, stride 2: 3x3 0.89 of the time in blocks, 7x7 1.16).
     """
     if _is_pointwise(op):
-        return True
+        return not _wastes_lanes(op, values.block)
     width = dims_of(op.result.type)[-1]
     strides = op.strides.get_values()
     is_wide = width.is_static and width.value >= values.block
@@ -140,6 +143,17 @@ def _runs_plain(op: graph.ConvOp, values: ImageForms) -> bool:
         return filters[1] == 1
     steps = prod(dim.value for dim in filters[1:])
     return filters[1].value < values.block and (max(strides) == 1 or steps <= _FEW_STEPS)
+
+
+def _wastes_lanes(op: graph.ConvOp, lanes: int) -> bool:
+    """Whether the last vector of pixels has so few that it is worth converting to blocks (7x7, 1x1)."""
+    pixels = prod(dim.value if dim.is_static else lanes for dim in dims_of(op.result.type)[2:])
+    # A vector of half the width takes half the time, and a shorter one no less.
+    vectors = pixels // lanes + ceil(2 * (pixels % lanes) / lanes) / 2
+    wasted = vectors * lanes / pixels - 1
+    filters, channels = (dim.value for dim in dims_of(op.w.type)[:2])
+    is_worth_it = wasted * filters * channels > _CONVERSION_STEPS * (filters + channels)
+    return wasted > _MOST_WASTE and is_worth_it
 
 
 def _is_moved(op: graph.ConvOp) -> bool:
