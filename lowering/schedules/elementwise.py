@@ -12,7 +12,7 @@ from stepwell.dialects.sched import Schedule
 from stepwell.lowering.schedules.register_tile import RegisterFile, register_file
 from stepwell.passes.tensor.groups import Member
 from stepwell.passes.tensor.structured import Structured, projected_permutation, single_dim
-from stepwell.passes.tensor.vectorize import has_vector_form
+from stepwell.passes.tensor.vectorize import MAX_STEPS, has_vector_form
 from stepwell.runtime.target import TargetDescription
 
 # What `expand-math` turns into polynomials, and about how many instructions these have.
@@ -102,7 +102,7 @@ def schedule_by_rows(
     The schedule of an op that follows a tile of results in registers: none, or, for a long body, own loops.
 
     A body such as that of `erf` on all registers of a tile would be more code than all the rest. A reduction
-    of its own, such as the search for the index of a maximum, always is a loop.
+    of its own, such as the search for the index of a maximum, is a loop unless it has few steps.
     """
     lanes = schedule.vectorize
     assert lanes is not None
@@ -111,7 +111,8 @@ def schedule_by_rows(
     width = register_file(member.view, target).lanes
     vectors = prod(ceil(n / width) if d == along else n for d, n in enumerate(sizes))
     extents, serial = member.view.extents, [d for d, p in enumerate(member.view.parallel) if not p]
-    steps = [1 if d in serial and extents[d] != 1 else 0 for d in range(member.view.rank)]
+    is_short = prod(extents[d] or MAX_STEPS + 1 for d in serial) <= MAX_STEPS
+    steps = [1 if d in serial and extents[d] != 1 and not is_short else 0 for d in range(member.view.rank)]
     if vectors * body_length(member.view) > _MOST_EPILOGUE_OPS:
         steps = [
             step if d == along or n == 1 else 1 for d, (n, step) in enumerate(zip(sizes, steps, strict=True))
