@@ -183,6 +183,8 @@ def parse_module(ctx: Context, text: str, name: str = "<stdin>") -> ModuleOp:
     Args: `name` is the file as diagnostics call it.
     Raises: StepwellError `syntax`, with the line and a caret.
     """
+    if not text.strip():
+        raise StepwellError("syntax", name, "there is nothing to read: expected IR, found no text")
     with collector_paused():
         return LocatingParser(ctx, text, name).parse_file()
 

@@ -34,7 +34,10 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     except ArgSpecParseError as error:
         place, *excerpt = str(error).partition("\n")[2].rstrip().split("\n")
         *excerpt, caret, message = excerpt
-        raise StepwellError("bad-pipeline", place, message.strip(), excerpt=[*excerpt, caret]) from None
+        quotes = 'text of other characters than letters, digits, - and _ stands in quotes: file="a.mlir"'
+        help = quotes if message.strip() == "Unknown token" else None
+        excerpt.append(caret)
+        raise StepwellError("bad-pipeline", place, message.strip(), excerpt=excerpt, help=help) from None
     return [_make_pass(spec) for spec in specs]
 
 
@@ -43,6 +46,11 @@ def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:
     flags = {name for name, kind in get_type_hints(pass_class).items() if kind is bool}
     named = spec.normalize_parameter_names().parameters
     return ArgSpec(spec.name, {n: (True,) if n in flags and v == () else v for n, v in named.items()})
+
+
+def _option_text(name: str, kind: str, default: object) -> str:
+    value = f" = {default or repr(default)}" if default is not None else ""
+    return f"{name.replace('_', '-')}: {kind}{value}"
 
 
 def _make_pass(spec: ArgSpec) -> ModulePass:
@@ -55,7 +63,7 @@ def _make_pass(spec: ArgSpec) -> ModulePass:
         made = pass_class.from_spec(_with_flags(spec, pass_class))
     except ValueError as error:
         options = [
-            f"{name.replace('_', '-')}: {kind}" + (f" = {default}" if default is not None else "")
+            _option_text(name, kind.strip("'"), default)
             for name, kind, default in get_pass_option_infos(pass_class)
             if name in known
         ]

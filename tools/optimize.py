@@ -71,7 +71,10 @@ def _transformed(part: Part, ctx: StepwellContext, args: Namespace) -> str:
     module = part.read(ctx)
     verify_module(module)
     run_pipeline(module, args.passes, ctx)
-    verify_module(module)
+    try:
+        verify_module(module)
+    except StepwellError as error:
+        raise error.with_note(f"after {args.passes}; --verify-each says after which pass") from None
     if args.explain_match is not None:
         print(explain_match(module, args.explain_match, ctx), file=sys.stderr)
     return _text(module, args)
