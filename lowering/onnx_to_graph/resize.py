@@ -43,12 +43,12 @@ class ResizeLowering(ShapeLowering):
             return
         given = self._floats(op, "scales", op.scales)
         if given:
-            scales = _spread(given, axes, [1.0] * len(dims))
+            scales = _spread(op, given, axes, [1.0] * len(dims))
             shape = [scaled(dim, scale, op) for dim, scale in zip(dims, scales, strict=True)]
         else:
             sizes, scale = self._with_policy(op, [dims[axis] for axis in axes], rewriter)
-            scales = None if scale is None else _spread([scale] * len(axes), axes, [1.0] * len(dims))
-            shape = _spread(sizes, axes, list(dims))
+            scales = None if scale is None else _spread(op, [scale] * len(axes), axes, [1.0] * len(dims))
+            shape = _spread(op, sizes, axes, list(dims))
         coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
         roi = self._floats(op, "roi", op.roi) if coordinate == "tf_crop_and_resize" else None
         whole = [0.0] * len(dims) + [1.0] * len(dims)
@@ -63,7 +63,7 @@ class ResizeLowering(ShapeLowering):
             cubic_a=op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
             antialias=op.has("antialias") and op.integer("antialias") == 1,
             exclude_outside=op.has("exclude_outside") and op.integer("exclude_outside") == 1,
-            roi=None if roi is None else _spread(roi, places, whole),
+            roi=None if roi is None else _spread(op, roi, places, whole),
             extrapolation=op.floating("extrapolation_value") if op.has("extrapolation_value") else 0.0,
         )
         rewriter.replace(op, resized)
@@ -218,8 +218,12 @@ def _text(op: onnx.OnnxOp, name: str, absent: str) -> str:
     return op.string(name) if op.has(name) else absent
 
 
-def _spread(values: Sequence[T], places: Sequence[int], default: Sequence[T]) -> list[T]:
-    """The default with values at some places."""
+def _spread(op: onnx.OnnxOp, values: Sequence[T], places: Sequence[int], default: Sequence[T]) -> list[T]:
+    """The default with values at some places. Raises: StepwellError `invalid-model` for too many or few."""
+    if len(values) != len(places):
+        raise StepwellError(
+            "invalid-model", op, f"{op.op_type}: expected {len(places)} numbers, found {len(values)}"
+        )
     result = list(default)
     for place, value in zip(places, values, strict=True):
         result[place] = value
