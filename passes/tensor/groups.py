@@ -60,7 +60,7 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
         if _wants_more(candidate, anchor, shared):
             continue
         trial = {**members, op: candidate}
-        if _edges_agree(trial, shared) and _can_stand_together(trial, position):
+        if _edges_agree(candidate, members, shared) and _can_stand_together(trial, position):
             members = trial
             waiting += _neighbours(candidate, block)
     return sorted(members.values(), key=lambda m: position[m.op])
@@ -132,13 +132,18 @@ def _unify(view: Structured, members: dict[Operation, Member]) -> Member | None:
     return Member(view, tuple(loop_of))
 
 
-def _edges_agree(members: dict[Operation, Member], shared: Sequence[int]) -> bool:
-    """Whether every consumer in the group reads exactly the tile that its producer in the group makes."""
-    for member in members.values():
-        for producer, written, read, is_read in _edges(member.view, members):
-            if is_read and not _same_tile(producer, written, member, read, shared):
-                return False
-    return True
+def _edges_agree(candidate: Member, members: dict[Operation, Member], shared: Sequence[int]) -> bool:
+    """
+    Whether every consumer reads exactly the tile that its producer makes, where one of both is the candidate.
+
+    Members agree with each other already.
+    """
+    return all(
+        _same_tile(member, theirs, candidate, own, shared)
+        if is_read
+        else _same_tile(candidate, own, member, theirs, shared)
+        for member, theirs, own, is_read in _edges(candidate.view, members)
+    )
 
 
 def _same_tile(
