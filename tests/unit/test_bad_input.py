@@ -292,3 +292,24 @@ def test_options_of_stepwell_opt(
     path = written(tmp_path / "m.mlir", f"{MAIN} {{\n  func.return %x : tensor<4xf32>\n}}")
     error = shown_error(capsys, opt.main, path, *options)
     assert f"error[{code}]: " in error and message in error
+
+
+def test_an_empty_file(tmp_path: Path, capsys: Capture) -> None:
+    path = written(tmp_path / "m.mlir", "\n")
+    assert "there is nothing to read" in shown_error(capsys, opt.main, path)
+
+
+def test_what_passes_leave_invalid_names_them(tmp_path: Path, capsys: Capture) -> None:
+    code = """from xdsl.dialects.func import FuncOp
+from stepwell.passes import Pass
+class Breaking(Pass):
+    name = "breaking"
+    def apply(self, ctx, op):
+        block = op.body.block.first_op.body.block
+        block.erase_op(block.last_op)
+        block.add_op(FuncOp("main", ((), ())))
+"""
+    plugin = written(tmp_path / "breaking_pass.py", code)
+    path = written(tmp_path / "m.mlir", f"{MAIN} {{\n  func.return %x : tensor<4xf32>\n}}")
+    error = shown_error(capsys, opt.main, path, "--load", str(plugin), "-p", "breaking")
+    assert "after breaking; --verify-each says after which pass" in error
