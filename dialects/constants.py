@@ -73,8 +73,8 @@ def array_of(value: Attribute, weights: WeightStore) -> Array:
                 None,
                 f"the bytes of the weight {name!r} are not there",
                 note="text only names weights: the bytes of those in F.mlir stand in F.weights beside it",
-                help="write the file with -o: `stepwell compile --emit` and `stepwell-opt` write both; where F.mlir "
-                "was copied or renamed, do the same with F.weights",
+                help="write the file with -o: `stepwell compile --emit` and `stepwell-opt` write both; "
+                "where F.mlir was copied or renamed, do the same with F.weights",
             )
         return weights.get(value.hash.data)
     if not isinstance(value, DenseIntOrFPElementsAttr):

@@ -27,7 +27,6 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import load
 from stepwell.runtime.target import TargetDescription
-from stepwell.tools.explain_match import explain_match
 from stepwell.tools.report import summary_text
 from tests.patterns import elementwise
 
@@ -177,15 +176,6 @@ def test_a_backend_that_fails_is_named_with_its_partition(
     assert "--fallback" in (error.help or "")
 
 
-def test_what_a_backend_raises_on_made_up_sizes_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BrokenBackend, "how", "hangs")
-    with PassContext() as context:
-        stepwell.compile(model(), backends=["broken"])
-    said = [str(r) for r in context.remarks]
-    assert any("'broken' raised on made-up inputs, N = 4: KeyError('device')" in text for text in said)
-    assert not any("(pass" in text for text in said)
-
-
 @pytest.mark.parametrize("how", ["raises", "text", "shape"])
 def test_fallback_goes_on_without_a_backend_that_fails(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BrokenBackend, "how", how)
@@ -331,13 +321,6 @@ def test_a_check_may_refuse_a_match() -> None:
     made = elementwise("r = tanh x")
     run_pipeline(made.module, "merge-composite{table=choosy},annotate-target{backends=choosy}", made.ctx)
     assert made.ops() == ["tanh", "return"] and len(seen) == 1
-
-
-def test_why_a_row_of_a_table_does_not_match_is_explained() -> None:
-    made = elementwise("r = tanh x")
-    assert "(graph.matmul) fails at %x" in explain_match(made.module, "tanh@tanh.product", made.ctx)
-    with pytest.raises(StepwellError, match="no pattern is named @tanh.produce"):
-        explain_match(made.module, "tanh@tanh.produce", made.ctx)
 
 
 PACKAGE = """
