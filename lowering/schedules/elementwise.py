@@ -23,6 +23,8 @@ _FREE = frozenset(("arith.constant", "linalg.yield"))
 # Vector instructions of one op on a tile; a kernel has some of them, and copies for remainders.
 _MOST_EPILOGUE_OPS = 400
 _MOST_TILE_OPS = 60
+# What nobody knows is too long to write out.
+_UNKNOWN_STEPS = _MOST_EPILOGUE_OPS
 # Sides of blocks that are transposed in registers.
 _LEAST_BLOCK = 4
 _LARGEST_BLOCK = 16
@@ -106,18 +108,23 @@ def schedule_by_rows(
     """
     lanes = schedule.vectorize
     assert lanes is not None
-    sizes = [1 if d is None else schedule.tile[d] or anchor.extents[d] or 1 for d in member.loop_of]
+    extents, serial = member.view.extents, [d for d, p in enumerate(member.view.parallel) if not p]
+    sizes = [
+        (extents[own] or _UNKNOWN_STEPS) if d is None else schedule.tile[d] or anchor.extents[d] or 1
+        for own, d in enumerate(member.loop_of)
+    ]
     along = member.loop_of.index(lanes)
     width = register_file(member.view, target).lanes
     vectors = prod(ceil(n / width) if d == along else n for d, n in enumerate(sizes))
-    extents, serial = member.view.extents, [d for d, p in enumerate(member.view.parallel) if not p]
-    is_short = prod(extents[d] or MAX_STEPS + 1 for d in serial) <= MAX_STEPS
+    is_short = prod(extents[d] or _UNKNOWN_STEPS for d in serial) <= MAX_STEPS
     steps = [1 if d in serial and extents[d] != 1 and not is_short else 0 for d in range(member.view.rank)]
     if vectors * body_length(member.view) > _MOST_EPILOGUE_OPS:
         steps = [
             step if d == along or n == 1 else 1 for d, (n, step) in enumerate(zip(sizes, steps, strict=True))
         ]
-    return Schedule(tuple(steps), vectorize=along) if any(steps) else None
+    if not any(steps) or not member.view.can_slice({d for d, step in enumerate(steps) if step}):
+        return None
+    return Schedule(tuple(steps), vectorize=along)
 
 
 def body_length(view: Structured) -> int:

@@ -195,3 +195,25 @@ func.func private @follows(%x: tensor<512x128xf32>, %lowest: tensor<128xf32>, %n
   } -> tensor<128xf32>
   func.return %r : tensor<128xf32>
 }
+
+// -----
+
+// A long body over the whole of a short reduction, such as softmax over channels, is a loop: written out, the
+// vectors of all steps would be alive at once.
+// CHECK-LABEL: @exponentials
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [1], vectorize = 1>}
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 0], vectorize = 1>}
+func.func private @exponentials(%x: tensor<21x128xf32>, %lowest: tensor<128xf32>, %e: tensor<21x128xf32>) -> tensor<21x128xf32> attributes {sched.kernel} {
+  %top = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<21x128xf32>) outs(%lowest : tensor<128xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.maximumf %b, %a : f32
+    linalg.yield %m : f32
+  } -> tensor<128xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %top : tensor<21x128xf32>, tensor<128xf32>) outs(%e : tensor<21x128xf32>) {
+  ^bb0(%a: f32, %t: f32, %o: f32):
+    %d = arith.subf %a, %t : f32
+    %p = math.exp %d : f32
+    linalg.yield %p : f32
+  } -> tensor<21x128xf32>
+  func.return %r : tensor<21x128xf32>
+}
