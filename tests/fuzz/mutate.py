@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import resource
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from time import process_time
 from typing import Any, cast
 
 import numpy as np
 from google.protobuf.message import DecodeError, Message
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto
 
 import stepwell
 from stepwell.runtime.errors import InternalError, StepwellError
@@ -156,7 +156,7 @@ def _checked(data: bytes) -> tuple[str, str]:
     feeds = feeds_of(model)
     if feeds is None:
         return "native", "too large to run"
-    return _against_reference(data, feeds, list(model.run(feeds).values()))
+    return _against_reference(data, feeds, model.run(feeds))
 
 
 def feeds_of(model: CompiledModel) -> dict[str, Any] | None:
@@ -166,7 +166,7 @@ def feeds_of(model: CompiledModel) -> dict[str, Any] | None:
     return made_up_inputs(model.interface, "random", 0) if max(sizes, default=0) <= _MOST_ELEMS else None
 
 
-def _against_reference(data: bytes, feeds: dict[str, Any], found: Sequence[Any]) -> tuple[str, str]:
+def _against_reference(data: bytes, feeds: dict[str, Any], found: Mapping[str, Any]) -> tuple[str, str]:
     """Right, wrong, or not to be judged: the reference takes less than it should, and more."""
     try:
         model = ModelProto.FromString(data)
@@ -178,6 +178,15 @@ def _against_reference(data: bytes, feeds: dict[str, Any], found: Sequence[Any])
     arrays = [np.asarray(value) for value in expected]
     if not all(array.dtype.kind in "biuf" and np.isfinite(array).all() for array in arrays):
         return "native", "no finite reference"
-    values = [Value("", array, False, "float32") for array in arrays]
-    text = departs(values, found, len(model.graph.node))
+    names = [output.name for output in model.graph.output]  # one may stand there twice
+    precision = "float16" if _has_float16(model) else "float32"
+    values = [Value(name, array, False, precision) for name, array in zip(names, arrays, strict=True)]
+    text = departs(values, [found[name] for name in names], len(model.graph.node))
     return ("native", "") if text is None else ("wrong", text)
+
+
+def _has_float16(model: ModelProto) -> bool:
+    """Whether a value that is declared, given or made by a Cast is of that type."""
+    types = (getattr(m, "elem_type", 0) or getattr(m, "data_type", 0) for m in _messages(model))
+    made = (a.i for node in model.graph.node for a in node.attribute if a.name == "to")
+    return TensorProto.FLOAT16 in (*types, *made)
