@@ -160,7 +160,9 @@ class ReinterpretCastLowering(ViewPattern):
         size = element_bytes(source.element)
         align = gcd(source.align_bytes, self.state.multiple(offset) * size)
         dense = dense_layout(op, code, source.element, sizes, align)
-        is_dense = all(_same_number(a, b) for a, b in zip(dense.strides, strides, strict=True))
+        # No step is ever made along a dimension of one element, nor at all where there are none.
+        steps = zip(sizes, dense.strides, strides, strict=True)
+        is_dense = 0 in sizes or all(n == 1 or _same_number(a, b) for n, a, b in steps)
         layout = Layout(source.element, tuple(sizes), tuple(strides), align, is_dense)
         self.replace(op, code, pointer, layout, rewriter)
 

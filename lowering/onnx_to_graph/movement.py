@@ -198,7 +198,12 @@ class CenterCropPadLowering(ShapeLowering):
         dims = shape_of(op.input_data, op)
         given = op.integers("axes") if op.has("axes") else tuple(range(len(dims)))
         axes = [normalized_axis(axis, len(dims), op) for axis in given]
-        wanted = dict(zip(axes, self.sizes(op, "shape", op.shape, rewriter) or (), strict=True))
+        sizes = self.sizes(op, "shape", op.shape, rewriter) or ()
+        if len(sizes) != len(axes):
+            raise StepwellError(
+                "invalid-model", op, f"CenterCropPad: {len(axes)} axes, and a shape of {len(sizes)} numbers"
+            )
+        wanted = dict(zip(axes, sizes, strict=True))
         starts, limits = [Dim.of(0)] * len(dims), list(dims)
         pads = [Dim.of(0)] * (2 * len(dims))
         for axis, size in wanted.items():

@@ -97,7 +97,8 @@ def partial(g: GraphBuilder) -> None:
     low, high = _DOMAINS[op]
 
     def fits(v: Value) -> bool:
-        return is_float(v) and bool(((v.array >= low) & (v.array <= high)).all())
+        least = low if v.exact else low + 1e-3  # what was rounded may be below 0 where the reference has 0
+        return is_float(v) and bool(((v.array >= least) & (v.array <= high)).all())
 
     if g.chance(0.7):
         value = g.pick(is_float)

@@ -128,6 +128,11 @@ def test_shape_of_unknown_length_is_refused() -> None:
         check_node("Reshape", [X, ints(6, 4)], names={0: (2, 3, 4), 1: ("N",)})
 
 
+def test_center_crop_pad_needs_a_size_for_each_axis() -> None:
+    with pytest.raises(StepwellError, match="CenterCropPad: 3 axes, and a shape of 2 numbers"):
+        check_node("CenterCropPad", [X, ints(5, 2)], expected=[X])
+
+
 def test_squeeze_of_unknown_rank_is_refused() -> None:
     with pytest.raises(StepwellError, match="Squeeze without axes: dimension N may be 1 or not"):
         check_node("Squeeze", [numbers(1, 3, 1)], names={0: ("N", 3, 1)})

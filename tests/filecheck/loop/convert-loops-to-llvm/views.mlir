@@ -56,3 +56,21 @@ func.func @shapes(%md: memref<2x3x4xf32>) -> f32 {
   %t = arith.addf %s, %z : f32
   func.return %t : f32
 }
+
+// No element, or one along a dimension: its stride says nothing, and a kernel may take the memref as dense.
+// CHECK-LABEL: llvm.func @main
+// CHECK: llvm.call @empty
+// CHECK: llvm.call @single
+func.func private @empty(%a: memref<2x0x4xf32>) attributes {sched.kernel, sched.symbols = []} {
+  func.return
+}
+func.func private @single(%a: memref<1x3xf32>) attributes {sched.kernel, sched.symbols = []} {
+  func.return
+}
+func.func @main(%x: memref<2x0x4xf32>, %y: memref<2x3xf32>) attributes {sched.main, sched.symbols = []} {
+  %e = memref.reinterpret_cast %x to offset: [0], sizes: [2, 0, 4], strides: [16, 4, 1] : memref<2x0x4xf32> to memref<2x0x4xf32>
+  func.call @empty(%e) : (memref<2x0x4xf32>) -> ()
+  %s = memref.reinterpret_cast %y to offset: [0], sizes: [1, 3], strides: [9, 1] : memref<2x3xf32> to memref<1x3xf32>
+  func.call @single(%s) : (memref<1x3xf32>) -> ()
+  func.return
+}
