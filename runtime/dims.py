@@ -13,6 +13,7 @@ import keyword
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from math import prod
 from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -108,7 +109,21 @@ class Dim:
     @property
     def is_nonnegative(self) -> bool:
         """Whether it is provably at least 0, as sizes, the symbols, are."""
-        return all(c >= 0 and all(_atom_is_nonnegative(a) for a in m) for m, c in self._terms)
+        least = self._least()
+        return least is not None and least >= 0
+
+    def _least(self) -> int | None:
+        """A number that it is never below, if one is known: of 8 * ((N - 1) floordiv 32) + 8 that is 0."""
+        total = 0
+        for monomial, coefficient in self._terms:
+            factors = [_least_of_atom(atom) for atom in monomial]
+            if any(f is None for f in factors) or (monomial and coefficient < 0):
+                return None
+            known = [f for f in factors if f is not None]
+            if len(known) > 1 and min(known) < 0:
+                return None
+            total += coefficient * prod(known)
+        return total
 
     def evaluate(self, symbols: Mapping[str, int]) -> int:
         """The number for given symbol values. Raises: KeyError when a symbol has none."""
@@ -384,14 +399,21 @@ def _atom_symbols(atom: str) -> frozenset[str]:
     return frozenset([atom]) if parts is None else parts[1].symbols() | parts[2].symbols()
 
 
-def _atom_is_nonnegative(atom: str) -> bool:
+def _least_of_atom(atom: str) -> int | None:
     parts = _operands(atom)
     if parts is None:
-        return atom != UNKNOWN
+        return None if atom == UNKNOWN else 0
     kind, left, right = parts
+    least, other = left._least(), right._least()  # pyright: ignore[reportPrivateUsage]
     if kind == "max":
-        return left.is_nonnegative or right.is_nonnegative
-    return left.is_nonnegative and right.is_nonnegative
+        return max((n for n in (least, other) if n is not None), default=None)
+    if least is None or other is None:
+        return None
+    if kind == "min":
+        return min(least, other)
+    if right.is_static and other > 0:
+        return least // other if kind == "floordiv" else -(-least // other)
+    return 0 if least >= 0 and other >= 0 else None
 
 
 def _build_atom(atom: str, symbol: Callable[[str], T], algebra: Algebra[T]) -> T:

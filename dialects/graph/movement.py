@@ -248,9 +248,11 @@ class SliceOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:
         starts = mixed_dims(self.starts, self.starts_value)
         limits = mixed_dims(self.limits, self.limits_value)
-        steps = self.steps.get_values()
+        axes = zip(dims_of(self.input.type), starts, limits, self.steps.get_values(), strict=True)
         dims = [
-            slice_extent(start, limit, step) for start, limit, step in zip(starts, limits, steps, strict=True)
+            # All of an axis is the axis, even where that this is at least 0 cannot be seen.
+            dim if (start, limit, step) == (0, dim, 1) else slice_extent(start, limit, step)
+            for dim, start, limit, step in axes
         ]
         return [tensor_type(tensor_of(self.input).element_type, dims)]
 

@@ -52,6 +52,11 @@ def test_dim_text_reads_back(dim: Dim) -> None:
 
 
 @given(dims(), st.integers(0, 30), st.integers(0, 30))
+def test_what_is_known_not_to_be_negative_is_not(dim: Dim, n: int, s: int) -> None:
+    assert not dim.is_nonnegative or dim.evaluate({"N": n, "S": s}) >= 0
+
+
+@given(dims(), st.integers(0, 30), st.integers(0, 30))
 def test_dim_substitution_agrees_with_evaluation(dim: Dim, n: int, s: int) -> None:
     expected = dim.evaluate({"N": n, "S": s})
     assert dim.substitute({"N": Dim.of(n)}).evaluate({"S": s}) == expected

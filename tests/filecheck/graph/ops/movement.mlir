@@ -13,6 +13,12 @@ func.func @main(%x: tensor<?x6xf32, #graph.dims<["N", 6]>>, %y: tensor<?x6xf32, 
   %4 = graph.slice %x starts <["N - 1", 0]> limits <["N", 6]> steps [1, 2] : tensor<?x6xf32, #graph.dims<["N", 6]>> -> tensor<1x3xf32>
   // CHECK: graph.slice %x starts_value %s : tensor<2xi64> limits <["N", 6]> steps [1, 1]
   %5 = graph.slice %x starts_value %s : tensor<2xi64> limits <["N", 6]> steps [1, 1] : tensor<?x6xf32, #graph.dims<["N", 6]>> -> tensor<?x?xf32>
+  // All of an axis keeps its size, whatever is known of it.
+  // CHECK: %[[CUT:.*]] = graph.slice %x starts <[2, 0]>
+  %cut = graph.slice %x starts <[2, 0]> limits <["N", 6]> steps [1, 1] : tensor<?x6xf32, #graph.dims<["N", 6]>> -> tensor<?x6xf32, #graph.dims<["max(0, N - 2)", 6]>>
+  %pad = graph.pad %cut with %v : tensor<f32> pads <[-7, 0, 0, 0]> mode "constant" : tensor<?x6xf32, #graph.dims<["max(0, N - 2)", 6]>> -> tensor<?x6xf32, #graph.dims<["max(0, N - 2) - 7", 6]>>
+  // CHECK: graph.slice %{{.*}} starts <[0, 1]> limits <["max(0, N - 2) - 7", 6]> {{.*}} -> tensor<?x5xf32, #graph.dims<["max(0, N - 2) - 7", 5]>>
+  %all = graph.slice %pad starts <[0, 1]> limits <["max(0, N - 2) - 7", 6]> steps [1, 1] : tensor<?x6xf32, #graph.dims<["max(0, N - 2) - 7", 6]>> -> tensor<?x5xf32, #graph.dims<["max(0, N - 2) - 7", 5]>>
   // CHECK: graph.insert_slice %y into %x at <["N - M", 0]>
   %6 = graph.insert_slice %y into %x at <["N - M", 0]> : (tensor<?x6xf32, #graph.dims<["M", 6]>>, tensor<?x6xf32, #graph.dims<["N", 6]>>) -> tensor<?x6xf32, #graph.dims<["N", 6]>>
   // CHECK: graph.reverse %x axes [1]
