@@ -24,6 +24,8 @@ PARALLEL = "sched.parallel"
 """Key of the unit attribute of an `scf.for` whose iterations are independent."""
 EXACT_DIVISION = "sched.exact_division"
 """Key of the unit attribute of a division that no reciprocal may replace: its quotient is rounded on."""
+NOT_POSITIVE = "sched.not_positive"
+"""Key of the unit attribute of an exponential whose argument is never above 0 (it may be NaN)."""
 
 _NO_LANES = -1
 

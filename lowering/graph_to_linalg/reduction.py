@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, Signedness, f64, i64
+from xdsl.dialects.builtin import IntegerType, Signedness, UnitAttr, f64, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.reduction import ArgReduceOp, RowOp
 from stepwell.dialects.graph.relations import element_of_value, with_element
+from stepwell.dialects.sched import NOT_POSITIVE
 from stepwell.dialects.types import Tensor, tensor_of
 from stepwell.lowering.graph_to_linalg.contraction import accumulator
 from stepwell.lowering.graph_to_linalg.rows import Rows
@@ -159,34 +160,49 @@ class SoftmaxLowering(RewritePattern):
         powers = rows.map(
             with_element(type, kept),
             [rows.each(op.input), rows.row(top)],
-            lambda s: math.ExpOp(scalars.subtract(s[0], s[1])).result,
+            lambda s: _power(scalars.subtract(s[0], s[1])),
         )
         total = rows.reduce([rows.each(powers)], lambda s: scalars.add(s[1], s[0]), kept, 0)
-        # Elements of a row that lie far apart would crowd the cache: those stay in a tile of their own.
-        if kept == type.element_type and rows.axes[-1] == len(rows.dims) - 1:
-            quotients = rows.update(powers, [rows.row(total)], lambda s: scalars.divide(s[1], s[0]))
-        else:
-            reads = [rows.each(powers), rows.row(total)]
-            quotients = rows.map(type, reads, lambda s: scalars.divide(s[0], s[1]))
-        rewriter.replace(op, [], [quotients])
+        rewriter.replace(op, [], [_finished(rows, powers, total, type, scalars.divide)])
 
 
 class LogSoftmaxLowering(RewritePattern):
-    """`graph.log_softmax` → maximum, sum of exp(x - maximum), its logarithm, two subtractions."""
+    """
+    `graph.log_softmax` → maximum, x - maximum, the sum of its exponentials, the logarithm, a subtraction.
+
+    The differences are written where the result will be, while the exponentials keep the processor busy.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LogSoftmaxOp, rewriter: PatternRewriter) -> None:
         type, rows, kept = _row_parts(op, rewriter)
         scalars = Scalars(kept)
         top = row_maximum(rows, op.input, kept)
-        total = row_sum_of_exp(rows, op.input, top, kept)
+        below = rows.map(
+            with_element(type, kept),
+            [rows.each(op.input), rows.row(top)],
+            lambda s: scalars.subtract(s[0], s[1]),
+        )
+        total = rows.reduce([rows.each(below)], lambda s: scalars.add(s[1], _power(s[0])), kept, 0)
         log = rows.per_row([total], lambda s: math.LogOp(s[0]).result, kept)
+        rewriter.replace(op, [], [_finished(rows, below, log, type, scalars.subtract)])
 
-        def body(s: Sequence[SSAValue]) -> SSAValue:
-            return scalars.subtract(scalars.subtract(s[0], s[1]), s[2])
 
-        reads = [rows.each(op.input), rows.row(top), rows.row(log)]
-        rewriter.replace(op, [], [rows.map(type, reads, body)])
+def _power(x: SSAValue) -> SSAValue:
+    """e^x of what has its row's maximum subtracted."""
+    power = math.ExpOp(x)
+    power.attributes[NOT_POSITIVE] = UnitAttr()
+    return power.result
+
+
+def _finished(
+    rows: Rows, each: SSAValue, row: SSAValue, type: Tensor, combine: Callable[[SSAValue, SSAValue], SSAValue]
+) -> SSAValue:
+    """A result from its elements so far and a number a row: in their place where it has their type."""
+    # Elements of a row that lie far apart would crowd the cache: those stay in a tile of their own.
+    if tensor_of(each).element_type == type.element_type and rows.axes[-1] == len(rows.dims) - 1:
+        return rows.update(each, [rows.row(row)], lambda s: combine(s[1], s[0]))
+    return rows.map(type, [rows.each(each), rows.row(row)], lambda s: combine(s[0], s[1]))
 
 
 def _row_parts(op: RowOp, rewriter: PatternRewriter) -> tuple[Tensor, Rows, Attribute]:

@@ -22,6 +22,7 @@ from stepwell.runtime.errors import StepwellError
 
 _REASSOCIATE = llvm.FastMathAttr([FastMathFlag.REASSOC])
 _EITHER_ZERO = llvm.FastMathAttr([FastMathFlag.NO_SIGNED_ZEROS])
+_EITHER_ZERO_NO_NAN = llvm.FastMathAttr([FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS])
 _NO_FAST_MATH = llvm.FastMathAttr(None)
 
 
@@ -215,6 +216,7 @@ _FLOAT_SUMS: dict[str, tuple[type[Operation], float]] = {
 class ReductionLowering(LoopsToLLVMPattern):
     """
     All lanes combined to one value. Sums of floats go pairwise: in order, each would wait for the last.
+    Extrema of lanes with `fastmath<nnan>` need not look for NaN.
 
     ```mlir
     %s = vector.reduction <add>, %v, %acc : vector<16xf32> into f32
@@ -239,7 +241,9 @@ class ReductionLowering(LoopsToLLVMPattern):
                 acc = code.make(llvm.ConstantOp, [], element, {"value": number_attr(neutral, element)})
             result = code.make(reduce, [acc, lanes], element, {"fastmathFlags": _REASSOCIATE})
         else:
-            result = code.make(_REDUCTIONS[kind], [lanes], element, {"fastmathFlags": _EITHER_ZERO})
+            numbers = FastMathFlag.NO_NANS in op.fastmath.data
+            flags = {"fastmathFlags": _EITHER_ZERO_NO_NAN if numbers else _EITHER_ZERO}
+            result = code.make(_REDUCTIONS[kind], [lanes], element, flags)
             if acc is not None:
-                result = code.make(_COMBINE[kind], [acc, result], None, {"fastmathFlags": _EITHER_ZERO})
+                result = code.make(_COMBINE[kind], [acc, result], None, flags)
         rewriter.replace(op, code.ops, [narrowed(code, result, op.dest.type)])

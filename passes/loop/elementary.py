@@ -98,7 +98,12 @@ def _split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
 
 def exp(x: Lanes) -> Lanes:
     """e^x."""
-    shifted, f = _split_exponent(x.at_most(89.0).at_least(-104.0))
+    return exp_not_positive(x.at_most(89.0))
+
+
+def exp_not_positive(x: Lanes) -> Lanes:
+    """e^x for an x that is not much above 0, or NaN."""
+    shifted, f = _split_exponent(x.at_least(-104.0))
     return _scaled(f.times_plus(f.times_plus(f.polynomial(_EXP), 1.0), 1.0), shifted)
 
 

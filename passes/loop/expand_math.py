@@ -15,6 +15,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.arith import like
+from stepwell.dialects.sched import NOT_POSITIVE
 from stepwell.passes.graph.rules import apply_rules
 from stepwell.passes.loop import elementary, hyperbolic, trigonometric
 from stepwell.passes.loop.by_lanes import (
@@ -62,7 +63,8 @@ class ExpandRecipe(RewritePattern):
     """
     A function of f32 as the polynomial that approximates it (approximate: 4 units in the last place).
 
-    Where the target can, `arith.scale` multiplies by powers of two, which is otherwise done on the bits.
+    Where the target can, `arith.scale` multiplies by powers of two, which is otherwise done on the bits. An
+    exponential with `sched.not_positive` does without the bound that keeps others from overflow.
 
     ```mlir
     %y = math.exp %x : vector<16xf32>
@@ -78,7 +80,8 @@ class ExpandRecipe(RewritePattern):
     def match_and_rewrite(self, op: _WithRecipe, rewriter: PatternRewriter) -> None:
         if not isinstance(element_of(op.operand.type), Float32Type):
             return
-        result = _RECIPES[type(op)](lanes_of(op.operand, self.target, rewriter))
+        recipe = elementary.exp_not_positive if NOT_POSITIVE in op.attributes else _RECIPES[type(op)]
+        result = recipe(lanes_of(op.operand, self.target, rewriter))
         rewriter.replace(op, [], [result.value])
 
 

@@ -24,6 +24,7 @@ _BinaryType: TypeAlias = type[FloatingPointLikeBinaryOperation] | type[SignlessI
 
 _INFINITY = float("inf")
 _REASSOCIATE = FastMathFlagsAttr([FastMathFlag.REASSOC])
+_REASSOCIATE_NUMBERS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.NO_NANS])
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,10 @@ def reduce_vectors(
         op = vector.ReductionOp.create(
             operands=[value],
             result_types=[element_type(value.type)],
-            properties={"kind": vector.CombiningKindAttr(of_numbers or kind), "fastmath": _REASSOCIATE},
+            properties={
+                "kind": vector.CombiningKindAttr(of_numbers or kind),
+                "fastmath": _REASSOCIATE if of_numbers is None else _REASSOCIATE_NUMBERS,
+            },
         )
         start = _combine(emit, kind, start, emit.value(op))
     return start

@@ -17,6 +17,16 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   func.return %y : vector<16xf32>
 }
 
+// What is never above 0 takes one bound, not two.
+// CHECK-LABEL: @not_positive
+// CHECK: arith.cmpf olt, %x, %{{.*}}
+// CHECK-NOT: arith.cmpf
+// CHECK: math.fma
+func.func @not_positive(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.exp %x {sched.not_positive} : vector<16xf32>
+  func.return %y : vector<16xf32>
+}
+
 // f16 is computed in f32.
 // CHECK-LABEL: @half
 // CHECK: arith.extf %x : f16 to f32

@@ -139,7 +139,7 @@ func.func private @every_second(%x: tensor<7xf32>, %o: tensor<4xf32>) -> tensor<
 // CHECK: %[[LOWEST:.*]] = vector.broadcast %{{.*}} : f32 to vector<16xf32>
 // CHECK-NEXT: %[[FIRST:.*]] = arith.maxnumf %[[LOWEST]], %{{.*}} : vector<16xf32>
 // CHECK: %[[BOTH:.*]] = arith.maxnumf %[[FIRST]], %{{.*}} : vector<16xf32>
-// CHECK: vector.reduction <maximumf>, %[[BOTH]] fastmath<reassoc> : vector<16xf32> into f32
+// CHECK: vector.reduction <maximumf>, %[[BOTH]] fastmath<reassoc,nnan> : vector<16xf32> into f32
 // CHECK: arith.maxnumf %{{.*}}, %{{.*}} : f32
 func.func private @greatest_number(%x: tensor<1x32xf32>, %acc: vector<1xf32>, %o: tensor<1xf32>) -> tensor<1xf32> {
   %c0 = arith.constant 0 : index

@@ -38,7 +38,7 @@ func.func @mean(%x: tensor<?x?xf16, #graph.dims<["N", "S"]>>) -> tensor<?x1xf16,
 // CHECK: arith.maxnumf
 // CHECK: %[[POWERS:.*]] = linalg.generic {{.*}} ins(%p, %[[MAX]] : tensor<2x3xf32>, tensor<2xf32>)
 // CHECK: arith.subf
-// CHECK: math.exp
+// CHECK: math.exp %{{.*}} {sched.not_positive} : f32
 // CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[POWERS]] : tensor<2x3xf32>) outs(%{{.*}} : tensor<2xf32>)
 // CHECK: arith.addf
 // CHECK: linalg.generic {{.*}} ins(%[[SUM]] : tensor<2xf32>) outs(%[[POWERS]] : tensor<2x3xf32>)
@@ -97,4 +97,22 @@ func.func @scan_of_rows(%x: tensor<2x3xf16>) -> tensor<2x3xf16> {
     graph.yield %0 : tensor<2x3xf16>
   }
   func.return %y : tensor<2x3xf16>
+}
+
+// Logarithms of softmax: differences from the maximum, the sum of their powers, and its logarithm taken off.
+// CHECK-LABEL: func.func private @k6
+// CHECK: %[[BELOW:.*]] = linalg.generic {{.*}} ins(%p, %{{.*}} : tensor<2x3xf32>, tensor<2xf32>)
+// CHECK: arith.subf
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[BELOW]] : tensor<2x3xf32>) outs(%{{.*}} : tensor<2xf32>)
+// CHECK: math.exp %{{.*}} {sched.not_positive} : f32
+// CHECK: %[[LOG:.*]] = linalg.generic {{.*}} ins(%[[SUM]] : tensor<2xf32>)
+// CHECK: math.log
+// CHECK: linalg.generic {{.*}} ins(%[[LOG]] : tensor<2xf32>) outs(%[[BELOW]] : tensor<2x3xf32>)
+// CHECK: arith.subf
+func.func @log_softmax(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %y = graph.fused (%p = %x : tensor<2x3xf32>) -> (tensor<2x3xf32>) {
+    %0 = graph.log_softmax %p axis 1 : tensor<2x3xf32> -> tensor<2x3xf32>
+    graph.yield %0 : tensor<2x3xf32>
+  }
+  func.return %y : tensor<2x3xf32>
 }

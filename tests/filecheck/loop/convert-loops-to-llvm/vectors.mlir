@@ -48,7 +48,8 @@ func.func @transfer(%t: memref<8x20xf32>, %j: index) -> vector<16xf32> {
 // CHECK: llvm.bitcast %{{.*}} : vector<4xf32> to vector<4xi32>
 // CHECK: llvm.intr.vector.reduce.umax(%{{.*}}) : (vector<4xi32>) -> i32
 // CHECK: llvm.intr.vector.reduce.fadd{{.*}}reassoc
-// CHECK: llvm.intr.vector.reduce.fmaximum
+// CHECK: llvm.intr.vector.reduce.fmaximum(%{{.*}}) {fastmathFlags = #llvm.fastmath<nsz>}
+// CHECK: llvm.intr.vector.reduce.fmaximum(%{{.*}}) {fastmathFlags = #llvm.fastmath<nnan,nsz>}
 // CHECK: llvm.icmp "slt" %{{.*}}, %{{.*}} : vector<4xi32>
 func.func @registers(%v: vector<4xf32>, %k: index) -> (f32) {
   %c3 = arith.constant 3 : index
@@ -60,12 +61,14 @@ func.func @registers(%v: vector<4xf32>, %k: index) -> (f32) {
   %e = vector.reduction <maxui>, %d : vector<4xi32> into i32
   %f = vector.reduction <add>, %c, %x : vector<4xf32> into f32
   %g = vector.reduction <maximumf>, %c : vector<4xf32> into f32
+  %n = vector.reduction <maximumf>, %c fastmath<nnan> : vector<4xf32> into f32
   %m = vector.create_mask %k : vector<4xi1>
   %h = arith.select %m, %c, %a : vector<4xi1>, vector<4xf32>
   %i = vector.reduction <mul>, %h : vector<4xf32> into f32
   %j = arith.sitofp %e : i32 to f32
   %s = arith.addf %f, %g : f32
   %t = arith.addf %s, %i : f32
-  %u = arith.addf %t, %j : f32
+  %o = arith.addf %t, %n : f32
+  %u = arith.addf %o, %j : f32
   func.return %u : f32
 }
