@@ -53,11 +53,19 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     budget = registers.lanes * max(1, min(most, _MOST_TILE_OPS // max(1, body_length(view))))
     tile = [0] * view.rank
     left = budget
+    # Rows shorter than a register share registers: how many is free, as it is along a long row.
+    width = view.extents[out[-1]] or budget
+    joins = 1 < width <= registers.lanes // 2
     for dim in reversed(out):
         extent = view.extents[dim]
         if dim == out[-1] and not vectors:
             continue
-        step = _row_step(extent, budget, registers.lanes) if dim == out[-1] else _step(extent, left)
+        if dim == out[-1]:
+            step = _row_step(extent, budget, registers.lanes)
+        elif joins and dim == out[-2]:
+            step = _joined_step(extent, left)
+        else:
+            step = _step(extent, left)
         tile[dim] = 0 if step == extent else step
         left //= step
     loops = tuple(d for d in out if tile[d])
@@ -140,6 +148,12 @@ def _row_step(extent: int | None, budget: int, lanes: int) -> int:
         return max(1, extent)
     whole = [step for step in range(budget, 0, -lanes) if extent % step == 0]
     return whole[0] if whole else budget
+
+
+def _joined_step(extent: int | None, left: int) -> int:
+    """How many short rows a tile has: those that leave no rest, unless they are few."""
+    step = _step(extent, left)
+    return step if extent is not None and 2 * step >= min(extent, left) else max(1, left)
 
 
 def _step(extent: int | None, left: int) -> int:

@@ -68,7 +68,7 @@ def slice_sizes(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> list[Index]
     return [next(dynamic) if n == DYNAMIC_INDEX else n for n in op.static_sizes.get_values()]
 
 
-def _start(emit: Emitter, place: Place, op: vector.TransferReadOp | vector.TransferWriteOp) -> Place:
+def start_of(emit: Emitter, place: Place, op: vector.TransferReadOp | vector.TransferWriteOp) -> Place:
     """The place whose first element is the first one of a transfer."""
     numbers = [constant_index(i) for i in op.indices]
     start = [i if n is None else n for i, n in zip(op.indices, numbers, strict=True)]
@@ -82,13 +82,13 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     A piece is read where it is first used, so that few are in registers at a time; but here when something
     else overwrites the tensor, perhaps before that use, or uses the vector in a loop.
     """
-    place = _start(emit, Place.of(emit, op.source), op)
+    place = start_of(emit, Place.of(emit, op.source), op)
     dims, home = dim_of(op), op.parent
     seen: dict[tuple[object, ...], SSAValue] = {}
 
     def indices_of(position: Position) -> list[int]:
         lead, start, _ = position
-        return _indices(place, dims, (*lead, start))
+        return indices_at(place, dims, (*lead, start))
 
     def make(at: Emitter, position: Position) -> SSAValue:
         indices, size = indices_of(position), position[2]
@@ -105,7 +105,7 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     return pieces if is_local and _is_only_read(place.root) else pieces.settle(emit)
 
 
-def _indices(place: Place, dims: DimOf, position: Sequence[int]) -> list[int]:
+def indices_at(place: Place, dims: DimOf, position: Sequence[int]) -> list[int]:
     """Where an element of a vector lies in the block that the vector is read from."""
     indices = [0] * len(place.offsets)
     for d, i in zip(dims, position, strict=True):
@@ -131,7 +131,7 @@ def _read_turned(emit: Emitter, place: Place, dims: DimOf, layout: Layout, row: 
             continue
         rows: list[SSAValue] = []
         for lane in range(start, start + size):
-            indices = _indices(place, dims, (*lead, lane))
+            indices = indices_at(place, dims, (*lead, lane))
             rows.append(_read(emit, place, indices, vector_lanes=dims[row], size=layout.leading[row]))
         for i, column in enumerate(transposed(emit, rows)):
             made[(*lead[:row], i, *lead[row + 1 :]), start, size] = column
@@ -158,7 +158,7 @@ def _read(
 ) -> SSAValue:
     """One piece: a scalar in all lanes, neighbours in memory, or single elements gathered."""
     if vector_lanes is None:
-        return broadcast(emit, _element(emit, place, indices), size)
+        return broadcast(emit, element_at(emit, place, indices), size)
     if _is_contiguous(place, vector_lanes) or size == 1:
         element = tensor_element(place.root)
         type = vector_type(element, (size,))
@@ -170,7 +170,7 @@ def _read(
     for lane in range(size):
         moved = list(indices)
         moved[vector_lanes] += lane
-        scalars.append(_element(emit, place, moved))
+        scalars.append(element_at(emit, place, moved))
     return gather(emit, scalars)
 
 
@@ -203,7 +203,7 @@ def write(
     if place is None:
         rank = len(op.indices)
         place = Place(into, (0,) * rank, (1,) * rank)
-    place, dims = _start(emit, place, op), dim_of(op)
+    place, dims = start_of(emit, place, op), dim_of(op)
     for number, (lead, start, size) in enumerate(pieces.layout.positions):
         indices = [0] * len(place.offsets)
         for d, i in zip(dims, (*lead, start), strict=True):
@@ -231,7 +231,8 @@ def _write(
     return into
 
 
-def _element(emit: Emitter, place: Place, indices: Sequence[int]) -> SSAValue:
+def element_at(emit: Emitter, place: Place, indices: Sequence[int]) -> SSAValue:
+    """One element of a block."""
     operands = [place.root, *place.at(emit, indices)]
     return emit.value(tensor.ExtractOp.create(operands=operands, result_types=[tensor_element(place.root)]))
 

@@ -17,10 +17,16 @@ Position = tuple[tuple[int, ...], int, int]
 
 
 class Layout:
-    """A vector cut into pieces of at most `lanes` elements along the last dimension, in row-major order."""
+    """
+    A vector cut into pieces of at most `lanes` elements along the last dimension, in row-major order.
 
-    def __init__(self, type: Vector, lanes: int):
+    Args: `joined`: the last two dimensions are cut as if they were one.
+    """
+
+    def __init__(self, type: Vector, lanes: int, joined: bool = False):
         *leading, width = type.get_shape()
+        if joined:
+            width *= leading.pop()
         self.element: Attribute = type.element_type
         self.leading = tuple(leading)
         self.width = width

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
 from typing import cast
 
@@ -17,12 +17,13 @@ from stepwell.dialects.sched import UNROLLED
 from stepwell.dialects.vector import MultiReductionOp, ShapeCastOp
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
-from stepwell.passes.tensor import memory
+from stepwell.passes.tensor import memory, short_rows
 from stepwell.passes.tensor.combiners import reduce_vectors
 from stepwell.passes.tensor.dead import erase_dead
 from stepwell.passes.tensor.divisions import Reciprocals
 from stepwell.passes.tensor.emit import Constants, Emitter, dense_attr
 from stepwell.passes.tensor.pieces import Layout, Pieces, broadcast, extract, from_scalars
+from stepwell.passes.tensor.short_rows import vectors_of_short_rows
 from stepwell.passes.tensor.transfers import element_type, vector_of, vector_type
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import target_from
@@ -49,7 +50,8 @@ class UnrollVectorsPass(FunctionPass):
         if any(isinstance(r.type, VectorType) for op in func.walk() for r in op.results):
             target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
             lanes = max(1, target.lanes(_widest(func)))
-            _Unroller(Constants(func), lanes, target.vector_registers).run(func.body.block)
+            short = vectors_of_short_rows(func, lanes)
+            _Unroller(Constants(func), lanes, target.vector_registers, short).run(func.body.block)
             erase_dead(func)
             func.attributes[UNROLLED] = UnitAttr()
 
@@ -67,7 +69,8 @@ def _widest(func: FuncOp) -> int:
 class _Unroller:
     """Walks blocks in order and keeps the pieces of each vector that was replaced."""
 
-    def __init__(self, constants: Constants, lanes: int, registers: int):
+    def __init__(self, constants: Constants, lanes: int, registers: int, short_rows: Set[SSAValue]):
+        self._short_rows = short_rows
         self._constants = constants
         self._lanes = lanes
         self._registers = registers
@@ -108,7 +111,7 @@ class _Unroller:
                 self._take_pieces(emit, op)
 
     def _layout(self, value: SSAValue) -> Layout:
-        return Layout(vector_of(value), self._lanes)
+        return Layout(vector_of(value), self._lanes, joined=value in self._short_rows)
 
     def _of(self, value: SSAValue) -> Pieces:
         """The pieces of a vector; one that nothing here made must fit a register as it is."""
@@ -133,7 +136,8 @@ class _Unroller:
 
     def _read(self, emit: Emitter, op: Operation) -> None:
         assert isinstance(op, vector.TransferReadOp)
-        self._replace(op, memory.reads(emit, op, self._layout(op.result)))
+        reads = short_rows.reads if op.result in self._short_rows else memory.reads
+        self._replace(op, reads(emit, op, self._layout(op.result)))
 
     def _write(self, emit: Emitter, op: Operation) -> None:
         assert isinstance(op, vector.TransferWriteOp) and op.result is not None
@@ -141,7 +145,7 @@ class _Unroller:
         if isinstance(use, tensor.InsertSliceOp) and use.source is op.result and use.parent is op.parent:
             self._writes[op.result] = op
         else:
-            op.result.replace_all_uses_with(memory.write(emit, op, self._of(op.vector), op.source))
+            op.result.replace_all_uses_with(self._written(emit, op, op.source))
         self._replaced.append(op)
 
     def _insert_slice(self, emit: Emitter, op: Operation) -> None:
@@ -152,8 +156,14 @@ class _Unroller:
             return
         strides = op.static_strides.get_values()
         place = memory.Place(op.dest, tuple(memory.slice_offsets(op)), strides)
-        op.result.replace_all_uses_with(memory.write(emit, write, self._of(write.vector), op.dest, place))
+        op.result.replace_all_uses_with(self._written(emit, write, op.dest, place))
         self._replaced.append(op)
+
+    def _written(
+        self, emit: Emitter, op: vector.TransferWriteOp, into: SSAValue, place: memory.Place | None = None
+    ) -> SSAValue:
+        write = short_rows.write if op.vector in self._short_rows else memory.write
+        return write(emit, op, self._of(op.vector), into, place)
 
     def _broadcast(self, emit: Emitter, op: Operation) -> None:
         assert isinstance(op, vector.BroadcastOp)

@@ -87,3 +87,27 @@ def test_scatter_of_rows_in_order(reduction: str) -> None:
     for (place,), row in zip(places, rows, strict=True):
         x[place] = row if reduction == "none" else x[place] + row
     np.testing.assert_array_equal(y, x)
+
+
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
+@pytest.mark.parametrize("element", ["float", "float16", "uint8"])
+@pytest.mark.parametrize(("factor", "shape"), [(2, "2, 3, 37"), (3, "2, 3, 37"), (2, "a, b, c")])
+def test_short_rows_of_an_upsampled_image(mcpu: str, element: str, factor: int, shape: str) -> None:
+    type = np.dtype("float32" if element == "float" else element)
+    x = np.random.default_rng(0).integers(0, 100, (2, 3, 37)).astype(type)
+    added = np.arange(x.size * factor**2, dtype=type).reshape(2, 3 * factor, 37 * factor) % type.type(90)
+    mode = '"nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"'
+    types = f"({element}[{shape}] x, {element}[d, e, f] z) => ({element}[d, e, f] y)"
+    body = f"u = Resize<mode = {mode}>(x, , s) y = Add(u, z)"
+    (y,) = _compiled(f"g {types} <float[3] s = {{1, {factor}, {factor}}}> {{ {body} }}", mcpu, x, added)
+    np.testing.assert_array_equal(y, x.repeat(factor, 1).repeat(factor, 2) + added)
+
+
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
+@pytest.mark.parametrize("block", [2, 3])
+def test_depth_to_space(mcpu: str, block: int) -> None:
+    x = np.random.default_rng(0).standard_normal((1, 2 * block**2, 3, 37)).astype(np.float32)
+    types = f"(float[1, {2 * block**2}, 3, w] x) => (float[1, 2, h, v] y)"
+    (y,) = _compiled(f"g {types} {{ y = DepthToSpace<blocksize = {block}>(x) }}", mcpu, x)
+    pixels = x.reshape(block, block, 2, 3, 37).transpose(2, 3, 0, 4, 1)
+    np.testing.assert_array_equal(y, pixels.reshape(1, 2, 3 * block, 37 * block))

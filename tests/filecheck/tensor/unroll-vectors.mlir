@@ -107,12 +107,12 @@ func.func private @in_place(%o: tensor<32xf32>) -> tensor<32xf32> {
 // CHECK-DAG: %[[FIRST:.*]] = vector.shuffle %[[AC]], %[[BD]] [0, 4, 1, 5]
 // CHECK: vector.transfer_write %[[FIRST]], %o[%c0, %c0]
 // CHECK-NOT: tensor.extract
-func.func private @turned(%x: tensor<4x4xf32>, %o: tensor<4x4xf32>) -> tensor<4x4xf32> {
+func.func private @turned(%x: tensor<4x4xf32>, %o: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %c0 = arith.constant 0 : index
   %pad = arith.constant 0.0 : f32
   %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true], permutation_map = affine_map<(i, j) -> (j, i)>} : tensor<4x4xf32>, vector<4x4xf32>
-  %r = vector.transfer_write %v, %o[%c0, %c0] {in_bounds = [true, true]} : vector<4x4xf32>, tensor<4x4xf32>
-  func.return %r : tensor<4x4xf32>
+  %r = vector.transfer_write %v, %o[%c0, %c0] {in_bounds = [true, true]} : vector<4x4xf32>, tensor<4x8xf32>
+  func.return %r : tensor<4x8xf32>
 }
 
 // -----
@@ -148,4 +148,56 @@ func.func private @greatest_number(%x: tensor<1x32xf32>, %acc: vector<1xf32>, %o
   %s = vector.multi_reduction <maxnumf>, %v, %acc [1] : vector<1x32xf32> to vector<1xf32>
   %r = vector.transfer_write %s, %o[%c0] {in_bounds = [true]} : vector<1xf32>, tensor<1xf32>
   func.return %r : tensor<1xf32>
+}
+
+// -----
+
+// Rows of two share a register: each element is read once and stands twice, eight rows are written as one.
+// CHECK-LABEL: @repeated
+// CHECK: %[[A:.*]] = vector.transfer_read %x[%c0], %{{.*}} : tensor<12xf32>, vector<8xf32>
+// CHECK: vector.shuffle %[[A]], %[[A]] [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]
+// CHECK: vector.transfer_read %x[%c8], %{{.*}} : tensor<12xf32>, vector<4xf32>
+// CHECK: %[[ROWS:.*]] = tensor.collapse_shape %o {{\[\[}}0 : i64, 1 : i64]] : tensor<12x2xf32> into tensor<24xf32>
+// CHECK: vector.transfer_write %{{.*}}, %[[ROWS]][%c0] {{.*}} : vector<16xf32>
+// CHECK: vector.transfer_write %{{.*}}, %{{.*}}[%c16] {{.*}} : vector<8xf32>
+func.func private @repeated(%x: tensor<12xf32>, %o: tensor<12x2xf32>) -> tensor<12x2xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true, true], permutation_map = affine_map<(i) -> (i, 0)>} : tensor<12xf32>, vector<12x2xf32>
+  %r = vector.transfer_write %v, %o[%c0, %c0] {in_bounds = [true, true]} : vector<12x2xf32>, tensor<12x2xf32>
+  func.return %r : tensor<12x2xf32>
+}
+
+// -----
+
+// Rows alternate along the lanes, those of another operand lie as they are written; both are added as one.
+// CHECK-LABEL: @alternating
+// CHECK-DAG: %[[A:.*]] = vector.transfer_read %x[%c0, %c0], %{{.*}} : tensor<2x8xf32>, vector<8xf32>
+// CHECK-DAG: %[[B:.*]] = vector.transfer_read %x[%c1, %c0], %{{.*}} : tensor<2x8xf32>, vector<8xf32>
+// CHECK-DAG: %[[X:.*]] = vector.shuffle %[[A]], %[[B]] [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]
+// CHECK-DAG: %[[Y:.*]] = vector.transfer_read %{{.*}} : tensor<16xf32>, vector<16xf32>
+// CHECK: arith.addf %[[X]], %[[Y]] : vector<16xf32>
+// CHECK: vector.transfer_write %{{.*}} : vector<16xf32>, tensor<16xf32>
+func.func private @alternating(%x: tensor<2x8xf32>, %y: tensor<8x2xf32>, %o: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true], permutation_map = affine_map<(i, j) -> (j, i)>} : tensor<2x8xf32>, vector<8x2xf32>
+  %w = vector.transfer_read %y[%c0, %c0], %pad {in_bounds = [true, true]} : tensor<8x2xf32>, vector<8x2xf32>
+  %s = arith.addf %v, %w : vector<8x2xf32>
+  %r = vector.transfer_write %s, %o[%c0, %c0] {in_bounds = [true, true]} : vector<8x2xf32>, tensor<8x2xf32>
+  func.return %r : tensor<8x2xf32>
+}
+
+// -----
+
+// Rows that are part of longer ones are not neighbours: each is a vector of its own.
+// CHECK-LABEL: @in_longer_rows
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: vector.transfer_write %{{.*}} : vector<2xf32>, tensor<8x3xf32>
+func.func private @in_longer_rows(%x: tensor<8xf32>, %o: tensor<8x3xf32>) -> tensor<8x3xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true, true], permutation_map = affine_map<(i) -> (i, 0)>} : tensor<8xf32>, vector<8x2xf32>
+  %r = vector.transfer_write %v, %o[%c0, %c0] {in_bounds = [true, true]} : vector<8x2xf32>, tensor<8x3xf32>
+  func.return %r : tensor<8x3xf32>
 }
