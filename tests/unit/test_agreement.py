@@ -123,5 +123,5 @@ def test_what_a_reshape_leaves_may_be_1() -> None:
     for gates in (4, 12):
         y = model.run({"g": x[:gates], "x": x.reshape(4, 3)})["y"]
         np.testing.assert_array_equal(np.asarray(y), x[:gates].reshape(4, -1) * x.reshape(4, 3))
-    with pytest.raises(StepwellError, match="must equal .*, found 2 and 3"):
+    with pytest.raises(StepwellError, match="a size must be 3, found 2"):
         model.run({"g": x[:8], "x": x.reshape(4, 3)})

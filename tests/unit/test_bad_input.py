@@ -26,7 +26,7 @@ FILES: list[tuple[str, bytes | str | None, str, str]] = [
     ("m.onnx", None, "no-file", "cannot read the model: No such file or directory"),
     ("m.mlir", None, "no-file", "cannot read the IR: No such file or directory"),
     ("m.mlir", b"\xff\xfe", "not-text", "expected IR as UTF-8 text, found byte 0xff at 0"),
-    ("m.mlir", "", "syntax", "Could not parse entire input"),
+    ("m.mlir", "", "syntax", "there is nothing to read"),
     ("m.txt", "hello", "unknown-file-type", "expected a file that ends in .onnx, .mlir"),
 ]
 

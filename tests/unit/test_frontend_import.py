@@ -154,7 +154,7 @@ def test_initializers_below_ir_version_4_are_constants() -> None:
 
 def test_overridable_initializers_become_constants_and_this_is_said() -> None:
     """From IR version 4 a caller could pass another value."""
-    with pytest.warns(ModelWarning, match=r"\(w\) are taken as constants: `keep_overridable`"):
+    with pytest.warns(ModelWarning, match=r"\(w\) are taken as constants: `import_onnx` keeps them"):
         module = come_back(overridable(8))
     assert len(main_of(module).body.block.args) == 1
 
