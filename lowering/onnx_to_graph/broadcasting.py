@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
@@ -41,8 +42,8 @@ def agreeing(
 
     A dimension that is one symbol may be 1 when the model runs, beside a number, an expression or another
     symbol: such an operand is stretched. So may what a Reshape leaves for its -1 of other symbols than its
-    counterpart has. Any other expression is computed from these sizes, as behind a convolution, and taken as
-    equal.
+    counterpart has; two such give the larger one. Any other expression is computed from these sizes, as
+    behind a convolution, and taken as equal.
     """
     return _agreeing(op, operands, 0, lowering, rewriter)
 
@@ -67,14 +68,16 @@ def _agreeing(
     shapes = [dims_of(tensor_of(operand)) for operand in operands]
     leading = [shape[: max(len(shape) - apart, 0)] for shape in shapes]
     rank = max(map(len, leading))
-    targets = [
-        _target([shape[place - rank] for shape in leading if len(shape) >= rank - place])
+    places = [
+        _open([shape[place - rank] for shape in leading if len(shape) >= rank - place])
         for place in range(rank)
     ]
+    targets = [_joined(place) for place in places]
+    joined = {dim for place in places if len(place) > 1 for dim in place}
     result: list[SSAValue] = []
     for operand, shape, taking_part in zip(operands, shapes, leading, strict=True):
         wanted = [*targets[rank - len(taking_part) :], *shape[len(taking_part) :]]
-        result.append(_fitted(op, operand, wanted, lowering, rewriter))
+        result.append(_fitted(op, operand, wanted, lowering, rewriter, joined))
     return result
 
 
@@ -108,13 +111,26 @@ def conforming(op: onnx.OnnxOp, values: Sequence[SSAValue], rewriter: PatternRew
     return result
 
 
-def _target(dims: Sequence[Dim]) -> Dim:
-    """What dimensions of one place broadcast to: a number that is not 1, else an expression, else symbols."""
-    distinct = list(dict.fromkeys(dim for dim in dims if dim != 1))
-    ranked = sorted(distinct, key=_likely_1)
-    if not ranked or not is_symbol(ranked[0]):
-        return ranked[0] if ranked else Dim.of(1)
-    result, *others = ranked
+def _open(dims: Sequence[Dim]) -> list[Dim]:
+    """
+    Dimensions of one place that decide, together, what all of them broadcast to: any of them may be 1.
+
+    A number that is not 1 decides alone, and else an expression, but for quotients of other symbols beside a
+    quotient; without either all symbols do.
+    """
+    ranked = sorted(dict.fromkeys(dim for dim in dims if dim != 1), key=_likely_1)
+    if not ranked or is_symbol(ranked[0]):
+        return ranked
+    result = ranked[:1]
+    for dim in ranked[1:] if ranked[0].is_quotient else ():
+        if dim.is_quotient and not any(dim.symbols() & other.symbols() for other in result):
+            result.append(dim)
+    return result
+
+
+def _joined(dims: Sequence[Dim]) -> Dim:
+    """What dimensions broadcast to when those that are not 1 are equal, which a call checks."""
+    result, *others = dims or [Dim.of(1)]
     for dim in others:
         if not result.is_unknown and not dim.is_unknown:
             # Of n and 1, or n and n, it is n, be that 0 or not.
@@ -140,15 +156,16 @@ def _fitted(
     targets: Sequence[Dim],
     lowering: OnnxLowering,
     rewriter: PatternRewriter,
+    joined: AbstractSet[Dim] = frozenset(),
 ) -> SSAValue:
-    """An operand whose dimensions are the targets or a fixed 1, checked by a call."""
+    """An operand whose dimensions are the targets or a fixed 1, checked by a call; `joined` ones may be 1."""
     dims = dims_of(operand.type)
     wanted = [target if _may_differ(dim, target) else dim for dim, target in zip(dims, targets, strict=True)]
     if list(dims) == wanted:
         return operand
     assumed: list[Dim] = []
     for dim, target in zip(dims, wanted, strict=True):
-        stretched = _may_be_1(dim, target)
+        stretched = dim in joined or _may_be_1(dim, target)
         if dim != target and stretched:
             not_1 = (dim - 1).maximum(1 - dim).minimum(Dim.of(1))
             what = f"dimension {dim} must be 1 or the size that it broadcasts to"

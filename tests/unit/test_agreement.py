@@ -125,3 +125,19 @@ def test_what_a_reshape_leaves_may_be_1() -> None:
         np.testing.assert_array_equal(np.asarray(y), x[:gates].reshape(4, -1) * x.reshape(4, 3))
     with pytest.raises(StepwellError, match="a size must be 3, found 2"):
         model.run({"g": x[:8], "x": x.reshape(4, 3)})
+
+
+@pytest.mark.parametrize("divisors", [(2, 2), (2, 3)])
+def test_what_two_reshapes_leave_may_be_1(divisors: tuple[int, int]) -> None:
+    """Either of two quotients of unrelated symbols is 1, or both are equal."""
+    a, b = divisors
+    body = f"<int64[3] s = {{{a}, 1, -1}}, int64[3] t = {{1, {b}, -1}}>"
+    nodes = "{ u = Reshape(x, s) v = Reshape(w, t) z = Mul(u, v) y = Neg(z) }"
+    model = stepwell.compile(onnx_model(f"g (float[N] x, float[M] w) => (float[A, B, C] y) {body} {nodes}"))
+    data = np.arange(1, 30, dtype=np.float32)
+    for n, m in ((1, 4), (4, 1), (3, 3), (1, 1), (0, 1)):
+        x, w = data[: n * a], data[: m * b]
+        y = np.asarray(model.run({"x": x, "w": w})["y"])
+        np.testing.assert_array_equal(y, -x.reshape(a, 1, n) * w.reshape(1, b, m))
+    with pytest.raises(StepwellError, match="a size must be"):
+        model.run({"x": data[: 2 * a], "w": data[: 3 * b]})
