@@ -71,14 +71,23 @@ class GraphImporter:
 
     # Values
 
-    def define(self, scope: Scope, name: str, value: SSAValue, where: str) -> None:
-        """Give a value its name. Raises: StepwellError `invalid-model` when it has none, or it is taken."""
+    def define(self, scope: Scope, name: str, value: SSAValue, where: str, *, of_node: bool = False) -> None:
+        """
+        Give a value its name. ONNX lets inputs and initializers of a subgraph hide an outer value, but no
+        output of its nodes.
+
+        Raises: StepwellError `invalid-model` when it has no name, or the name is taken.
+        """
         if not name:
             raise self._source.invalid("an input or initializer has no name", where)
         if name in scope.values:
             raise self._source.invalid(f"{name!r} is defined twice", where)
-        if scope.parent is not None and scope.parent.find(name) is not None:
-            raise self._source.invalid(f"{name!r} is defined again inside a subgraph", where)
+        if of_node and scope.parent is not None and scope.parent.find(name) is not None:
+            raise self._source.invalid(
+                f"{name!r} is defined again inside a subgraph",
+                where,
+                help=f"give this output of the node a name that no graph around has, such as '{name}_inner'",
+            )
         scope.values[name] = value
         set_hint(value, name)
 
@@ -170,7 +179,7 @@ class GraphImporter:
             op.location = NameLoc(text_attr(name), self._file)
             block.add_op(op)
             for output, result in zip(outputs, op.results, strict=True):
-                self.define(scope, output, result, self._source.node(name))
+                self.define(scope, output, result, self._source.node(name), of_node=True)
 
     def outputs(self, names: Sequence[str], scope: Scope, what: str) -> list[SSAValue]:
         """The values that a graph returns. Raises: StepwellError `undefined-value`."""

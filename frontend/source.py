@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import mmap
-import warnings
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from stepwell.frontend.wire import without_weights
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.external import ExternalFiles
+from stepwell.runtime.warned import warn
 
 ModelSource: TypeAlias = str | Path | bytes | onnx.ModelProto
 
@@ -47,7 +48,7 @@ class Source:
     def warn(self, message: str) -> None:
         """Report what was put right."""
         self.warned = True
-        warnings.warn(f"{self.name}: {message}", ModelWarning, stacklevel=2)
+        warn(f"{self.name}: {message}", ModelWarning)
 
 
 def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Source:
@@ -55,12 +56,19 @@ def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Sourc
     Read a model; its large weights stay in the mapped file, or in the bytes given.
 
     Args: `base_dir` is the folder of external data, by default that of the file.
-    Raises: StepwellError `no-file`, `invalid-model`, or `unknown-file-type` for an artifact.
+    Raises: StepwellError `no-file`, `invalid-model`, `bad-model` for an object of another class, or
+    `unknown-file-type` for an artifact.
     """
     if isinstance(source, onnx.ModelProto):
         return _checked(Source("<model>", source, files=ExternalFiles(base_dir)))
     if isinstance(source, bytes):
         return _parse("<model>", memoryview(source), ExternalFiles(base_dir))
+    if not isinstance(cast(object, source), str | os.PathLike):
+        raise StepwellError(
+            "bad-model",
+            None,
+            f"a model is a path, the bytes of a file or an onnx.ModelProto, found {type(source).__name__}",
+        )
     path = Path(source)
     if path.suffix == ".stepwell":
         raise StepwellError(

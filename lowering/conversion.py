@@ -32,6 +32,7 @@ def convert(
     legal_ops: Iterable[type[Operation]] = (),
     convert_new_ops: bool = False,
     partial: bool = False,
+    hint: Callable[[Operation], str] | None = None,
 ) -> None:
     """
     Rewrite `module`, or one function, in place with `patterns`, each written with `@op_type_rewrite_pattern`.
@@ -39,7 +40,7 @@ def convert(
     Args: `illegal` names dialects (`"graph"`) or ops (`"graph.conv"`) that may not be left, `legal_ops`
     excepts single classes; `type_converter` maps the types of block arguments before their block is visited;
     `convert_new_ops` visits what patterns insert too, so that one may expand into ops that others convert.
-    `partial` leaves them where they are.
+    `partial` leaves them where they are; `hint` is what else to say of one, such as a name that is near.
     A pattern may split the block of its op: what follows is visited in the new block, after those before it.
     Raises: StepwellError `unsupported-op` that lists every op left, with its locations.
     """
@@ -48,7 +49,7 @@ def convert(
     )
     walk.visit_regions(module)
     if not partial:
-        walk.refuse_leftovers()
+        walk.refuse_leftovers(hint or (lambda op: ""))
 
 
 class _PatternTable:
@@ -152,16 +153,18 @@ class _Walk:
             if new.parent is not None:
                 self._visit(new)
 
-    def refuse_leftovers(self) -> None:
+    def refuse_leftovers(self, hint: Callable[[Operation], str]) -> None:
         """Raises: StepwellError that names every op left by its own fault, and where."""
         left: dict[str, list[str]] = {}
+        hints: dict[str, str] = {}
         for op, at_fault in self._left.items():
             if at_fault and op.parent is not None:  # a later pattern may have erased it
                 left.setdefault(_title(op), []).append(describe_location(op))
+                hints[_title(op)] = hint(op)
         if not left:
             return
         lines = [
-            f"{name} ({len(places)} use{'s' * (len(places) > 1)}): {_listed(places)}"
+            f"{name} ({len(places)} use{'s' * (len(places) > 1)}): {_listed(places)}{hints[name]}"
             for name, places in sorted(left.items())
         ]
         raise StepwellError(

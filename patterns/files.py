@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from stepwell.patterns.read_text import PatternFile, TableEntry, from_text
 from stepwell.patterns.registry import unknown_name
 from stepwell.patterns.rewrite import Rule
 from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.warned import warn
 
 Remark = Callable[[object, str], None]
 
@@ -40,7 +40,7 @@ def load_patterns(file: str, module: ModuleOp, ctx: Context, remark: Remark) -> 
     found = from_text(module, ctx)
     for where, warning in found.warnings:
         remark(where, warning)
-        warnings.warn(f"{describe_location(where)}: {warning}", PatternWarning, stacklevel=2)
+        warn(f"{describe_location(where)}: {warning}", PatternWarning)
     return found
 
 

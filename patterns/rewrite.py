@@ -76,7 +76,8 @@ class _Rounds:
     is_first: bool = True
 
     def __post_init__(self) -> None:
-        help = "let no rule match what another makes from its own matches, or raise max_depth"
+        help = "let no rule match what another makes from its own matches; where it does end, only later, "
+        help += "call `stepwell.patterns.rewrite` with a larger max_depth"
         self.lineage = Lineage(self.func, self.max_depth, help)
         self.limit = 1000 + MAX_GROWTH * sum(1 for _ in self.func.walk())
         self.set_rules(self.rules)

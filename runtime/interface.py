@@ -16,7 +16,7 @@ from stepwell.runtime.errors import StepwellError
 
 Array = npt.NDArray[np.generic]
 
-_LONG_RULE = 40  # characters; a longer equation of sizes follows the place that says it in words
+LONG_RULE = 40  # characters; a longer equation of sizes follows the place that says it in words
 MAX_TENSOR_BYTES = 1 << 46  # what 48-bit pointers can address, with room: larger sizes are a mistake
 
 
@@ -168,7 +168,7 @@ class Interface:
                 sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
                 rule, notes = f"{check.left} must equal {check.right}", [f"with {sizes}"]
                 message = f"{rule}, found {left} and {right}"
-                if check.where and len(rule) > _LONG_RULE:  # what must hold stands in words there
+                if check.where and len(rule) > LONG_RULE:  # what must hold stands in words there
                     message = f"a size must be {right}, found {left}"
                     notes.append(rule)
                 raise StepwellError("shape-mismatch", check.where, message, note=notes)

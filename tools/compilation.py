@@ -52,7 +52,7 @@ from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.host import Callee, HostValue
-from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec
+from stepwell.runtime.interface import LONG_RULE, Array, Interface, ShapeCheck, TensorSpec
 from stepwell.runtime.target import TargetDescription
 from stepwell.runtime.timing import TimedKernel
 
@@ -305,7 +305,8 @@ def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
     rows: list[RuntimeErrorRow] = []
     for op in fallible_ops(main):
         if isinstance(op, graph.AssertOp):
-            message = f"{op.lhs.data} must equal {op.rhs.data} ({op.message.data})"
+            rule = f"{op.lhs.data} must equal {op.rhs.data}"
+            message = f"{rule if len(rule) <= LONG_RULE else 'sizes do not fit'} ({op.message.data})"
             rows.append(RuntimeErrorRow("shape-mismatch", message, describe_location(op)))
         elif isinstance(op, graph.CheckIndicesOp):
             message = "an index lies outside of the dimension that it counts along (index, then size)"

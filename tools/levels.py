@@ -34,8 +34,8 @@ from stepwell.tools.compilation import (
 )
 from stepwell.tools.kept_models import KeptModel
 from stepwell.tools.model_attribute import image_of, is_on_loops
-from stepwell.tools.partitions import available_backends, compile_partitions
-from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
+from stepwell.tools.partitions import available_backends, compile_partitions, expect_backends
+from stepwell.tools.pipelines import FROM_ONNX, expect_needed_passes, graph_pipeline
 
 if TYPE_CHECKING:
     from stepwell.frontend.source import Source
@@ -88,7 +88,8 @@ def _own(weights: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def start(model: Model | Source, options: CompileOptions) -> Compilation:
-    """Import a model: level 0. Raises: StepwellError for a file that is no valid model."""
+    """Import a model: level 0. Raises: StepwellError for a file that is no valid model, unknown backends."""
+    expect_backends(options)
     ctx = StepwellContext()
     ctx.target = with_kept_shares(target_from(options.mcpu, options.target))
     compilation = Compilation(ModuleOp([]), ctx)
@@ -133,11 +134,14 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     """From the model as it is to the graph dialect, optimized, kernels decided; level 2 stays as it is."""
     if is_lowered(compilation.module):
         return
-    context = PassContext.current().at_level(options.opt_level)
-    context = context.choosing(options.required_passes, options.disabled_passes)
+    context = _chosen_passes(options).at_level(options.opt_level)
     with context.active():
         compilation.run("onnx to graph", FROM_ONNX)
         compilation.run("graph", pipeline_of(options, compilation.ctx.target, context))
+
+
+def _chosen_passes(options: CompileOptions) -> PassContext:
+    return PassContext.current().choosing(options.required_passes, options.disabled_passes)
 
 
 def pipeline_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> str:
@@ -157,5 +161,6 @@ def to_level_2(compilation: Compilation, options: CompileOptions) -> None:
     """From kernels of graph ops to kernel functions on tensors; partitions of backends are compiled."""
     if is_lowered(compilation.module):
         return
+    expect_needed_passes(_chosen_passes(options).disabled_pass)
     compile_partitions(compilation, options)
     compilation.run("graph to linalg", "convert-graph-to-linalg")

@@ -44,17 +44,28 @@ def available_backends(options: CompileOptions) -> Sequence[str]:
     Raises: StepwellError `unknown-backend`, `missing-backend`; with `--fallback` a missing one is left out,
     and a remark says so.
     """
-    found: list[str] = []
+    missing = expect_backends(options)
+    for error in missing.values():
+        remark(None, f"goes on without a backend: {error.message}")
+    return [name for name in options.backends if name not in missing]
+
+
+def expect_backends(options: CompileOptions) -> Mapping[str, StepwellError]:
+    """
+    Require that the backends which are asked for can be had.
+
+    Returns: with `--fallback`, those that are not installed, and why.
+    Raises: StepwellError `unknown-backend`, `missing-backend`.
+    """
+    missing: dict[str, StepwellError] = {}
     for name in options.backends:
         try:
             cast(Backend, find_backend(name)).require()
         except StepwellError as error:
             if not options.fallback or error.code != "missing-backend":
                 raise
-            remark(None, f"goes on without a backend: {error.message}")
-        else:
-            found.append(name)
-    return found
+            missing[name] = error
+    return missing
 
 
 def compile_partitions(compilation: Compilation, options: CompileOptions) -> None:

@@ -48,6 +48,13 @@ _STEPS: Sequence[tuple[int, str]] = (
 )
 
 
+NEEDED_BELOW = {
+    FROM_ONNX: "every later pass works on the ops that it makes",
+    "fuse-ops": "it decides what becomes a kernel, and kernels alone are lowered",
+}
+"""Passes that nothing below level 1 does without, and why."""
+
+
 _PARTITION_STEPS = ("merge-composite", "annotate-target", "merge-regions", "partition-graph")
 
 
@@ -71,6 +78,18 @@ def expect_passes_of_level_1(names: Iterable[str]) -> None:
                 None,
                 message,
                 help=f"level 1 runs {', '.join(known)}; stepwell-opt runs any pass",
+            )
+
+
+def expect_needed_passes(disabled: Container[str]) -> None:
+    """Require the passes that the way to machine code needs. Raises: StepwellError `bad-option`."""
+    for name, reason in NEEDED_BELOW.items():
+        if name in disabled:
+            raise StepwellError(
+                "bad-option",
+                None,
+                f"{name} is a disabled pass, and below level 1 nothing goes on without it: {reason}",
+                help="--emit graph writes the program as it is without the pass",
             )
 
 

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from typing import cast
 
 from stepwell.runtime.artifact import ModelImage
+from stepwell.runtime.dims import Dim
+
+MAX_EXPRESSION = 80
+"""The most characters of an expression that people may be expected to read."""
 
 
 def summary_text(image: ModelImage, output: str | None = None) -> str:
@@ -21,14 +25,25 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
             + (f", {facts['given up']} given up: --remarks says why" if "given up" in facts else "")
         )
     if "arena bytes" in facts:
-        arena, weights = (readable_bytes(facts.get(f"{what} bytes")) for what in ("arena", "weight"))
-        lines.append(f"arena {arena}, weights {weights}")
+        weights = readable_bytes(facts.get("weight bytes"))
+        lines.append(f"arena {_arena_text(image.interface.arena_bytes)}, weights {weights}")
     if seconds:
         steps = ", ".join(f"{level} {s:.2f} s" for level, s in seconds.items())
         lines.append(f"{steps}; {sum(seconds.values()):.2f} s in all")
     if output is not None:
         lines.append(f"wrote {output}")
     return "\n".join(lines)
+
+
+def _arena_text(size: Dim) -> str:
+    """The size of the arena; instead of a long expression, what it comes to where each symbol is 1."""
+    if len(str(size)) <= MAX_EXPRESSION:
+        return readable_bytes(size)
+    try:
+        ones = readable_bytes(size.evaluate(dict.fromkeys(size.symbols(), 1)))
+    except ZeroDivisionError:
+        return "that grows with the inputs (--print-memory-plan says how)"
+    return f"{ones} where each open size is 1 (--print-memory-plan says how it grows)"
 
 
 def readable_bytes(size: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Callable, Iterable, Set
+from difflib import get_close_matches
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
@@ -16,6 +17,7 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import matched_op_types, weights_of
+from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.onnx_to_graph import (
@@ -144,7 +146,7 @@ class ConvertOnnxToGraphPass(ModulePass):
             seen |= left
             _expand_functions(ctx, op, _names_of(left), ready=True)
             convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
-        convert(op, patterns, illegal=["onnx"], convert_new_ops=True)
+        convert(op, patterns, illegal=["onnx"], convert_new_ops=True, hint=_nearest_operator)
         move_strings(op)
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
@@ -160,6 +162,15 @@ def _expand_functions(ctx: Context, module: ModuleOp, ops: tuple[str, ...], *, r
     """Run the pass of the front end, which only its name may refer to from here."""
     make = typing.cast("Callable[..., ModulePass]", load_pass("expand-onnx-functions"))
     make(ops=ops, ready=ready).apply(ctx, module)
+
+
+def _nearest_operator(op: Operation) -> str:
+    """A name that an operator may have been meant to have: `; did you mean Relu?`, or nothing."""
+    if not isinstance(op, onnx.CallOp) or (prefix := onnx.PREFIXES.get(op.domain.data)) is None:
+        return ""
+    known = [name.removeprefix(prefix) for name in VERSIONS if name.startswith(prefix)]
+    near = get_close_matches(op.op_type.data, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _without_conversion(module: ModuleOp, converted: Set[type[Operation]]) -> set[onnx.OnnxOp]:

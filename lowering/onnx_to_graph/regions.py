@@ -97,6 +97,8 @@ class IfLowering(RegionLowering):
                 "unsupported-dynamic-rank",
                 op,
                 f"If: the branches give {unlike[0]} and {unlike[1]}, of which no one type can hold both",
+                help="let both branches give one rank, give the model's inputs fixed shapes that decide the "
+                "condition, or export without the branch",
             )
         assume_equal(op, *sizes, "the other branch gives results of another rank", rewriter)
         self._take(op, op.then_branch, rewriter)

@@ -228,10 +228,21 @@ class ExpandLowering(ShapeLowering):
                 shape = (*shape[:axis], _joined(dim, size, rewriter), *shape[axis + 1 :])
             for side in (dim, size):
                 if not side.proves_equal(shape[axis]):
-                    fits = (side - 1) * (side - shape[axis])
-                    assume_equal(op, fits, Dim.of(0), f"dimension {axis} must be 1 or equal", rewriter)
+                    # Equal by itself where it is 1; where not, both are told as they were found.
+                    is_other = (side - 1).maximum(1 - side).minimum(1)
+                    fits = side + is_other * (shape[axis] - side)
+                    assume_equal(op, side, fits, _expansion(op, axis, rank), rewriter)
         stretched = broadcast_at_run_time(op.input, shape, Numbers(self, rewriter))
         rewriter.replace(op, graph.BroadcastToOp(stretched, shape))
+
+
+def _expansion(op: onnx.ExpandOp, axis: int, rank: int) -> str:
+    """What must hold of a dimension of the result, in words."""
+    names = [f" {value.name_hint}" if value.name_hint else "" for value in (op.input, op.shape)]
+    return (
+        f"sizes of the input{names[0]} and in the shape{names[1]} must be equal, or one of them 1, "
+        f"in dimension {axis} of {rank}"
+    )
 
 
 def _joined(a: Dim, b: Dim, rewriter: PatternRewriter) -> Dim:

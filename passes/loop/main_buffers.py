@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     UnrealizedConversionCastOp,
+    UnregisteredOp,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
@@ -206,13 +207,7 @@ class BlockAnalysis:
             self.found.dims[result] = dims
             self.found.of[result] = self.found.of[source]
         else:
-            raise StepwellError(
-                "unsupported-op",
-                op,
-                f"{op.name} cannot stand in @main on buffers",
-                note="@main may hold calls of kernels, constants and reshapes",
-                help="run `fuse-ops` and `convert-graph-to-linalg` first",
-            )
+            raise _not_lowered(op)
 
     def _visit_call(self, op: func.CallOp, position: int) -> None:
         kernel = self.kernels[op.callee.string_value()]
@@ -376,3 +371,25 @@ def input_symbols(main: func.FuncOp) -> set[str]:
         if not dim.is_unknown
         for name in dim.symbols()
     }
+
+
+def _not_lowered(op: Operation) -> StepwellError:
+    """The error for an op that is still in `@main` when memory is planned: what would have lowered it."""
+    name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+    dialect = name.partition(".")[0]
+    if dialect == graph.Graph.name:
+        return StepwellError(
+            "unsupported-op",
+            op,
+            f"{name} cannot stand in @main on buffers",
+            note="@main may hold calls of kernels, constants and reshapes",
+            help="run `fuse-ops` and `convert-graph-to-linalg` first",
+        )
+    return StepwellError(
+        "unsupported-op",
+        op,
+        f"nothing has lowered {name}: no conversion leads from `{dialect}` to kernels by itself",
+        note="a program is of `onnx` or `graph`, or it is what `stepwell compile --emit` wrote",
+        help=f"lower `{dialect}` to `graph` before, by a pass of the plugin: `stepwell-opt FILE "
+        "--load PLUGIN -p PASS -o lowered.mlir` (docs/write-a-dialect.md has one)",
+    )

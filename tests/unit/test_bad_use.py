@@ -15,9 +15,11 @@ import pytest
 
 import stepwell
 from stepwell.runtime.artifact import load_image, save
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools import cli
+from stepwell.tools.report import summary_text
 from tests.commands import Capture, shown_error, written
 from tests.onnx_models import onnx_model
 
@@ -46,6 +48,8 @@ OPTIONS: list[tuple[list[str], str, str]] = [
     (["--input-shape", f"x={'9' * 30}x4"], "too-large", "--> input 'x'"),
     (["--mcpu", "pentium"], "unknown-target", "the targets are host, x86-64"),
     (["--target", "foo-bar"], "unknown-target", "no code is made for foo-bar"),
+    (["--disable-pass", "fuse-ops"], "bad-option", "fuse-ops is a disabled pass"),
+    (["--disable-pass", "convert-onnx-to-graph"], "bad-option", "goes on without it: every later pass"),
 ]
 
 
@@ -92,6 +96,27 @@ def test_outputs_into_no_folder(output: str, add: Path, tmp_path: Path, capsys: 
     ):
         assert "error[cannot-write]: " in shown_error(capsys, cli.main, *command, tmp_path / output)
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "message"),
+    [
+        ("x.stepwell", ["--emit", "graph"], "--emit graph writes IR as text, and -o "),
+        ("x.ll", ["--emit", "asm"], "writes assembly"),
+        ("x.mlir", [], "name it x.stepwell; --emit writes the IR of a level instead"),
+    ],
+)
+def test_outputs_named_as_another_kind(
+    output: str, options: list[str], message: str, add: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    error = shown_error(capsys, cli.main, "compile", add, *options, "-o", tmp_path / output)
+    assert "error[bad-option]: " in error and message in error
+
+
+def test_the_name_of_a_backend_comes_before_the_model(tmp_path: Path, capsys: Capture) -> None:
+    """A model that is none is not even read."""
+    path = written(tmp_path / "m.onnx", "no model")
+    assert "error[unknown-backend]: " in shown_error(capsys, cli.main, "run", path, "--backend", "no-such")
 
 
 def test_a_dump_into_a_file(add: Path, capsys: Capture) -> None:
@@ -306,3 +331,40 @@ def test_options_of_the_function(options: dict[str, object], message: str) -> No
     with pytest.raises(StepwellError, match=message) as error:
         stepwell.compile("model.onnx", **options)  # pyright: ignore[reportArgumentType]
     assert error.value.code == "bad-option"
+
+
+@pytest.mark.parametrize("model", [3, None, ["m.onnx"]])
+def test_what_is_no_model(model: object) -> None:
+    with pytest.raises(StepwellError, match="a model is a path, the bytes of a file or an onnx.ModelProto"):
+        stepwell.compile(model)  # pyright: ignore[reportArgumentType]
+
+
+def test_warnings_show_the_line_of_the_caller() -> None:
+    with pytest.warns(UserWarning, match="not in the order of their use") as found:
+        stepwell.compile(onnx_model("g (float[4] x) => (float[4] y) { y = Relu(b) b = Neg(x) }"))
+    assert found[0].filename == __file__
+
+
+def test_operators_that_nobody_has_and_sizes_that_do_not_fit() -> None:
+    """The name that may have been meant; both sizes, and whose they are."""
+    with pytest.raises(StepwellError, match=r'node "Reluu#0"; did you mean Relu\?'):
+        stepwell.compile(onnx_model("g (float[N] x) => (float[N] y) { y = Reluu(x) }"))
+    model = stepwell.compile(onnx_model("g (float[N, 3] x, int64[2] s) => (float y) { y = Expand(x, s) }"))
+    message = r"the input x and in the shape s must be equal, or one of them 1, in dimension 0 of 2"
+    with pytest.raises(StepwellError, match=rf"{message}[\s\S]*found 4 and 2"):
+        model(np.ones((2, 3), np.float32), np.array([4, 3]))
+
+
+def test_a_long_size_of_the_arena_is_told_at_1(model: CompiledModel) -> None:
+    long = "64 * ((" + " + ".join(f"{i} * N{i} * M{i}" for i in range(2, 12)) + ") ceildiv 64)"
+    image = replace(model.image, interface=replace(model.image.interface, arena_bytes=Dim.of(long)))
+    assert "arena 128 B where each open size is 1" in summary_text(image)
+
+
+def test_an_op_that_nothing_lowers(tmp_path: Path, capsys: Capture) -> None:
+    """It is the conversion of the dialect that is missing, not a pass of level 1."""
+    text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %y = arith.negf %x : tensor<4xf32>\n"
+    path = written(tmp_path / "m.mlir", f"{text}  func.return %y : tensor<4xf32>\n}}\n")
+    error = shown_error(capsys, cli.main, "run", path)
+    assert "nothing has lowered arith.negf: no conversion leads from `arith`" in error
+    assert "m.mlir:2:3" in error and "fuse-ops" not in error

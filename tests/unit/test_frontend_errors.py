@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from onnx import AttributeProto, ModelProto, TensorProto, helper
 
+import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import import_onnx
 from stepwell.runtime.errors import StepwellError
@@ -134,6 +136,19 @@ def test_subgraphs_may_not_redefine_outer_names() -> None:
         onnx_model(f"g (bool c, float[N, 4] x) => (float[N, 4] y) {{ y = If <{branch}, {other}> (c) }}")
     )
     assert "'x' is defined again inside a subgraph" in str(error)
+    assert "such as 'x_inner'" in str(error)
+
+
+def test_inputs_of_subgraphs_hide_outer_names() -> None:
+    """The specification forbids it to the outputs of nodes alone: inner names win inside, outer ones stay."""
+    body = "body = b (float[2] s, float[2] x) => (float[2] t, float[2] u) { t = Add(s, x) u = Identity(t) }"
+    graph = "g (float[2] z, float[3, 2] x) => (float[2] y, float[3, 2] ys, float[3, 2] w)"
+    nodes = f"{{ y, ys = Scan <num_scan_inputs = 1, {body}> (z, x) w = Neg(x) }}"
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    y, ys, w = stepwell.compile(onnx_model(f"{graph} {nodes}"))(np.zeros(2, np.float32), x)
+    np.testing.assert_array_equal(y, x.sum(0))
+    np.testing.assert_array_equal(ys, x.cumsum(0))
+    np.testing.assert_array_equal(w, -x)
 
 
 @pytest.mark.parametrize("keep", [0, 1, 10, 40, -1])

@@ -20,9 +20,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Models, peers, threads and where to write the figures."""
     parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help=".onnx files")
     parser.add_argument("--against", metavar="A,B", help="engines (default: every installed one)")
-    parser.add_argument("--threads", type=positive, default=1, metavar="N")
-    parser.add_argument("--rounds", type=positive, default=20, metavar="N", help="interleaved rounds")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the made-up inputs")
+    parser.add_argument(
+        "--threads", type=positive, default=1, metavar="N", help="of every engine (default: 1)"
+    )
+    parser.add_argument(
+        "--rounds", type=positive, default=20, metavar="N", help="interleaved rounds (default: 20)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the made-up inputs (default: 0)"
+    )
     parser.add_argument("--json", type=Path, metavar="F", help="where to write the figures")
     parser.add_argument(
         "--input-shape", action="append", default=[], type=input_shape, metavar="NAME=1x3x224x224"

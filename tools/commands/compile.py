@@ -18,11 +18,21 @@ from stepwell.tools.pipelines import LEVELS
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
 
+_SUFFIXES = {"ll": ".ll", "asm": ".s", "obj": ".o"}
+"""What the files of a level end in, where it is not .mlir."""
+_KINDS = {".ll": "LLVM IR", ".s": "assembly", ".o": "an object file"}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Model, output and options."""
     add_model(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where to write (default: MODEL.stepwell in this folder; with --emit, standard output)",
+    )
     parser.add_argument("--emit", choices=(*LEVELS, "obj"), help="write a level's IR instead of an artifact")
     parser.add_argument(
         "--dump", type=Path, metavar="DIR", help="write the IR after each pass, and a page about it"
@@ -49,6 +59,7 @@ def run(args: Namespace) -> int:
     check_suffix(args.model, (".onnx", ".mlir"))
     if args.output is not None:
         check_place(args.output)
+        _check_output_suffix(args.output, args.emit)
     if args.print_pipeline:
         print(_pipeline(options))
         return 0
@@ -67,6 +78,22 @@ def run(args: Namespace) -> int:
     save(image, output)
     print(summary_text(image, str(output)), file=sys.stderr)
     return 0
+
+
+def _check_output_suffix(output: Path, level: str | None) -> None:
+    """Refuse a name that says another kind of file than what is written; an unknown suffix says nothing."""
+    written = _SUFFIXES.get(level or "", ".mlir" if level else ".stepwell")
+    if output.suffix != written and output.suffix in (".onnx", ".stepwell", ".mlir", *_SUFFIXES.values()):
+        what = (
+            f"--emit {level} writes {_KINDS.get(written, 'IR as text')}" if level else "this is an artifact"
+        )
+        raise StepwellError(
+            "bad-option",
+            None,
+            f"{what}, and -o {output} ends in {output.suffix}",
+            help=f"name it {output.with_suffix(written).name}"
+            + ("" if level else "; --emit writes the IR of a level instead"),
+        )
 
 
 def _emit(args: Namespace, options: CompileOptions) -> None:

@@ -20,11 +20,23 @@ def add_model(parser: ArgumentParser) -> None:
 def add_compile_options(parser: ArgumentParser) -> None:
     """What decides how a model is compiled."""
     parser.add_argument(
-        "--load", action="append", default=[], metavar="PLUGIN", help="a module or .py file with a backend"
+        "--load",
+        action="append",
+        default=[],
+        metavar="PLUGIN",
+        help="a module or .py file with a backend, a dialect or passes",
     )
     parser.add_argument("--mcpu", default="host", help="host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64")
     parser.add_argument("--target", metavar="TRIPLE", help="an LLVM triple (default: this machine's)")
-    parser.add_argument("--opt-level", type=int, choices=OPT_LEVELS, default=2, metavar="0-3")
+    parser.add_argument(
+        "--opt-level",
+        type=int,
+        choices=OPT_LEVELS,
+        default=2,
+        metavar="0-3",
+        help="0: every digit as the model's own ops give it; 1: may round in other places; 2: data and "
+        "weights stored as kernels like them; 3: all else that is not approximate (default: 2)",
+    )
     parser.add_argument(
         "--winograd",
         choices=WINOGRAD,
@@ -39,7 +51,11 @@ def add_compile_options(parser: ArgumentParser) -> None:
         "nothing of its file in memory; 3x3 convolutions and bytes without VNNI are slower (default: normal)",
     )
     parser.add_argument(
-        "--disable-pass", action="append", default=[], metavar="NAME", help="leave a pass out of level 1"
+        "--disable-pass",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="leave a pass out of level 1 (given again: another)",
     )
     parser.add_argument(
         "--require-pass",
@@ -57,7 +73,10 @@ def add_compile_options(parser: ArgumentParser) -> None:
         help="engines that take part of the model, the preferred one first, such as onnxruntime,reference",
     )
     parser.add_argument(
-        "--fallback", action="store_true", help="go on without a backend that is missing or fails"
+        "--fallback",
+        action="store_true",
+        help="go on without a backend that is not installed, or that fails on its part (a name that no "
+        "backend has stays an error)",
     )
     parser.add_argument(
         "--input-shape",
@@ -71,7 +90,9 @@ def add_compile_options(parser: ArgumentParser) -> None:
 
 def add_threads(parser: ArgumentParser) -> None:
     """How many threads kernels may use."""
-    parser.add_argument("--threads", type=positive, metavar="N", help="default: all cores")
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="how many threads kernels use (default: all cores)"
+    )
 
 
 def positive(text: str) -> int:

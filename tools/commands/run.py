@@ -34,7 +34,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--inputs", type=Path, metavar="F.npz", help="arrays by input name")
     parser.add_argument("--fill", choices=FILLS, default="random", help="how to make up the inputs not given")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the made-up inputs")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the made-up inputs (default: 0)"
+    )
     parser.add_argument("--outputs", type=Path, metavar="F.npz", help="where to write the results")
     parser.add_argument(
         "--repeat", type=positive, default=1, metavar="N", help="run N times and show the times"
