@@ -117,9 +117,11 @@ def schedule_by_rows(
     lanes = schedule.vectorize
     assert lanes is not None
     extents, serial = member.view.extents, [d for d, p in enumerate(member.view.parallel) if not p]
+    # Loops of its own are those of the reduction before it; what follows other ops moves less regularly.
+    own = [1 if all(anchor.parallel) else n or _UNKNOWN_STEPS for n in extents]
     sizes = [
-        (extents[own] or _UNKNOWN_STEPS) if d is None else schedule.tile[d] or anchor.extents[d] or 1
-        for own, d in enumerate(member.loop_of)
+        n if d is None else schedule.tile[d] or anchor.extents[d] or 1
+        for n, d in zip(own, member.loop_of, strict=True)
     ]
     along = member.loop_of.index(lanes)
     width = register_file(member.view, target).lanes
