@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr
+from xdsl.dialects.builtin import FloatAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.onnx_to_graph.convolution import padded_input
-from stepwell.lowering.onnx_to_graph.expressions import Formula
+from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, rank_of, shape_of
 from stepwell.lowering.onnx_to_graph.windows import Windows, spatial_rank, windows_of
 from stepwell.runtime.dims import Dim
@@ -36,7 +36,7 @@ class PoolLowering(OnnxLowering):
         kind = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}[op.op_type]
         pool = Pool(kind, kernel, windows, _norm_order(op) if isinstance(op, onnx.LpPoolOp) else 2)
         if windows.static_pads is None:
-            rewriter.replace(op, [], [self._of_open_size(op, pool, rewriter)])
+            rewriter.replace(op, [], self._of_open_size(op, pool, rewriter))
             return
         with_indices = isinstance(op, onnx.MaxPoolOp) and op.Indices is not None
         made = pool.of(
@@ -49,27 +49,24 @@ class PoolLowering(OnnxLowering):
 
     def _of_open_size(
         self, op: onnx.MaxPoolOp | onnx.AveragePoolOp | onnx.LpPoolOp, pool: Pool, rewriter: PatternRewriter
-    ) -> SSAValue:
+    ) -> list[SSAValue]:
         """SAME with strides: an op of its own pads the input; a mean divides by its share of cells."""
-        if isinstance(op, onnx.MaxPoolOp) and op.Indices is not None:
-            raise StepwellError(
-                "unsupported",
-                op,
-                f"{op.op_type}: {op.string('auto_pad')} with strides and Indices, of an unknown size",
-                note=f"strides are {list(pool.windows.strides)}, the input is {op.X.type}",
-                help="give the model's inputs fixed shapes, for example with --input-shape",
-            )
         at = Formula(self, rewriter)
         x = at.value(op.X)
         dtype = dtype_of(x.element)
         lowest = np.iinfo(dtype.name).min if dtype.kind in "iu" else -np.inf
         border = at.number(lowest if pool.kind == "max" else 0, x.element)
-        result = at.op(pool.of(padded_input(op.X, pool.windows, rewriter, border.ssa)[0], padded=True))
+        padded, _ = padded_input(op.X, pool.windows, rewriter, border.ssa)
+        if isinstance(op, onnx.MaxPoolOp) and op.Indices is not None:
+            made = rewriter.insert(pool.of(padded, padded=True, indices="row"))
+            places = _unpadded(at.value(made.results[1]), at.value(padded), x, pool.windows.pads)
+            return [made.results[0], _flat(*places, column=_flag(op, "storage_order")).ssa]
+        result = at.op(pool.of(padded, padded=True))
         if pool.kind != "avg" or _flag(op, "count_include_pad"):
-            return result.ssa
+            return [result.ssa]
         cells = at.full(1, [Dim.of(1), Dim.of(1), *x.dims[2:]], x.element)
         shares = pool.of(padded_input(cells.ssa, pool.windows, rewriter, border.ssa)[0], padded=True)
-        return (result / at.op(shares)).ssa
+        return [(result / at.op(shares)).ssa]
 
 
 @dataclass(frozen=True)
@@ -104,6 +101,34 @@ class Pool:
             p=self.order,
             indices=indices,
         )
+
+
+def _unpadded(
+    flat: Value, padded: Value, x: Value, pads: Sequence[Dim]
+) -> tuple[Value, list[Value], list[Value]]:
+    """
+    Flat positions in a padded image, in row order, taken apart: which image, where in it, and its sizes.
+
+    A maximum of the border has only its like beside it: what lies at the edge of the image is as large.
+    """
+    places: list[Value] = []
+    sizes: list[Value] = []
+    for axis in reversed(range(2, x.rank)):
+        width, low, size = (
+            flat.formula.extent(d, i64) for d in (padded.dims[axis], pads[axis - 2], x.dims[axis])
+        )
+        places.insert(0, (flat % width - low).clip(0, size - 1))
+        sizes.insert(0, size)
+        flat = flat / width
+    return flat, places, sizes
+
+
+def _flat(image: Value, places: Sequence[Value], sizes: Sequence[Value], *, column: bool) -> Value:
+    """Positions in all images: the last axis is the fastest, with `column` the first one."""
+    steps = list(zip(places, sizes, strict=True))
+    for place, size in reversed(steps) if column else steps:
+        image = image * size + place
+    return image
 
 
 def _whole_image(op: onnx.OnnxOp, x: SSAValue) -> Sequence[int]:

@@ -237,12 +237,19 @@ def test_pool_same_of_unknown_size(op_type: str, options: Options) -> None:
         compare(op_type, [floats(1, 3, 8, 7)], **options, **open_sizes, **more)
 
 
-def test_pool_with_indices_of_unknown_size_says_what_to_do() -> None:
-    x = floats(1, 3, 8, 7)
-    options: Options = {"dims": {0: ["N", 3, "H", 7]}, "kernel_shape": [3, 3], "strides": [2, 2]}
-    proto = model("MaxPool", [x], ["y", "i"], auto_pad="SAME_UPPER", **options)
-    with pytest.raises(StepwellError, match="SAME_UPPER with strides and Indices, of an unknown size"):
-        converted(proto, [x])
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("storage_order", [0, 1])
+def test_indices_of_a_pool_same_of_unknown_size(auto_pad: str, storage_order: int) -> None:
+    """They count the cells of the image, not of the padded one, as with sizes that are known."""
+    x = floats(2, 3, 8, 7)
+    x[1] = -np.inf  # as low as the border
+    options: Options = {"kernel_shape": [3, 2], "strides": [2, 2], "storage_order": storage_order}
+    found = [
+        converted(model("MaxPool", [x], ["y", "i"], auto_pad=auto_pad, dims=dims, **options), [x])
+        for dims in ({0: ["N", 3, "H", "W"]}, {})
+    ]
+    for open_size, known in zip(*found, strict=True):
+        np.testing.assert_array_equal(open_size, known)
 
 
 HIDDEN, WIDTH, STEPS, BATCH = 4, 3, 5, 2
