@@ -176,7 +176,9 @@ def sampled_axes(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int]:
 
 def _whole_factors(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int] | None:
     """How often each element is repeated when that is all a nearest resize does; None when it is not."""
-    kinds = {"asymmetric": ("floor",), "half_pixel": ("round_prefer_floor", "round_prefer_ceil")}
+    rounds = ("round_prefer_floor", "round_prefer_ceil")
+    centred = dict.fromkeys(("half_pixel", "pytorch_half_pixel", "half_pixel_symmetric"), rounds)
+    kinds = centred | {"asymmetric": ("floor", rounds[0]), "tf_half_pixel_for_nn": ("floor",)}
     if op.nearest.data not in kinds.get(op.coordinate.data, ()):
         return None
     dims = dims_of(op.input.type)
@@ -185,6 +187,8 @@ def _whole_factors(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int] | None
     if not all(q.is_static and q.value >= 1 and n * q == out for q, n, out in repeats):
         return None
     factors = [q.value for q in quotients]
+    if op.coordinate.data == "asymmetric" and op.nearest.data in rounds and max(factors) > 2:
+        return None  # the last ones of each three are nearer to the next element
     scales = op.scales.get_values() if op.scales is not None else factors
     return factors if list(scales) == factors else None
 

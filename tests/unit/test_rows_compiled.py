@@ -111,3 +111,18 @@ def test_depth_to_space(mcpu: str, block: int) -> None:
     (y,) = _compiled(f"g {types} {{ y = DepthToSpace<blocksize = {block}>(x) }}", mcpu, x)
     pixels = x.reshape(block, block, 2, 3, 37).transpose(2, 3, 0, 4, 1)
     np.testing.assert_array_equal(y, pixels.reshape(1, 2, 3 * block, 37 * block))
+
+
+@pytest.mark.parametrize("place", ["half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "asymmetric"])
+@pytest.mark.parametrize("factor", [2, 3])
+def test_rounded_places_of_an_upsampled_image(place: str, factor: int) -> None:
+    x = np.arange(2 * 3 * 5, dtype=np.float32).reshape(2, 3, 5)
+    mode = f'"nearest", coordinate_transformation_mode = "{place}", nearest_mode = "round_prefer_floor"'
+    types = f"(float[2, 3, 5] x) => (float[d, e, f] y) <float[3] s = {{1, {factor}, {factor}}}>"
+    (y,) = _compiled(f"g {types} {{ y = Resize<mode = {mode}>(x, , s) }}", "host", x)
+    shift = 0.0 if place == "asymmetric" else 0.5
+    rows, columns = (
+        np.ceil((np.arange(n * factor) + shift) / factor - shift - 0.5).clip(0, n - 1).astype(int)
+        for n in x.shape[1:]
+    )
+    np.testing.assert_array_equal(y, x[:, rows][:, :, columns])
