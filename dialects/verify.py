@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -45,9 +45,23 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
     try:
         op.verify(verify_nested_ops=False)
     except VerifyException as error:
-        yield Violation(op, str(error))
+        yield Violation(_redefinition(op, str(error)) or op, str(error))
     except StepwellError as error:  # a type that its results cannot have
         yield Violation(op, error.message)
+
+
+def _redefinition(table: Operation, message: str) -> Operation | None:
+    """The op that takes a name a second time, where that is what a message about a table of symbols says."""
+    if not message.startswith("Redefinition of symbol"):
+        return None
+    seen: set[str] = set()
+    for op in (op for region in table.regions for block in region.blocks for op in block.ops):
+        name = op.properties.get("sym_name", op.attributes.get("sym_name"))
+        if isinstance(name, StringAttr):
+            if name.data in seen:
+                return op
+            seen.add(name.data)
+    return None
 
 
 def _region_violations(region: Region, visible: set[SSAValue], *, any_order: bool) -> Iterator[Violation]:

@@ -141,6 +141,9 @@ class _Reader:
                 # `pattern.use` gives an object that has its name already.
                 made.label = made.label or op.result.name_hint or ""
                 values[op.result] = made
+                if op.result.first_use is None:
+                    name = f"%{op.result.name_hint}" if op.result.name_hint else "the result"
+                    self.file.warnings.append((op, f"{name} of {op.name} is not used: nothing asks for it"))
         return values
 
     def node(self, op: NodeOp, values: Mapping[SSAValue, Pattern]) -> Pattern:

@@ -112,3 +112,9 @@ def test_wrong_usage_is_an_error_like_any_other(capsys: Capture) -> None:
         printed.startswith("error[bad-usage]: unrecognized arguments: --lod")
         and "`stepwell-opt --help`" in printed
     )
+
+
+def test_a_symbol_that_is_taken_twice(tmp_path: Path, capsys: Capture) -> None:
+    (file := tmp_path / "m.mlir").write_text(f"{GRAPH}\n{GRAPH}")
+    printed = stderr_of(capsys, file)
+    assert 'func.func: Redefinition of symbol "main"' in printed and "m.mlir:6:1" in printed

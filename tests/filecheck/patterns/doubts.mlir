@@ -3,6 +3,7 @@
 
 // What can never match is said, and is no error: the ops may come later.
 // CHECK-DAG: graph.conv has no attribute stride: did you mean strides?
+// CHECK-DAG: %y of pattern.has_dtype is not used: nothing asks for it
 // CHECK-DAG: graph.relu takes 1 operand, found 2: it never matches
 // CHECK-DAG: graph.clip takes 1 to 3 operands, found 4: it never matches
 // CHECK-NOT: graph.concat takes
@@ -11,6 +12,12 @@
 
 pattern.def @attribute {
   %root = pattern.op "graph.conv"(...) {stride = [2, 2], acme.pads = 1}
+  pattern.yield %root
+}
+pattern.def @unread {
+  %x = pattern.any
+  %y = pattern.has_dtype %x "f32"
+  %root = pattern.op "graph.neg"(%x)
   pattern.yield %root
 }
 pattern.def @operands {
