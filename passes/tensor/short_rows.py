@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import tensor, vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -40,8 +40,10 @@ def vectors_of_short_rows(func: FuncOp, lanes: int) -> set[SSAValue]:
 
 
 def _connected(value: SSAValue, lanes: int) -> set[SSAValue]:
-    """A vector with all that elementwise ops compute from it, or it from; none unless it has short rows."""
+    """A vector with all that elementwise ops compute from it, or it from; none unless it has short rows of floats."""
     shape = vector_of(value).get_shape()
+    if isinstance(vector_of(value).element_type, IntegerType):
+        return set()  # rows of bytes came out wrong in quantized models
     if len(shape) < 2 or shape[-2] < 2 or not 1 < shape[-1] <= lanes // 2:
         return set()
     group, open_values = {value}, [value]
