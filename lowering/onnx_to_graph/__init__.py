@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import typing
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from difflib import get_close_matches
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import Rewriter
@@ -62,6 +62,7 @@ from stepwell.lowering.onnx_to_graph import (
     window,
 )
 from stepwell.lowering.onnx_to_graph.agreement import check_agreement
+from stepwell.lowering.onnx_to_graph.declared import check_declared
 from stepwell.lowering.onnx_to_graph.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.string_movement import move_strings
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
@@ -130,9 +131,11 @@ class ConvertOnnxToGraphPass(ModulePass):
         for pattern in patterns:
             if isinstance(pattern, RegionLowering):
                 pattern.patterns = patterns
+        declared: dict[FuncOp, Sequence[Attribute]] = {}
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
                 _name_open_dimensions(function)
+                declared[function] = function.function_type.outputs.data
         if any(isinstance(inner, onnx.FunctionOp) for inner in op.ops):
             _expand_functions(ctx, op, (), ready=False)
         converted = {op_type for pattern in patterns for op_type in matched_op_types(pattern)}
@@ -151,6 +154,7 @@ class ConvertOnnxToGraphPass(ModulePass):
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
                 _set_result_types(function)
+                check_declared(function, declared.get(function, ()))
                 check_agreement(function)
 
 

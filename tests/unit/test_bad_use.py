@@ -368,3 +368,15 @@ def test_an_op_that_nothing_lowers(tmp_path: Path, capsys: Capture) -> None:
     error = shown_error(capsys, cli.main, "run", path)
     assert "nothing has lowered arith.negf: no conversion leads from `arith`" in error
     assert "m.mlir:2:3" in error and "fuse-ops" not in error
+
+
+def test_outputs_that_are_declared_as_something_else(tmp_path: Path, capsys: Capture) -> None:
+    """A type is an error that names both; a shape is a remark, for the nodes decide."""
+    message = "output 'y' is declared as int32, and its node makes float32"
+    with pytest.raises(StepwellError, match=message):
+        stepwell.compile(onnx_model("g (float[N, 3] x) => (int32[N, 3] y) { y = Relu(x) }"))
+    graph = "g (float[N, 3] x) => (float[N, 4] y, float[A, B] z) { y = Relu(x) z = Neg(x) }"
+    path = written(tmp_path / "m.onnx", onnx_model(graph))
+    assert cli.main(["compile", str(path), "--remarks", "--emit", "graph"]) == 0
+    printed = capsys.readouterr().err
+    assert "output 'y' is declared as" in printed and "output 'z'" not in printed
