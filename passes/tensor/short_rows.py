@@ -40,7 +40,7 @@ def vectors_of_short_rows(func: FuncOp, lanes: int) -> set[SSAValue]:
 
 
 def _connected(value: SSAValue, lanes: int) -> set[SSAValue]:
-    """A vector with all that elementwise ops compute from it, or it from; none unless it has short rows of floats."""
+    """A vector with all that elementwise ops make of it, or it of; none without short rows of floats."""
     shape = vector_of(value).get_shape()
     if isinstance(vector_of(value).element_type, IntegerType):
         return set()  # rows of bytes came out wrong in quantized models
