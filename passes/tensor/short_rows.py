@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import tensor, vector
-from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.dialects import scf, tensor, vector
+from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from stepwell.passes.tensor import transfers
 from stepwell.passes.tensor.emit import Emitter
@@ -40,10 +40,8 @@ def vectors_of_short_rows(func: FuncOp, lanes: int) -> set[SSAValue]:
 
 
 def _connected(value: SSAValue, lanes: int) -> set[SSAValue]:
-    """A vector with all that elementwise ops make of it, or it of; none without short rows of floats."""
+    """A vector with all that elementwise ops make of it, or it of; none unless it has short rows."""
     shape = vector_of(value).get_shape()
-    if isinstance(vector_of(value).element_type, IntegerType):
-        return set()  # rows of bytes came out wrong in quantized models
     if len(shape) < 2 or shape[-2] < 2 or not 1 < shape[-1] <= lanes // 2:
         return set()
     group, open_values = {value}, [value]
@@ -92,12 +90,11 @@ def _writes_rows(op: vector.TransferWriteOp) -> bool:
     last = len(op.indices) - 1
     use = op.result.get_user_of_unique_use()
     if isinstance(use, tensor.InsertSliceOp) and use.source is op.result:
-        width = tensor_shape(use.dest)[-1]
-        if not _is_whole(use, width):
-            return False
+        into, is_row = use.dest, _is_whole(use, _columns(use.dest))
     else:
-        width = tensor_shape(op.source)[-1]
-    return (rows, row) == (last - 1, last) and width == _width(op.vector) and _starts_row(op)
+        into, is_row = op.source, True
+    is_row = is_row and _columns(into) == _width(op.vector) and _starts_row(op)
+    return is_row and (rows, row) == (last - 1, last) and _lies_dense(into)
 
 
 def _reads_rows(op: vector.TransferReadOp) -> bool:
@@ -110,7 +107,67 @@ def _reads_rows(op: vector.TransferReadOp) -> bool:
     if row is None or (rows == last and _width(op.result) <= _MOST_TURNED):
         return rows == last and strides[last] == 1
     is_behind = (rows, row) == (last - 1, last) and strides[last - 1] == 1
-    return is_behind and whole and tensor_shape(root)[-1] == _width(op.result) and _starts_row(op)
+    is_row = is_behind and whole and _columns(root) == _width(op.result) and _starts_row(op)
+    return is_row and _lies_dense(root)
+
+
+def _lies_dense(value: SSAValue) -> bool:
+    """
+    Whether the rows of a tensor lie behind each other in memory as well.
+
+    They do not where it, or what loops and writes make of it, becomes a part of a tensor with longer rows:
+    `bufferize` lets it lie there from the start. To see its rows as one it would have to be copied.
+    """
+    seen, open_values = {value}, [value]
+    while open_values:
+        value = open_values.pop()
+        near = list(_same_buffer_before(value))
+        for use in value.uses:
+            op = use.operation
+            if (
+                isinstance(op, tensor.InsertSliceOp)
+                and use.index == 0
+                and not _is_whole(op, _columns(op.dest))
+            ):
+                return False
+            near += _same_buffer_behind(use)
+        if isinstance(op := value.owner, tensor.ExtractSliceOp):
+            if not _is_whole(op, _columns(op.source)):
+                return False
+            near.append(op.source)
+        open_values += [v for v in near if v not in seen]
+        seen.update(near)
+    return True
+
+
+def _same_buffer_before(value: SSAValue) -> list[SSAValue]:
+    """What a tensor is made of in place: by a write, or by a loop that carries it."""
+    if isinstance(value, BlockArgument):
+        loop = value.block.parent_op()
+        return [loop.iter_args[value.index - 1]] if isinstance(loop, scf.ForOp) and value.index else []
+    match value.owner:
+        case vector.TransferWriteOp(source=source):
+            return [source]
+        case tensor.InsertSliceOp(dest=dest) | tensor.InsertOp(dest=dest):
+            return [dest]
+        case scf.ForOp() as loop:
+            return [loop.iter_args[loop.results.index(value)]]
+        case _:
+            return []
+
+
+def _same_buffer_behind(use: Use) -> list[SSAValue]:
+    """What a use makes of a tensor in place."""
+    match use.operation:
+        case vector.TransferWriteOp() | tensor.InsertSliceOp() | tensor.InsertOp() as op:
+            return list(op.results)
+        case scf.YieldOp() as op:
+            loop = op.parent_op()
+            return [loop.results[use.index]] if isinstance(loop, scf.ForOp) else []
+        case scf.ForOp() as loop if use.index >= 3:
+            return [loop.body.block.args[use.index - 2], loop.results[use.index - 3]]
+        case _:
+            return []
 
 
 def _root(value: SSAValue) -> tuple[SSAValue, list[int], bool]:
@@ -121,13 +178,17 @@ def _root(value: SSAValue) -> tuple[SSAValue, list[int], bool]:
     root, strides, whole = _root(op.source)
     own = op.static_strides.get_values()
     both = [s * t for s, t in zip(strides, own, strict=True)]
-    return root, both, whole and _is_whole(op, tensor_shape(root)[-1])
+    return root, both, whole and _is_whole(op, _columns(root))
 
 
 def _is_whole(op: tensor.ExtractSliceOp | tensor.InsertSliceOp, width: int) -> bool:
     """Whether a slice takes all of the last dimension, and neighbours along the one before."""
     size, strides = op.static_sizes.get_values()[-1], op.static_strides.get_values()
     return not len(op.strides) and slice_offsets(op)[-1] == 0 and size == width and strides[-2:] == (1, 1)
+
+
+def _columns(tensor: SSAValue) -> int:
+    return tensor_shape(tensor)[-1]
 
 
 def _width(value: SSAValue) -> int:
@@ -148,10 +209,11 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     The pieces of a `vector.transfer_read` of short rows.
 
     ```mlir
-    %0 = vector.transfer_read %x[%c0], %pad {permutation_map = (i) -> (i, 0)} : tensor<8xf32>, vector<8x2xf32>
+    %0 = vector.transfer_read %x[%c0], %pad {permutation_map = affine_map<(d0) -> (d0, 0)>}
+       : tensor<8xf32>, vector<8x2xf32>
     // ->
     %1 = vector.transfer_read %x[%c0], %pad : tensor<8xf32>, vector<8xf32>
-    %0 = vector.shuffle %1, %1 [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7] : vector<8xf32>, vector<8xf32>
+    %2 = vector.shuffle %1, %1 [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7] : vector<8xf32>, vector<8xf32>
     ```
     """
     place, width = start_of(emit, Place.of(emit, op.source), op), _width(op.result)

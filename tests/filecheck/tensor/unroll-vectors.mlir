@@ -201,3 +201,23 @@ func.func private @in_longer_rows(%x: tensor<8xf32>, %o: tensor<8x3xf32>) -> ten
   %r = vector.transfer_write %v, %o[%c0, %c0] {in_bounds = [true, true]} : vector<8x2xf32>, tensor<8x3xf32>
   func.return %r : tensor<8x3xf32>
 }
+
+// -----
+
+// What the loop makes becomes a part of longer rows, and lies there from the start.
+// CHECK-LABEL: @part_of_longer_rows
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: vector.transfer_write %{{.*}} : vector<2xf32>, tensor<16x2xf32>
+func.func private @part_of_longer_rows(%x: tensor<8xf32>, %o: tensor<16x3xf32>, %e: tensor<16x2xf32>) -> tensor<16x3xf32> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true, true], permutation_map = affine_map<(i) -> (i, 0)>} : tensor<8xf32>, vector<8x2xf32>
+  %r = scf.for %i = %c0 to %c16 step %c8 iter_args(%into = %e) -> (tensor<16x2xf32>) {
+    %w = vector.transfer_write %v, %into[%i, %c0] {in_bounds = [true, true]} : vector<8x2xf32>, tensor<16x2xf32>
+    scf.yield %w : tensor<16x2xf32>
+  }
+  %y = tensor.insert_slice %r into %o[0, 1] [16, 2] [1, 1] : tensor<16x2xf32> into tensor<16x3xf32>
+  func.return %y : tensor<16x3xf32>
+}
