@@ -8,7 +8,7 @@ by lifetime; inside a parallel loop each iteration has a part of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import mul
@@ -39,6 +39,8 @@ MAX_STACK_BYTES = 16 * 1024
 """Larger buffers are in scratch: stacks are small, and each thread would touch pages of its own."""
 MAX_STACK_BYTES_IN_LOOPS = 256 * 1024
 """Of a buffer in parallel loops: in scratch each iteration would have another, none of them in a cache."""
+MAX_STACK_BYTES_OF_ALL = 1024 * 1024
+"""What a kernel may take; the workers of the pool have twice as much."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ class Request:
     """The parallel loops around it, outermost first."""
 
     @property
-    def on_stack(self) -> bool:
-        """Whether it is small."""
+    def is_small(self) -> bool:
+        """Whether the stack is a place for it."""
         limit = MAX_STACK_BYTES_IN_LOOPS if self.loops else MAX_STACK_BYTES
         return self.bytes.is_static and self.bytes.value <= limit
 
@@ -87,7 +89,8 @@ class Storage:
         self._in_outputs = _buffers_of_results(body, places, outputs)
         last = {root: moment for root, moment in last.items() if root not in self._in_outputs}
         self._requests = {root: _request(root, forms, timeline) for root in last}
-        scratch = [request for request in self._requests.values() if not request.on_stack]
+        self._on_stack = _roots_on_stack(self._requests.values())
+        scratch = [request for request in self._requests.values() if request.root not in self._on_stack]
         plan = plan_arena([_lifetime(r, last[r.root], forms, timeline) for r in scratch])
         self._offsets = {r.root: offset for r, offset in zip(scratch, plan.offsets, strict=True)}
         self.scratch_bytes = plan.total
@@ -108,8 +111,9 @@ class Storage:
 
     def _reserved(self, request: Request, builder: Builder, scratch: SSAValue | None) -> SSAValue:
         """The buffer, or the bytes for one whose extents are not known yet."""
-        bytes_type = MemRefType(i8, [request.bytes.value if request.on_stack else DYNAMIC_INDEX])
-        if request.on_stack:
+        on_stack = request.root in self._on_stack
+        bytes_type = MemRefType(i8, [request.bytes.value if on_stack else DYNAMIC_INDEX])
+        if on_stack:
             return _alloca(builder, bytes_type if request.is_local else request.type)
         assert scratch is not None
         extents = ExtentBuilder(builder, self._forms.values)
@@ -134,6 +138,18 @@ class Storage:
         else:
             sizes = [extents.extent(dim) for dim in _dynamic(request.type, request.extents)]
         return _view(builder, self._buffers[root], extents.extent(0), sizes, request.type)
+
+
+def _roots_on_stack(requests: Iterable[Request]) -> set[SSAValue]:
+    """The buffers for the stack: small ones, the smallest first, as long as there is room for all."""
+    roots: set[SSAValue] = set()
+    total = 0
+    for request in sorted((r for r in requests if r.is_small), key=lambda r: r.bytes.value):
+        total += request.bytes.value
+        if total > MAX_STACK_BYTES_OF_ALL:
+            break
+        roots.add(request.root)
+    return roots
 
 
 def _alloca(builder: Builder, type: MemRef, sizes: Sequence[SSAValue] = ()) -> SSAValue:

@@ -122,3 +122,52 @@ func.func private @scratch_by_iteration(%x: tensor<4x100000xf32>) -> tensor<4x10
   } {sched.parallel}
   func.return %r : tensor<4x100000xf32>
 }
+
+// Each is small, all are too many for a stack: what has no room there is in scratch.
+// CHECK-LABEL: @too_many_for_a_stack
+// CHECK-SAME: sched.scratch = "960000"
+// CHECK-COUNT-4: memref.alloca() {{.*}} : memref<60000xf32>
+// CHECK-NOT: memref.alloca
+// CHECK: memref.view %{{.*}} : memref<?xi8> to memref<60000xf32>
+func.func private @too_many_for_a_stack(%x: tensor<4x60000xf32>) -> tensor<4x60000xf32> attributes {sched.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty() : tensor<4x60000xf32>
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %e) -> (tensor<4x60000xf32>) {
+    %a0 = tensor.extract_slice %x[%i, 0] [1, 60000] [1, 1] : tensor<4x60000xf32> to tensor<60000xf32>
+    %t1 = tensor.empty() : tensor<60000xf32>
+    %a1 = linalg.generic {indexing_maps = [affine_map<(i) -> (-i + 59999)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a0 : tensor<60000xf32>) outs(%t1 : tensor<60000xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<60000xf32>
+    %t2 = tensor.empty() : tensor<60000xf32>
+    %a2 = linalg.generic {indexing_maps = [affine_map<(i) -> (-i + 59999)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a1 : tensor<60000xf32>) outs(%t2 : tensor<60000xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<60000xf32>
+    %t3 = tensor.empty() : tensor<60000xf32>
+    %a3 = linalg.generic {indexing_maps = [affine_map<(i) -> (-i + 59999)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a2 : tensor<60000xf32>) outs(%t3 : tensor<60000xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<60000xf32>
+    %t4 = tensor.empty() : tensor<60000xf32>
+    %a4 = linalg.generic {indexing_maps = [affine_map<(i) -> (-i + 59999)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a3 : tensor<60000xf32>) outs(%t4 : tensor<60000xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<60000xf32>
+    %t5 = tensor.empty() : tensor<60000xf32>
+    %a5 = linalg.generic {indexing_maps = [affine_map<(i) -> (-i + 59999)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a4 : tensor<60000xf32>) outs(%t5 : tensor<60000xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<60000xf32>
+    %s = tensor.extract_slice %acc[%i, 0] [1, 60000] [1, 1] : tensor<4x60000xf32> to tensor<60000xf32>
+    %f = linalg.generic {indexing_maps = [affine_map<(i) -> (-i + 59999)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a5 : tensor<60000xf32>) outs(%s : tensor<60000xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<60000xf32>
+    %n = tensor.insert_slice %f into %acc[%i, 0] [1, 60000] [1, 1] : tensor<60000xf32> into tensor<4x60000xf32>
+    scf.yield %n : tensor<4x60000xf32>
+  } {sched.parallel}
+  func.return %r : tensor<4x60000xf32>
+}
