@@ -102,7 +102,6 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
         compilation.counts["partitions"] = len(calls) - given_up
     if given_up:
         compilation.counts["given up"] = given_up
-    if given_up:
         _optimize_again(compilation, options)
 
 

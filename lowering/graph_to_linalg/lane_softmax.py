@@ -49,7 +49,8 @@ def lane_softmax(
 
     def body(emit: Emitter, lanes: _Lanes, carried: Carried) -> Carried:
         x, inverses = carried
-        x, _, total = lanes.powers(emit, x, rows)
+        shift = lanes.finite(emit, lanes.maximum(emit, x, rows))
+        x, total = lanes.powers(emit, x, rows, shift)
         return [x, lanes.write(emit, lanes.inverse(emit, total, zero_masked), inverses)]
 
     x, inverses = _over_lanes(emit, columns, [x, emit.empty(f32, [columns])], body)
@@ -86,8 +87,10 @@ class OnlineSoftmax:
         def body(emit: Emitter, lanes: _Lanes, carried: Carried) -> Carried:
             x, tops, totals, factors = carried
             before, sums = lanes.read(emit, tops), lanes.read(emit, totals)
-            x, top, total = lanes.powers(emit, x, rows, before)
-            factor = emit.value(math.ExpOp(emit.value(arith.SubfOp(before, lanes.finite(emit, top)))))
+            top = lanes.maximum(emit, x, rows, before)
+            shift = lanes.finite(emit, top)
+            x, total = lanes.powers(emit, x, rows, shift)
+            factor = emit.value(math.ExpOp(emit.value(arith.SubfOp(before, shift))))
             total = _sum(emit, emit.value(arith.MulfOp(sums, factor)), total)
             states = (top, tops), (total, totals), (factor, factors)
             return [x, *(lanes.write(emit, value, into) for value, into in states)]
@@ -135,14 +138,6 @@ class _Lanes:
         """A row with their elements replaced."""
         return write(emit, value, into, [self.first], (0,))
 
-    def powers(
-        self, emit: Emitter, x: SSAValue, rows: Index, start: SSAValue | None = None
-    ) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """The matrix with exp(x - top) in the columns; their tops, which are at least `start`; their sums."""
-        top = self._maximum(emit, x, rows, self._number(emit, -inf) if start is None else start)
-        x, total = self._exponentials(emit, x, rows, self.finite(emit, top))
-        return x, top, total
-
     def finite(self, emit: Emitter, top: SSAValue) -> SSAValue:
         """What is subtracted from a column: 0 instead of -inf, for exp(-inf - 0) is 0."""
         is_masked = _compare(emit, "oeq", top, self._number(emit, -inf))
@@ -159,26 +154,25 @@ class _Lanes:
     def _number(self, emit: Emitter, number: float) -> SSAValue:
         return emit.constants.of(dense_attr(self.type, [number]), self.type)
 
-    def _maximum(self, emit: Emitter, x: SSAValue, rows: Index, start: SSAValue) -> SSAValue:
-        """The greatest element of each column, in one instruction each: a NaN is found by exp again."""
+    def maximum(self, emit: Emitter, x: SSAValue, rows: Index, start: SSAValue | None = None) -> SSAValue:
+        """The greatest of `start` and each column, an instruction an element: a NaN is found by exp again."""
 
         def step(inside: Emitter, places: Sequence[SSAValue], tops: Carried) -> Carried:
             found = [self._of_row(inside, x, row) for row in places]
             pairs = zip(tops, found, strict=True)
             return [_greater(inside, a, b) for a, b in pairs]
 
+        start = self._number(emit, -inf) if start is None else start
         (top,) = _along_rows(emit, rows, [], start, step, _greater)
         return top
 
-    def _exponentials(
-        self, emit: Emitter, x: SSAValue, rows: Index, top: SSAValue
-    ) -> tuple[SSAValue, SSAValue]:
-        """The columns replaced by exp(x - top), and their sums."""
+    def powers(self, emit: Emitter, x: SSAValue, rows: Index, shift: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """The matrix with exp(x - shift) in the columns, and their sums."""
 
         def step(inside: Emitter, places: Sequence[SSAValue], carried: Carried) -> Carried:
             x, *sums = carried
             found = [self._of_row(inside, x, row) for row in places]
-            powers = [inside.value(math.ExpOp(inside.value(arith.SubfOp(value, top)))) for value in found]
+            powers = [inside.value(math.ExpOp(inside.value(arith.SubfOp(value, shift)))) for value in found]
             for row, power in zip(places, powers, strict=True):
                 x = write(inside, power, x, [row, self.first], (1,))
             return [x, *(_sum(inside, a, b) for a, b in zip(sums, powers, strict=True))]

@@ -7,24 +7,26 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.arith import DotBytesOp, DotShortsOp
 from stepwell.dialects.sched import Schedule
+from stepwell.dialects.types import element_bytes
 from stepwell.lowering.schedules.register_tile import (
     RegisterFile,
     choose_register_tile,
-    element_bytes,
     register_file,
     rows_in_cache,
+    widest_element,
 )
 from stepwell.passes.tensor.combiners import combiner_of
 from stepwell.passes.tensor.structured import (
     Structured,
     linear,
+    map_dims,
     projected_permutation,
     tensor_shape,
 )
@@ -106,11 +108,11 @@ def schedule_product(product: Product, target: TargetDescription) -> Schedule | 
     along = [map for map in maps if _neighbours(map) == out[-1]]
     if (steps := common_sum(product, target)) is not None:
         return _along_the_sum(view, maps, out, steps, registers)
-    reaching = along or [map for map in maps if out[-1] in _dims(map)]
+    reaching = along or [map for map in maps if out[-1] in map_dims(map)]
     if not reaching:
         return None
     # Where both have the lanes (one filter a channel), the one with fewer loops is read again and again.
-    first = maps[0] is min(reaching, key=lambda map: len(_dims(map)))
+    first = maps[0] is min(reaching, key=lambda map: len(map_dims(map)))
     vector, other = product.operands if first else product.operands[::-1]
     return _along_results(view, _Roles.of(view, vector, other, out), registers, target)
 
@@ -120,10 +122,6 @@ def _neighbours(map: AffineMap) -> int | None:
     index = linear(map.results[-1]) if map.results else None
     terms = index.terms if index is not None else ()
     return next((d for d, factor in terms if factor == 1), None)
-
-
-def _dims(map: AffineMap) -> set[int]:
-    return set[int]().union(*(expr.used_dims() for expr in map.results))
 
 
 def common_sum(product: Product, target: TargetDescription) -> int | None:
@@ -156,7 +154,7 @@ class _Roles:
 
     @staticmethod
     def of(view: Structured, vector: int, other: int, out: Sequence[int]) -> _Roles:
-        mine, theirs = _dims(view.maps[vector]), _dims(view.maps[other])
+        mine, theirs = map_dims(view.maps[vector]), map_dims(view.maps[other])
         long = [d for d in out[:-1] if view.extents[d] != 1]
         return _Roles(
             out[-1],
@@ -221,22 +219,22 @@ def _conversions(view: Structured, operand: int) -> int:
     GFLOP/s with 4 vectors, 78 with 3).
     """
     elements = [element_type(value.type) for value in (view.inputs[operand], view.inits[0])]
-    sizes = [e.size if isinstance(e, FixedBitwidthType) else 8 for e in elements]
+    read, summed_in = (element_bytes(element) for element in elements)
     summed = [d for d in range(view.rank) if not view.parallel[d] and view.extents[d] != 1]
     is_near = all(_pitch(view, operand, d) <= _NEAR_BYTES for d in summed[-1:])
-    return _WIDENING if sizes[0] < sizes[1] and is_near else 0
+    return _WIDENING if read < summed_in and is_near else 0
 
 
 def _pitch(view: Structured, operand: int, row: int | None) -> int:
     """Bytes from what an operand has for one step of a loop to that of the next; 0 where it is not known."""
     value = view.inputs[operand]
     shape, element = tensor_shape(value), element_type(value.type)
-    if row is None or DYNAMIC_INDEX in shape[1:] or not isinstance(element, FixedBitwidthType):
+    if row is None or DYNAMIC_INDEX in shape[1:]:
         return 0
     pitch = 0
     for position, index in enumerate(view.maps[operand].results):
         step = dict(terms.terms).get(row, 0) if (terms := linear(index)) is not None else 0
-        pitch += step * prod(shape[position + 1 :]) * element.size
+        pitch += step * prod(shape[position + 1 :]) * element_bytes(element)
     return pitch
 
 
@@ -275,7 +273,7 @@ def _fits_cache(view: Structured, roles: _Roles, target: TargetDescription) -> b
     extents = [view.extents[d] for d in (*moving, *(d for d in range(view.rank) if not view.parallel[d]))]
     if None in extents:
         return False
-    return prod(n or 1 for n in extents) * element_bytes(view) <= target.l2_bytes // 2
+    return prod(n or 1 for n in extents) * widest_element(view) <= target.l2_bytes // 2
 
 
 def _along_the_sum(
@@ -288,7 +286,7 @@ def _along_the_sum(
     """
     shifting = set[int]().union(*(map.results[-1].used_dims() for map in maps))
     dims = [
-        [d for d in out if d in _dims(map) and d not in _dims(other) | shifting]
+        [d for d in out if d in map_dims(map) and d not in map_dims(other) | shifting]
         for map, other in (maps, maps[::-1])
     ]
     long = [[d for d in own if view.extents[d] != 1] for own in dims]

@@ -8,9 +8,10 @@ from itertools import product
 from math import ceil
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import FixedBitwidthType, f32
+from xdsl.dialects.builtin import f32
 
 from stepwell.dialects.arith import DotBytesOp, DotShortsOp
+from stepwell.dialects.types import element_bytes
 from stepwell.passes.tensor.structured import Structured
 from stepwell.passes.tensor.transfers import element_type
 from stepwell.runtime.target import TargetDescription
@@ -64,7 +65,7 @@ def register_file(view: Structured, target: TargetDescription) -> RegisterFile:
         for name, rows in target.tile_shares
         if name.startswith(f"{kind} ")
     }
-    return RegisterFile(target.vector_registers, max(1, bytes // element_bytes(view)), bytes, shares)
+    return RegisterFile(target.vector_registers, max(1, bytes // widest_element(view)), bytes, shares)
 
 
 def sum_kind(view: Structured) -> str:
@@ -82,10 +83,9 @@ def sum_length(steps: int, vectors: int, vector_bytes: int) -> str:
     return "short" if steps * vectors * vector_bytes <= _SHORT_PANEL_BYTES else "long"
 
 
-def element_bytes(view: Structured) -> int:
-    """Size of the widest element that an op reads or writes."""
-    elements = [element_type(value.type) for value in view.op.operands]
-    return max(e.size if isinstance(e, FixedBitwidthType) else 8 for e in elements)
+def widest_element(view: Structured) -> int:
+    """Bytes of the widest element that an op reads or writes."""
+    return max(element_bytes(element_type(value.type)) for value in view.op.operands)
 
 
 @dataclass(frozen=True)

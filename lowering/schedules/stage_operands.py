@@ -26,6 +26,7 @@ from stepwell.passes.tensor.emit import Constants, Emitter, Index, Slice
 from stepwell.passes.tensor.structured import (
     Structured,
     generic,
+    map_dims,
     projected_permutation,
     tensor_element,
     tensor_shape,
@@ -100,7 +101,7 @@ class _Stager:
         view, out = self._view, projected_permutation(self._view.init_maps[0])
         if not out or tensor_element(view.inits[0]) != f32:
             return
-        reaching = [i for i in self._product.operands if out[-1] in _dims(self._maps[i])]
+        reaching = [i for i in self._product.operands if out[-1] in map_dims(self._maps[i])]
         if len(reaching) != 1:
             return
         (columns,) = reaching
@@ -125,7 +126,7 @@ class _Stager:
 
     def _uses(self, operand: int) -> int:
         """How many results read an element, as far as that is known."""
-        own = _dims(self._maps[operand])
+        own = map_dims(self._maps[operand])
         extents = [n for d, n in enumerate(self._view.extents) if self._view.parallel[d] and d not in own]
         return prod(1 if n is None else n for n in extents)
 
@@ -200,7 +201,3 @@ def _take_wide(arg: BlockArgument, element: Attribute) -> None:
         op.results[0].replace_all_uses_with(wide)
         op.detach()
         op.erase()
-
-
-def _dims(map: AffineMap) -> set[int]:
-    return set[int]().union(*(expr.used_dims() for expr in map.results))

@@ -23,7 +23,7 @@ from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.dead import erase_dead
 from stepwell.passes.tensor.emit import Constants, Emitter
 from stepwell.passes.tensor.reshapes import collapse, expand
-from stepwell.passes.tensor.structured import Structured, generic, single_dim, tensor_shape
+from stepwell.passes.tensor.structured import Structured, generic, map_dims, single_dim, tensor_shape
 
 _RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 # What sees a tensor in its own shape again.
@@ -90,11 +90,6 @@ class _Op:
             not map_dims(map) & {dim, dim + 1} or _position(map, dim) in joined[value]
             for value, map in self.operands()
         )
-
-
-def map_dims(map: AffineMap) -> set[int]:
-    """The loops that move an operand."""
-    return set[int]().union(*(e.used_dims() for e in map.results))
 
 
 def _without_unit_loops(value: SSAValue, map: AffineMap, extents: Sequence[int | None]) -> AffineMap:

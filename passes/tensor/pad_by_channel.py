@@ -7,13 +7,14 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.sched import KERNEL, Schedule
+from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.dead import erase_dead
 from stepwell.passes.tensor.emit import Constants, Emitter, Slice
@@ -22,6 +23,7 @@ from stepwell.passes.tensor.memory import slice_offsets, slice_sizes
 from stepwell.passes.tensor.structured import (
     Structured,
     linear,
+    map_dims,
     projected_permutation,
     tensor_element,
     tensor_shape,
@@ -89,7 +91,7 @@ def _channel_loops(view: Structured) -> Schedule | None:
             own -= index.used_dims()
     out = projected_permutation(view.init_maps[0]) or ()
     # The innermost loop has the lanes; one that moves the image only, a batch, would read filters again.
-    own &= {d for d in out[:-1] if all(_moves(map, d) for _, map in reads)}
+    own &= {d for d in out[:-1] if all(d in map_dims(map) for _, map in reads)}
     own = {d for d in own if view.parallel[d] and view.extents[d] not in (None, 1)}
     if not own or not view.can_slice(own) or not _fits(images[0], view, own):
         return None
@@ -108,10 +110,6 @@ def _padding(value: SSAValue) -> tensor.InsertSliceOp | None:
     return op if is_block and is_empty(fill.outputs[0]) and not made_in_place else None
 
 
-def _moves(map: AffineMap, loop: int) -> bool:
-    return any(loop in index.used_dims() for index in map.results)
-
-
 def _whole_dims(value: SSAValue) -> set[int]:
     """The dimensions of a padded tensor that have no border."""
     op = _padding(value)
@@ -121,10 +119,7 @@ def _whole_dims(value: SSAValue) -> set[int]:
 
 
 def _bytes(value: SSAValue, shape: Sequence[int]) -> int | None:
-    element = tensor_element(value)
-    if DYNAMIC_INDEX in shape or not isinstance(element, FixedBitwidthType):
-        return None
-    return prod(shape) * element.size
+    return None if DYNAMIC_INDEX in shape else prod(shape) * element_bytes(tensor_element(value))
 
 
 def _is_large(value: SSAValue) -> bool:

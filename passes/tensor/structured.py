@@ -80,6 +80,11 @@ def single_dim(expr: AffineExpr) -> int | None:
     return expr.position if isinstance(expr, AffineDimExpr) else None
 
 
+def map_dims(map: AffineMap) -> set[int]:
+    """The loops that move an operand."""
+    return set[int]().union(*(expr.used_dims() for expr in map.results))
+
+
 def projected_permutation(map: AffineMap) -> tuple[int, ...] | None:
     """The loops that index an operand, dimension by dimension, when each index is one loop of its own."""
     dims = tuple(single_dim(e) for e in map.results)

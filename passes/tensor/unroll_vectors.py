@@ -8,12 +8,13 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf, tensor, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FixedBitwidthType, UnitAttr, VectorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, UnitAttr, VectorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.sched import UNROLLED
+from stepwell.dialects.types import element_bytes
 from stepwell.dialects.vector import MultiReductionOp, ShapeCastOp
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
@@ -61,8 +62,7 @@ def _widest(func: FuncOp) -> int:
     sizes = [1]
     for op in func.walk():
         if isinstance(op, vector.TransferReadOp | vector.TransferWriteOp):
-            element = element_type(op.source.type)
-            sizes.append(element.size if isinstance(element, FixedBitwidthType) else 8)
+            sizes.append(element_bytes(element_type(op.source.type)))
     return max(sizes)
 
 
