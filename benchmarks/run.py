@@ -20,7 +20,7 @@ from benchmarks.memory import memory_ratios
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, model_path
 from stepwell.tools.bench import ModelResult, bench_model
 from stepwell.tools.measure import geometric_mean
-from stepwell.tools.peers import installed_peers
+from stepwell.tools.peers import ENGINES, installed_peers
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 _BEGIN = "<!-- benchmarks: written by `python -m benchmarks.run --readme` -->"
@@ -100,7 +100,7 @@ def report(results: Sequence[ModelResult], peers: Sequence[str]) -> str:
         columns = [[r.ratios[p].median for r in measured if p in r.ratios] for p in peers]
         means = [geometric_mean(values) for values in (*columns, [best_ratio(r) for r in measured])]
         lines.append(f"| **geometric mean** | {threads} | | {' | '.join(f'**{m:.2f}**' for m in means)} | |")
-    versions = ", ".join(f"{p} {version(p)}" for p in ("stepwell", *peers))
+    versions = ", ".join(f"{p} {version(ENGINES[p].distribution)}" for p in ("stepwell", *peers))
     lines.append(
         f"\nTime of the peer / our time, median (95 % interval). {machine()}, {date.today()}; {versions}.\n"
     )

@@ -23,6 +23,8 @@ class Engine(ABC):
 
     name: ClassVar[str]
     module: ClassVar[str]
+    distribution: ClassVar[str]
+    """What the package index calls it."""
 
     @classmethod
     def is_installed(cls) -> bool:
@@ -39,6 +41,7 @@ class Stepwell(Engine):
 
     name = "stepwell"
     module = "stepwell"
+    distribution = "stepwell"
 
     def __init__(self, shapes: Mapping[str, Sequence[int]] | None = None):
         self._shapes = dict(shapes or {})
@@ -61,6 +64,7 @@ class OnnxRuntime(Engine):
 
     name = "onnxruntime"
     module = "onnxruntime"
+    distribution = "onnxruntime"
 
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
         session = onnxruntime_session(path, threads)
@@ -86,6 +90,7 @@ class OpenVino(Engine):
 
     name = "openvino"
     module = "openvino"
+    distribution = "openvino"
 
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
         core = _package("openvino").Core()
@@ -111,6 +116,7 @@ class Iree(Engine):
 
     name = "iree"
     module = "iree.compiler"
+    distribution = "iree-base-compiler"
 
     @classmethod
     def is_installed(cls) -> bool:
@@ -148,6 +154,7 @@ class Tvm(Engine):
 
     name = "tvm"
     module = "tvm"
+    distribution = "apache-tvm"
 
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
         api, relax = _package("tvm"), _package("tvm.relax")
