@@ -105,7 +105,7 @@ def schedule_product(product: Product, target: TargetDescription) -> Schedule | 
         return None
     maps = [view.maps[i] for i in product.operands]
     registers = register_file(view, target)
-    along = [map for map in maps if _neighbours(map) == out[-1]]
+    along = [map for map in maps if neighbours(map) == out[-1]]
     if (steps := common_sum(product, target)) is not None:
         return _along_the_sum(view, maps, out, steps, registers)
     reaching = along or [map for map in maps if out[-1] in map_dims(map)]
@@ -117,7 +117,7 @@ def schedule_product(product: Product, target: TargetDescription) -> Schedule | 
     return _along_results(view, _Roles.of(view, vector, other, out), registers, target)
 
 
-def _neighbours(map: AffineMap) -> int | None:
+def neighbours(map: AffineMap) -> int | None:
     """The loop whose steps are neighbours in memory, alone or with loops that shift them (a window)."""
     index = linear(map.results[-1]) if map.results else None
     terms = index.terms if index is not None else ()
@@ -127,7 +127,7 @@ def _neighbours(map: AffineMap) -> int | None:
 def common_sum(product: Product, target: TargetDescription) -> int | None:
     """The summed loop whose steps are neighbours in both operands, when it fills a register."""
     view = product.view
-    last = {_neighbours(view.maps[i]) for i in product.operands}
+    last = {neighbours(view.maps[i]) for i in product.operands}
     dim = last.pop()
     if last or dim is None or view.parallel[dim]:
         return None

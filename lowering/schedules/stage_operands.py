@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -19,7 +19,7 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.sched import KERNEL, SCHEDULE
 from stepwell.dialects.types import element_bytes
-from stepwell.lowering.schedules.contraction import Product, common_sum
+from stepwell.lowering.schedules.contraction import Product, common_sum, neighbours
 from stepwell.lowering.schedules.register_tile import rows_in_cache
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.emit import Constants, Emitter, Index, Slice
@@ -37,6 +37,8 @@ from stepwell.runtime.target import TargetDescription, target_from
 # Rows by which a transposed operand is read: turning it costs as much as 4 of them, sums along the lanes a
 # quarter of all (256x256x256: 90 GFLOP/s along the sums, 110 turned; with 32 rows 100 and 98).
 _MANY_ROWS = 48
+# And of one whose lanes would be put together one by one (512x208x623 ATBT: 48 GFLOP/s, turned 109).
+_FEW_ROWS = 4
 # And of one that lies in memory.
 _VERY_MANY_ROWS = 256
 # Columns by which an element is read: each conversion of one element costs as much as a multiply-add.
@@ -50,8 +52,8 @@ class StageOperandsPass(FunctionPass):
     """
     Copy operands of products of floats that are read many times, and badly.
 
-    Where both operands lie along the sum, the one that has the columns is turned, so that vectors lie along
-    the results; elements of 16 bits that are broadcast become f32 once.
+    Where both operands lie along the sum, or none along the results, the one that has the columns is turned,
+    so that vectors lie along the results; elements of 16 bits that are broadcast become f32 once.
 
     ```mlir
     %r = linalg.generic {… (m, n, k) -> (m, k), (m, n, k) -> (n, k), (m, n, k) -> (m, n) …}
@@ -107,7 +109,7 @@ class _Stager:
         (columns,) = reaching
         rows = next(i for i in self._product.operands if i != columns)
         summed = common_sum(self._product, self._target)
-        if summed is not None and self._uses(columns) >= self._many_rows(columns):
+        if self._uses(columns) >= self._rows_for_turning(columns, out[-1], summed):
             self._turn(columns, out[-1])
         if (
             self._is_narrow(rows)
@@ -118,8 +120,16 @@ class _Stager:
         if self._maps != list(view.maps) or self._inputs != list(view.inputs):
             self._replace()
 
-    def _many_rows(self, operand: int) -> int:
-        """How many rows pay for turning an operand, by whether it stays in the level-2 cache meanwhile."""
+    def _rows_for_turning(self, operand: int, lanes: int, summed: int | None) -> float:
+        """
+        How many rows pay for turning an operand; infinity where it lies along the lanes.
+
+        Against sums along the lanes by whether it stays in the level-2 cache meanwhile.
+        """
+        if neighbours(self._maps[operand]) == lanes:
+            return inf
+        if summed is None:
+            return _FEW_ROWS
         shape = tensor_shape(self._inputs[operand])
         is_large = DYNAMIC_INDEX in shape or prod(shape) * element_bytes(f32) > self._target.l2_bytes
         return _VERY_MANY_ROWS if is_large else _MANY_ROWS

@@ -42,6 +42,7 @@ _KERNELS = {
     "matmul, batch": product("b, m, n, k", "b, m, k", "b, k, n", "b, m, n", b=3, m=7, n=37, k=5),
     "matmul, a transposed": product("m, n, k", "k, m", "k, n", "m, n", m=6, n=33, k=8),
     "matmul, b transposed": product("m, n, k", "m, k", "n, k", "m, n", m=5, n=7, k=50),
+    "matmul, both transposed": product("m, n, k", "k, m", "n, k", "m, n", m=6, n=33, k=8),
     "matmul, b turned": product("m, n, k", "m, k", "n, k", "m, n", m=50, n=37, k=18),
     "matrix times vector": product("m, k", "m, k", "k", "m", m=9, k=100),
     "dot product": product("k", "k", "k", "", k=100),

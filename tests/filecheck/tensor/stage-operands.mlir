@@ -50,6 +50,22 @@ func.func private @few(%a: tensor<32x32xf32>, %b: tensor<48x32xf32>, %c: tensor<
 
 // -----
 
+// None lies along the results, `a` along the rows: the columns are turned even for a few rows.
+// CHECK-LABEL: @both_turned
+// CHECK: %[[T:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<48x32xf32>)
+// CHECK: ins(%a, %[[T]] : tensor<32x8xf32>, tensor<32x48xf32>)
+func.func private @both_turned(%a: tensor<32x8xf32>, %b: tensor<48x32xf32>, %c: tensor<8x48xf32>) -> tensor<8x48xf32> attributes {sched.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<32x8xf32>, tensor<48x32xf32>) outs(%c : tensor<8x48xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %m = arith.mulf %x, %y : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<8x48xf32>
+  func.return %r : tensor<8x48xf32>
+}
+
+// -----
+
 // Each element of `a` is broadcast for 64 columns: it becomes f32 once. Vectors of `b` are widened as they are read.
 // CHECK-LABEL: @wide
 // CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%a : tensor<8x32xf16>) outs(%{{.*}} : tensor<8x32xf32>)
