@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import cast
 
 import ml_dtypes
@@ -84,6 +85,8 @@ class Binding:
     arena_bytes: int
     values: Mapping[str, int] = field(default_factory=dict[str, int])
     """The symbols of the inputs by name."""
+    largest_output_bytes: int = 0
+    """Of those whose shape is known before the call."""
 
     @cached_property
     def array_shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -116,7 +119,8 @@ class Interface:
         self._check_assumptions(values)
         outputs = tuple(self._output_shape(spec, values, shapes) for spec in self.outputs)
         symbols = tuple(values[s] for s in self.symbols)
-        return Binding(symbols, outputs, self.arena_bytes.evaluate(values), values)
+        sizes = [prod(o) * spec.dtype.itemsize for spec, o in zip(self.outputs, outputs, strict=True) if o]
+        return Binding(symbols, outputs, self.arena_bytes.evaluate(values), values, max(sizes, default=0))
 
     def _output_shape(
         self, spec: TensorSpec, values: Mapping[str, int], shapes: Sequence[tuple[int, ...]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -24,7 +25,7 @@ from stepwell.runtime.interface import (
     checked_input,
     checked_object,
 )
-from stepwell.runtime.memory import Memory, aligned_empty
+from stepwell.runtime.memory import ALIGNED_BYTES, LargeOutputs, Memory, aligned_empty
 from stepwell.runtime.pool import get_pool
 from stepwell.runtime.target import check_features
 from stepwell.runtime.timing import KernelTimes
@@ -40,7 +41,7 @@ class _Frame:
     What one running call owns: pointers to its arrays, symbol values, the context struct and the arena.
 
     Frames are kept and reused, one for each call that runs at the same time, so that a call allocates outputs
-    only.
+    only, and the largest of these once.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class _Frame:
             self.ctx[CtxField.CLOCK], self.ctx[CtxField.TIMES] = times.clock_address, times.times_address
         self.addresses = (ctypes.addressof(self.args), address_of(self.dims), address_of(self.ctx))
         self.arena: Array = np.empty(0, np.uint8)
+        self.outputs = LargeOutputs()
         self.binding: Binding | None = None
 
     def prepare(self, binding: Binding) -> None:
@@ -195,7 +197,11 @@ class CompiledModel:
         try:
             if frame.binding is not binding:
                 frame.prepare(binding)
-            outputs = list(map(np.empty, binding.array_shapes, self._output_dtypes))
+            if binding.largest_output_bytes < ALIGNED_BYTES:
+                outputs = list(map(np.empty, binding.array_shapes, self._output_dtypes))
+            else:
+                new = frame.outputs.new
+                outputs = list(map(new, count(), binding.array_shapes, self._output_dtypes))
         except MemoryError as error:
             message = f"the memory does not suffice for inputs {list(shapes)}: {error}"
             raise StepwellError("out-of-memory", None, message) from None

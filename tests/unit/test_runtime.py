@@ -21,6 +21,7 @@ from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim, symbol_name
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec, checked_input
+from stepwell.runtime.memory import LargeOutputs
 from tests.onnx_models import onnx_model
 
 N, S = Dim.symbol("N"), Dim.symbol("S")
@@ -251,3 +252,26 @@ def test_address_of_is_what_numpy_says(tmp_path: Path) -> None:
     mapped = np.memmap(tmp_path / "f", np.uint8, "r")
     for array in (whole, whole[1:, 2:], whole[:0], np.array(3.0), mapped, mapped[5:]):
         assert address_of(array) == array.__array_interface__["data"][0]
+
+
+def test_memory_of_large_outputs_is_used_again_once_nothing_refers_to_it() -> None:
+    memory, shape, f32 = LargeOutputs(), (9 << 10, 1 << 10), np.dtype(np.float32)
+    first = memory.new(0, shape, f32)
+    row, address = first[5, 7:], address_of(first)
+    assert address % 64 == 0 and first.flags.c_contiguous and first.flags.writeable
+    other = memory.new(1, shape, f32)
+    del first
+    second = memory.new(0, shape, f32)
+    row[:], second[...], other[...] = 1, 2, 3
+    assert np.all(row == 1) and np.all(second == 2)
+    used = address_of(second)
+    view = second[3:].view(np.int32)
+    del second
+    assert address_of(memory.new(0, shape, f32)) != used
+    del view
+    third = memory.new(0, shape, f32)
+    used = address_of(third)
+    del third
+    assert address_of(memory.new(0, shape, f32)) == used
+    assert memory.new(0, (3, 0), f32).shape == (3, 0)
+    assert memory.new(0, (), np.dtype(np.float64)).shape == ()
