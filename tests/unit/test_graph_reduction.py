@@ -112,7 +112,7 @@ def test_the_first_nan_is_extreme() -> None:
 @pytest.mark.parametrize("reverse", [False, True])
 def test_scan(kind: str, exclusive: bool, reverse: bool) -> None:
     for dtype in (np.float32, np.float16, np.int64, np.uint8):
-        for shape, axis in (((5,), 0), ((3, 4, 5), 1), ((3, 0), 1)):
+        for shape, axis in (((5,), 0), ((3, 4, 5), 1), ((3, 0), 1), ((3, 259), 0)):
             x = np.random.default_rng(0).integers(0, 5, shape).astype(dtype)
             build = partial(graph.ScanOp, kind=kind, axis=axis, exclusive=exclusive, reverse=reverse)
             run(build(value(x)), x)
