@@ -1,18 +1,19 @@
-"""`graph.top_k` → a walk along each row, several elements at a step, that keeps the first ones in order."""
+"""`graph.top_k` → for each row, rounds that take one element each, or a walk that keeps the first ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import UnitAttr, i1, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.sched import PARALLEL as INDEPENDENT
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.ordering import counted_loop
 from stepwell.lowering.graph_to_linalg.recurrent import counted_loop as inserted_loop
@@ -28,6 +29,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     inserted,
     projection,
 )
+from stepwell.lowering.graph_to_linalg.top_k_rounds import Rounds, pays
 from stepwell.runtime.dims import Dim
 
 # Elements that are compared at once with the last one kept: a few registers. More are passed over together
@@ -37,10 +39,12 @@ _BLOCK = 16
 
 class TopKLowering(RewritePattern):
     """
-    `graph.top_k` → one walk along each row, which keeps the first `k` in order, in the results themselves.
+    `graph.top_k` → rounds over ranks (`top_k_rounds`), or one walk along each row.
 
-    A block of elements of which none comes before the last one kept is passed over at once; of any other the
-    elements are looked at one by one, and one that comes before the last pushes on those behind its place.
+    The walk is for elements of 64 bits and for a few of very many. It keeps the first `k` in order, in the
+    results themselves. A block of elements of which none comes before the last one kept is passed over at
+    once; of any other the elements are looked at one by one, and one that comes before the last pushes on
+    those behind its place.
     """
 
     @op_type_rewrite_pattern
@@ -48,13 +52,16 @@ class TopKLowering(RewritePattern):
         outputs = [empty(tensor_of(result), rewriter) for result in op.results]
         dims, axis = dims_of(op.chosen.type), op.axis.value.data
         sizes = [extent(dim, rewriter) for i, dim in enumerate(dims) if i != axis]
-        search = _Search(op, extent(dims[axis], rewriter), rewriter)
+        search = Rounds(op, rewriter) if pays(op) else _Search(op, extent(dims[axis], rewriter), rewriter)
 
         def nest(outer: list[SSAValue], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             if len(outer) == len(sizes):
                 return search.row(outer, carried)
             count = sizes[len(outer)]
-            return inserted_loop(count, carried, lambda i, inner: nest([*outer, i], inner), rewriter)
+            rows = inserted_loop(count, carried, lambda i, inner: nest([*outer, i], inner), rewriter)
+            if isinstance(loop := rows[0].owner, scf.ForOp):
+                loop.attributes[INDEPENDENT] = UnitAttr()
+            return rows
 
         rewriter.replace(op, [], list(nest([], outputs)))
 

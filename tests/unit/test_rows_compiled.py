@@ -42,16 +42,31 @@ def test_softmax(mcpu: str, columns: str) -> None:
 
 
 @pytest.mark.parametrize("largest", [0, 1])
-@pytest.mark.parametrize("columns", ["203", "n"])
-def test_top_k(largest: int, columns: str) -> None:
-    x = _rows(3, 203)
-    types = "(float[3, 9] y, int64[3, 9] i)"
+@pytest.mark.parametrize(
+    "type, size, columns, k",
+    [
+        ("float", 203, "203", 9),
+        ("float", 203, "n", 9),
+        ("float", 1000, "1000", 1000),
+        ("float", 4200, "4200", 2),
+        ("float16", 300, "300", 5),
+        ("double", 203, "n", 9),
+        ("uint32", 50, "50", 50),
+    ],
+)
+def test_top_k(largest: int, type: str, size: int, columns: str, k: int) -> None:
+    x = _rows(3, size)
+    x[:, 5:9] = [[-0.0, 0.0, -np.nan, -np.inf]]
+    with np.errstate(invalid="ignore"):
+        x = (x * 2**20 if type == "uint32" else x).astype({"float": "f4", "double": "f8"}.get(type, type))
+    types = f"({type}[3, {k}] y, int64[3, {k}] i)"
     body = f"y, i = TopK<axis = 1, largest = {largest}>(x, k)"
     values, places = _compiled(
-        f"g (float[3, {columns}] x) => {types} <int64[1] k = {{9}}> {{ {body} }}", "host", x
+        f"g ({type}[3, {columns}] x) => {types} <int64[1] k = {{{k}}}> {{ {body} }}", "host", x
     )
-    is_nan, sign = np.isnan(x), -1 if largest else 1
-    order = np.lexsort((sign * np.nan_to_num(x, neginf=-1e9), sign * is_nan), axis=1)[:, :9]
+    wide = x.astype(np.float64)
+    is_nan, sign = np.isnan(wide), -1 if largest else 1
+    order = np.lexsort((sign * np.where(is_nan, 0, wide), sign * is_nan), axis=1)[:, :k]
     np.testing.assert_array_equal(places, order)
     np.testing.assert_array_equal(values, np.take_along_axis(x, order, 1))
 
