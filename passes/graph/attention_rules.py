@@ -80,17 +80,13 @@ def raise_attention() -> Rule:
         (query,), (key,), (value,) = nodes[q], nodes[k], nodes[v]
         bias = nodes[mask][0] if isinstance(score.owner, graph.AddOp) else None
         leaves = [query, key, value, *(nodes[n][0] for n in (mask, is_masked) if n in nodes)]
-        dims = dims_of(inner.type)
-        if not (_is_plain(inner, may_turn=True) and _is_plain(post)) or not _takes_last_axis(weight):
-            return post
-        if dims_of(score.type) != dims or dims_of(post.type)[:-1] != dims[:-1]:
-            return post
         if guarded in nodes and (bias is None or not _takes_last_axis(nodes[top][0])):
             return post
-        if bias is not None and not _broadcasts(bias, dims):
+        if not _is_plain(post) or not _takes_last_axis(weight) or not _keeps_shape(inner, score, post, bias):
             return post
         depth, columns = dims_of(query.type)[-1], dims_of(value.type)[-1]
-        if not has_kernel(element_of_value(inner), dims, depth, columns) or not is_closed(post, leaves):
+        pays = has_kernel(element_of_value(inner), dims_of(inner.type), depth, columns)
+        if not pays or not is_closed(post, leaves):
             return post
         outer = _factor(nodes[scaled][0], inner)
         query, of_query = _without_factors(query)
@@ -108,6 +104,13 @@ def raise_attention() -> Rule:
         return rewriter.insert(made).result
 
     return Rule(result, replace, require_type=True, name="raise attention")
+
+
+def _keeps_shape(product: SSAValue, score: SSAValue, result: SSAValue, mask: SSAValue | None) -> bool:
+    """Whether the scores are a plain product's, with or without a mask that fits them, to the end."""
+    dims = dims_of(product.type)
+    are_scores = dims_of(score.type) == dims and dims_of(result.type)[:-1] == dims[:-1]
+    return are_scores and _is_plain(product, may_turn=True) and (mask is None or _broadcasts(mask, dims))
 
 
 def _is_plain(value: SSAValue, *, may_turn: bool = False) -> bool:
