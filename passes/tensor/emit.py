@@ -183,6 +183,24 @@ class Emitter:
             return extent
         return self.minus(extent, self._binary(arith.RemUIOp, extent, self.constants.index(step)))
 
+    def quotient(self, lhs: Index, step: int) -> Index:
+        """How often a number goes into an index that is not negative."""
+        if isinstance(lhs, int):
+            return lhs // step
+        return lhs if step == 1 else self._binary(arith.DivUIOp, lhs, self.constants.index(step))
+
+    def least(self, lhs: Index, rhs: Index) -> Index:
+        """The smaller of two indices."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return min(lhs, rhs)
+        return self._binary(arith.MinSIOp, self.materialize(lhs), self.materialize(rhs))
+
+    def most(self, lhs: Index, rhs: Index) -> Index:
+        """The larger of two indices."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return max(lhs, rhs)
+        return self._binary(arith.MaxSIOp, self.materialize(lhs), self.materialize(rhs))
+
     def _binary(self, op_type: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         flags: dict[str, Attribute] = {}
         if op_type in (arith.AddiOp, arith.MuliOp, arith.SubiOp):

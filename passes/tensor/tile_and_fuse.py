@@ -19,6 +19,7 @@ from stepwell.passes.tensor.groups import Member, fused_group, is_empty
 from stepwell.passes.tensor.lane_reductions import tile_lane_reduction
 from stepwell.passes.tensor.structured import Structured, tensor_element
 from stepwell.passes.tensor.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
+from stepwell.passes.tensor.zero_borders import Inside, steps_inside, zero_borders
 from stepwell.runtime.errors import StepwellError
 
 
@@ -30,6 +31,7 @@ class TileAndFusePass(FunctionPass):
     around it that can be computed tile by tile; then the loops that a scheduled op has for itself, such as
     those of a reduction. The ops that are left compute one tile; their schedules have no tiled loops and keep
     `vectorize`.
+    The summed loop over the rows of a filter leaves out those that see only zeros around an image.
     Source: the tile and fuse of MLIR's linalg and of Halide's `compute_at`.
     """
 
@@ -37,6 +39,7 @@ class TileAndFusePass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         constants = Constants(func)
+        borders = zero_borders(func)
         for op in list(func.walk()):
             # An op that a group took is no longer in the function.
             if op.parent is not None and SCHEDULE in op.attributes:
@@ -47,7 +50,7 @@ class TileAndFusePass(FunctionPass):
             # Reductions along lanes first: each may take the op whose result it reads into its loops.
             for op in sorted(scheduled, key=lambda op: not _reduces_lanes(op)):
                 if op.parent is not None:
-                    tile_own_loops(op, _checked_schedule(op), constants)
+                    tile_own_loops(op, _checked_schedule(op), constants, borders)
         erase_dead(func)
 
 
@@ -116,7 +119,9 @@ def tile_shared_loops(op: Operation, schedule: Schedule, constants: Constants) -
     _tile_group(emit, members, loops, schedule)
 
 
-def tile_own_loops(op: Operation, schedule: Schedule, constants: Constants) -> None:
+def tile_own_loops(
+    op: Operation, schedule: Schedule, constants: Constants, borders: Mapping[SSAValue, Inside]
+) -> None:
     """
     Build the loops of one op, which nothing else shares: its reductions, or its way along a row.
 
@@ -133,8 +138,17 @@ def tile_own_loops(op: Operation, schedule: Schedule, constants: Constants) -> N
             tile_lane_reduction(view, schedule, combiner, constants)
             return
     emit = Emitter.before(op, constants)
-    loops = [TileLoop(d, schedule.tile[d], 0, extent(emit, view, d)) for d in mine]
+    loops = [_own_loop(emit, view, d, schedule.tile[d], borders) for d in mine]
     _tile_group(emit, [Member(view, tuple(range(view.rank)))], loops, schedule)
+
+
+def _own_loop(
+    emit: Emitter, view: Structured, dim: int, step: int, borders: Mapping[SSAValue, Inside]
+) -> TileLoop:
+    """A loop of one op: a sum goes without the steps that only see zeros around an image."""
+    if step == 1 and not view.parallel[dim] and (steps := steps_inside(emit, view, dim, borders)) is not None:
+        return TileLoop(dim, step, *steps, has_rest=False)
+    return TileLoop(dim, step, 0, extent(emit, view, dim))
 
 
 @dataclass(frozen=True)

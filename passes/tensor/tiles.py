@@ -62,15 +62,17 @@ def build_loops(
     if not loops:
         return body(emit, tiles, carried)
     loop, *inner = loops
+    if not loop.has_rest:
+        bounds = loop.start, loop.stop, loop.step
+        return _one_loop(emit, loop, inner, lanes, tiles, carried, body, bounds)
     steps = [loop.step]
     extent = emit.minus(loop.stop, loop.start)
-    if loop.has_rest and not isinstance(extent, int):
+    if not isinstance(extent, int):
         steps += [TAIL_LANES] if loop.dim == lanes and loop.step > TAIL_LANES else []
         steps += [1] if loop.step > 1 else []
     start = loop.start
     for step in steps:
-        rounded = emit.rounded_down(emit.minus(loop.stop, start), step) if loop.has_rest else extent
-        stop = emit.plus(start, rounded)
+        stop = emit.plus(start, emit.rounded_down(emit.minus(loop.stop, start), step))
         carried = _one_loop(emit, loop, inner, lanes, tiles, carried, body, (start, stop, step))
         start = stop
     if isinstance(extent, int) and (rest := extent % loop.step):
