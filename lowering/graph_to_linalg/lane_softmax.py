@@ -8,11 +8,12 @@ from math import inf
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, f32, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, f32, i1, i64
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import CmpfOp, SelectOp, like
+from stepwell.dialects.sched import NOT_POSITIVE
 from stepwell.passes.tensor.emit import Emitter, Index, dense_attr, scalar_attr
 from stepwell.passes.tensor.transfers import Vector, read, vector_type, write
 
@@ -40,7 +41,7 @@ def lane_softmax(
     ```mlir
     %p, %inverses = scf.for %lane = … step 16 { // vectors of columns
       %top = scf.for %row … { reads, the greater ones }
-      %sum = scf.for %row … { reads, math.exp, writes, arith.addf }
+      %sum = scf.for %row … { reads, math.exp {sched.not_positive}, writes, arith.addf }
     }
     ```
     Args: `x` is [rows, columns] of f32, the columns a multiple of `LANES`; with `zero_masked` a column of
@@ -90,7 +91,7 @@ class OnlineSoftmax:
             top = lanes.maximum(emit, x, rows, before)
             shift = lanes.finite(emit, top)
             x, total = lanes.powers(emit, x, rows, shift)
-            factor = emit.value(math.ExpOp(emit.value(arith.SubfOp(before, shift))))
+            factor = _power(emit, before, shift)
             total = _sum(emit, emit.value(arith.MulfOp(sums, factor)), total)
             states = (top, tops), (total, totals), (factor, factors)
             return [x, *(lanes.write(emit, value, into) for value, into in states)]
@@ -172,7 +173,7 @@ class _Lanes:
         def step(inside: Emitter, places: Sequence[SSAValue], carried: Carried) -> Carried:
             x, *sums = carried
             found = [self._of_row(inside, x, row) for row in places]
-            powers = [inside.value(math.ExpOp(inside.value(arith.SubfOp(value, shift)))) for value in found]
+            powers = [_power(inside, value, shift) for value in found]
             for row, power in zip(places, powers, strict=True):
                 x = write(inside, power, x, [row, self.first], (1,))
             return [x, *(_sum(inside, a, b) for a, b in zip(sums, powers, strict=True))]
@@ -182,6 +183,13 @@ class _Lanes:
 
     def _of_row(self, emit: Emitter, x: SSAValue, row: SSAValue) -> SSAValue:
         return read(emit, x, [row, self.first], self.type, (1,))
+
+
+def _power(emit: Emitter, x: SSAValue, top: SSAValue) -> SSAValue:
+    """e^(x - top) of what is not above `top`."""
+    power = math.ExpOp(emit.value(arith.SubfOp(x, top)))
+    power.attributes[NOT_POSITIVE] = UnitAttr()
+    return emit.value(power)
 
 
 def _greater(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:

@@ -98,12 +98,23 @@ def _split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
 
 def exp(x: Lanes) -> Lanes:
     """e^x."""
-    return exp_not_positive(x.at_most(89.0))
+    return _exp_of(*_split_exponent(x.at_most(89.0).at_least(-104.0)))
 
 
 def exp_not_positive(x: Lanes) -> Lanes:
-    """e^x for an x that is not much above 0, or NaN."""
-    shifted, f = _split_exponent(x.at_least(-104.0))
+    """
+    e^x for an x that is not much above 0, or NaN: right to 1.5 units in the last place down to e^-20.
+
+    ln 2 has one part only, which is off by 1.9e-9: that makes 4.5 units at e^-87, where results have long
+    been nothing beside the 1 that they are summed with. (softmax 512x1024: 0.93 of the time)
+    """
+    x = x.at_least(-104.0)
+    shifted = x.times_plus(_LOG2_E, ROUNDER)
+    return _exp_of(shifted, (shifted - ROUNDER).times_plus(-_LN2, x))
+
+
+def _exp_of(shifted: Lanes, f: Lanes) -> Lanes:
+    """e^(n ln 2 + f), given n + ROUNDER."""
     return _scaled(f.times_plus(f.times_plus(f.polynomial(_EXP), 1.0), 1.0), shifted)
 
 

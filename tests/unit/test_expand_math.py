@@ -43,7 +43,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Doubles], Doubles], float]] = {
 }
 
 
-def unary(function: str, type: str, lanes: int | None) -> str:
+def unary(function: str, type: str, lanes: int | None, attributes: str = "") -> str:
     """A kernel that applies a function of `math` to all elements."""
     register = type if lanes is None else f"vector<{lanes}x{type}>"
     op = "memref." if lanes is None else "vector."
@@ -55,7 +55,7 @@ def unary(function: str, type: str, lanes: int | None) -> str:
   %step = arith.constant {lanes or 1} : index
   scf.for %i = %c0 to %N step %step {{
     %v = {op}load %x[%i] : memref<?x{type}>{of}
-    %r = math.{function} %v : {register}
+    %r = math.{function} %v {attributes}: {register}
     {op}store %r, %y[%i] : memref<?x{type}>{of}
   }}""",
     )
@@ -95,6 +95,16 @@ def errors_in_ulp(y: Floats, exact: Doubles) -> Doubles:
 def test_error_over_all_of_f32(function: str, mcpu: str) -> None:
     compiled = Native(unary(function, "f32", 16), mcpu)
     check_errors(function, compiled, samples())
+
+
+@pytest.mark.parametrize("mcpu", RUNNABLE)
+@pytest.mark.parametrize("least, limit", [(-20, 1.5), (-110, 4.6)])
+def test_error_of_exp_not_positive(least: float, limit: float, mcpu: str) -> None:
+    x = np.linspace(least, 0, 1 << 20, dtype=np.float32)
+    x[1:4] = np.nan, -np.inf if least < -100 else -0.0, 0.0
+    compiled, y = Native(unary("exp", "f32", 16, "{sched.not_positive} "), mcpu), np.zeros_like(x)
+    assert compiled("k", [x, y], [len(x)]) == 0
+    assert errors_in_ulp(y, np.exp(x.astype(np.float64))).max() <= limit
 
 
 @pytest.mark.slow

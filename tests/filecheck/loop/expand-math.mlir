@@ -17,11 +17,15 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   func.return %y : vector<16xf32>
 }
 
-// What is never above 0 takes one bound, not two.
+// What is never above 0 takes one bound, not two, and ln 2 in one part.
 // CHECK-LABEL: @not_positive
 // CHECK: arith.cmpf olt, %x, %{{.*}}
 // CHECK-NOT: arith.cmpf
-// CHECK: math.fma
+// CHECK: %[[LN2:.*]] = arith.constant dense<-0.693147182>
+// CHECK-NEXT: %[[F:.*]] = math.fma %{{.*}}, %[[LN2]], %{{.*}}
+// CHECK-NEXT: %[[TOP:.*]] = arith.constant
+// CHECK-NEXT: %[[NEXT:.*]] = arith.constant
+// CHECK-NEXT: math.fma %[[TOP]], %[[F]], %[[NEXT]]
 func.func @not_positive(%x: vector<16xf32>) -> vector<16xf32> {
   %y = math.exp %x {sched.not_positive} : vector<16xf32>
   func.return %y : vector<16xf32>

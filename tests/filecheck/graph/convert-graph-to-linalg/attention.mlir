@@ -12,8 +12,8 @@
 // CHECK: %{{.*}} = scf.for %{{.*}} = %c0 to %c32 step %c16 iter_args(%{{.*}} = %[[S]]
 // CHECK: arith.cmpf ogt, %{{.*}}, %{{.*}} : vector<16xf32>
 // CHECK-NEXT: arith.select
-// CHECK: math.exp %{{.*}} : vector<16xf32>
-// CHECK: math.exp %{{.*}} : vector<8xf32>
+// CHECK: math.exp %{{.*}} {sched.not_positive} : vector<16xf32>
+// CHECK: math.exp %{{.*}} {sched.not_positive} : vector<8xf32>
 // CHECK: %[[ROWS:.*]] = tensor.extract_slice %{{.*}}[0, 0] [30, 40] [1, 1]
 // CHECK: %[[O:.*]] = linalg.generic {{.*}} ins(%[[ROWS]], %{{.*}} : tensor<30x40xf32>, tensor<1x30x4xf32>) outs(%{{.*}} : tensor<40x4xf32>)
 // CHECK: linalg.generic {{.*}} ins(%[[O]], %{{.*}} : tensor<40x4xf32>, tensor<40xf32>) outs(%{{.*}} : tensor<1x40x4xf32>)
