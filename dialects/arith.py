@@ -132,7 +132,11 @@ class SelectOp(_Elementwise, upstream.SelectOp, operand=AnyAttr(), result=AnyAtt
 
 
 class FPToSIOp(_Elementwise, upstream.FPToSIOp, operand=_FLOAT, result=_INT):
-    """Float to signed integer: `arith.fptosi %a : vector<4xf32> to vector<4xi32>`."""
+    """
+    Float to signed integer: `arith.fptosi %a : vector<4xf32> to vector<4xi32>`.
+
+    Towards zero; the nearest bound where a number does not fit, 0 for NaN. Upstream leaves these open.
+    """
 
 
 class FPToUIOp(_Elementwise, upstream.FPToUIOp, operand=_FLOAT, result=_INT):

@@ -202,22 +202,22 @@ class Scalars:
         return (arith.ExtUIOp if self.unsigned else arith.ExtSIOp)(a, target).result
 
     def _float_to_int(self, a: SSAValue, to: Scalars) -> SSAValue:
-        """Truncate, saturate to i32 or i64 (u64 for itself), then drop bits; NaN gives 0."""
-        through = Scalars(i32 if to.bits < 32 or (to.bits == 32 and not to.unsigned) else i64)
+        """
+        Truncate, saturate to i32 or i64 (u64 for itself), then drop bits; NaN gives 0.
+
+        `arith.fptosi` of ours saturates.
+        """
         if to.bits == 64 and to.unsigned:
-            through = to
-        result = arith.FPToSIOp(a, cast(IntegerType, through.type)).result
-        if through.unsigned:
-            # Negative numbers wrap, as they do on the way through i64; fptoui has the upper half.
-            large = arith.FPToUIOp(a, i64).result
-            result = self.select(self.compare("ge", a, self.constant(2.0**63)), large, result)
-        top = 2.0 ** (through.bits if through.unsigned else through.bits - 1)
-        bottom = -(2.0 ** (through.bits - 1))
-        over, under = self.compare("ge", a, self.constant(top)), self.compare("lt", a, self.constant(bottom))
-        result = self.select(over, through.constant(through.highest()), result)
-        result = self.select(under, through.constant(bottom), result)
-        result = self.select(self.is_nan(a), through.constant(0), result)
-        return through.convert(result, to)
+            return self._float_to_u64(a, to)
+        through = Scalars(i32 if to.bits < 32 or (to.bits == 32 and not to.unsigned) else i64)
+        return through.convert(arith.FPToSIOp(a, cast(IntegerType, through.type)).result, to)
+
+    def _float_to_u64(self, a: SSAValue, to: Scalars) -> SSAValue:
+        """Negative numbers wrap, as they do on the way through i64; fptoui has the upper half."""
+        result, large = arith.FPToSIOp(a, i64).result, arith.FPToUIOp(a, i64).result
+        result = self.select(self.compare("ge", a, self.constant(2.0**63)), large, result)
+        over = self.compare("ge", a, self.constant(2.0**64))
+        return self.select(over, to.constant(to.highest()), result)
 
 
 def _is_safe_divisor(b: SSAValue) -> bool:

@@ -263,7 +263,7 @@ def converted(value: Value, dtype: np.dtype[np.generic]) -> Value:
     return np.asarray(value).astype(dtype)[()]
 
 
-@implements("arith.extf", "arith.truncf", "arith.fptosi", "arith.sitofp", "arith.extsi", "arith.trunci")
+@implements("arith.extf", "arith.truncf", "arith.sitofp", "arith.extsi", "arith.trunci")
 def prepare_signed_cast(op: Operation) -> Unary:
     """Casts where integers are signed; a set bit is -1."""
     source, target = numpy_dtype(op.operands[0].type), numpy_dtype(op.results[0].type)
@@ -280,6 +280,22 @@ def prepare_unsigned_source(op: Operation) -> Unary:
     source, target = numpy_dtype(op.operands[0].type), numpy_dtype(op.results[0].type)
     bits = np.dtype(np.uint8) if source.kind == "b" else np.dtype(f"u{source.itemsize}")
     return lambda a: converted(np.asarray(a, source).view(bits), target)
+
+
+@implements("arith.fptosi")
+def prepare_signed_target(op: Operation) -> Unary:
+    """The cast to a signed integer: the nearest bound where a number does not fit, 0 for NaN."""
+    target = numpy_dtype(op.results[0].type)
+    bits = 1 if target.kind == "b" else 8 * target.itemsize
+    beyond = 1 << bits - 1
+
+    def cast(a: Value) -> Value:
+        number = np.trunc(np.asarray(a, np.float64))
+        over, under = number >= beyond, number < -beyond
+        whole = np.where(over | under | np.isnan(number), 0, number).astype(np.int64)
+        return converted(np.select([over, under], [beyond - 1, -beyond], whole), target)
+
+    return cast
 
 
 @implements("arith.fptoui")

@@ -19,16 +19,16 @@ def saturated(code: Code, x: SSAValue, type: Attribute) -> SSAValue:
     """
     A vector of f32 or f64 as integers, towards zero: the nearest bound where one does not fit, 0 for NaN.
 
-    LLVM takes `llvm.fptosi.sat` of a vector apart into scalars. No lane of this one is poison: those that do
-    not fit are replaced before they are converted.
+    LLVM takes `llvm.fptosi.sat` of a vector apart into scalars. What does not fit is poison at first, frozen
+    to whatever the machine makes of it, and replaced.
     """
     beyond = 1 << lane_bits(type) - 1
-    zero, lowest = splat(code, 0.0, x.type), splat(code, -float(beyond), x.type)
-    number = _choose(code, _compare(code, "ord", x, x), x, zero)
-    raised = _choose(code, _compare(code, "ogt", number, lowest), number, lowest)
-    over = _compare(code, "oge", raised, splat(code, float(beyond), x.type))
-    converted = code.make(instructions.FPToSIOp, [_choose(code, over, zero, raised)], type)
-    return _choose(code, over, splat(code, beyond - 1, type), converted)
+    result = code.make(instructions.FreezeOp, [code.make(instructions.FPToSIOp, [x], type)], type)
+    over = _compare(code, "oge", x, splat(code, float(beyond), x.type))
+    result = _choose(code, over, splat(code, beyond - 1, type), result)
+    under = _compare(code, "olt", x, splat(code, -float(beyond), x.type))
+    result = _choose(code, under, splat(code, -beyond, type), result)
+    return _choose(code, _compare(code, "ord", x, x), result, splat(code, 0, type))
 
 
 def _compare(code: Code, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:

@@ -155,3 +155,37 @@ def test_conversions_to_integers_saturate(bits: int, mcpu: str) -> None:
     assert native("k", [x, out], [len(x)]) == 0
     exact = np.clip(np.trunc(np.nan_to_num(x.astype(np.float64), nan=0)), -beyond, beyond - 1)
     np.testing.assert_array_equal(out, exact.astype(np.float32))
+
+
+@pytest.mark.parametrize("mcpu", RUNNABLE)
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32])
+def test_vectors_of_integers_are_divided_exactly(dtype: type[np.integer], mcpu: str) -> None:
+    info, type = np.iinfo(dtype), f"i{np.dtype(dtype).itemsize * 8}"
+    sign = "s" if info.min else "u"
+    rng = np.random.default_rng(0)
+    # All pairs of what lies at the limits, then numbers of all sizes, then small divisors.
+    edge = np.array([info.max, info.max - 1, info.min, info.min + 1, 1, 2, 3, 7, info.max // 2], dtype)
+    a = np.concatenate([edge.repeat(len(edge)), rng.integers(info.min, info.max, 4015, dtype)])
+    b = np.concatenate([np.tile(edge, len(edge)), rng.integers(info.min, info.max, 4015, dtype)])
+    b[-2000:] = rng.integers(1, 9, 2000)
+    ordinary = (b != 0) & ((b.astype(np.int64) != -1) | (info.min == 0))
+    b[~ordinary] = 1
+    out = np.zeros((2, len(a)), dtype)
+    text = kernel(
+        "N",
+        {"a": f"{type}[N]", "b": f"{type}[N]", "out": f"{type}[2, N]"},
+        f"""
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %N step %c8 {{
+    %v = vector.load %a[%i] : memref<?x{type}>, vector<8x{type}>
+    %w = vector.load %b[%i] : memref<?x{type}>, vector<8x{type}>
+    %q = arith.div{sign}i %v, %w : vector<8x{type}>
+    %r = arith.rem{sign}i %v, %w : vector<8x{type}>
+    vector.store %q, %out[%c0, %i] : memref<2x?x{type}>, vector<8x{type}>
+    vector.store %r, %out[%c1, %i] : memref<2x?x{type}>, vector<8x{type}>
+  }}""",
+    )
+    assert Native(text, mcpu)("k", [a, b, out], [len(a)]) == 0
+    exact = np.trunc(a.astype(np.float64) / b.astype(np.float64)).astype(np.int64)
+    np.testing.assert_array_equal(out[0], exact.astype(dtype))
+    np.testing.assert_array_equal(out[1], (a.astype(np.int64) - exact * b.astype(np.int64)).astype(dtype))

@@ -32,19 +32,37 @@ func.func @floats(%x: f32, %y: f32) -> i8 {
   func.return %e : i8
 }
 
-// A vector is converted where it fits: NaN is 0, the rest the nearest bound.
+// What does not fit is poison, frozen and replaced: NaN by 0, the rest by the nearest bound.
 // CHECK-LABEL: llvm.func @to_integers
 // CHECK-NOT: llvm.intr.fptosi.sat
-// CHECK: %[[IS_NUMBER:.*]] = llvm.fcmp "ord" %[[X:.*]], %{{.*}} : vector<4xf32>
-// CHECK: llvm.select %[[IS_NUMBER]], %[[X]]
-// CHECK: llvm.fcmp "ogt"
-// CHECK: %[[OVER:.*]] = llvm.fcmp "oge"
-// CHECK: %[[FITS:.*]] = llvm.select %[[OVER]], %{{.*}}, %{{.*}} : vector<4xi1>, vector<4xf32>
-// CHECK: %[[I:.*]] = llvm.fptosi %[[FITS]] : vector<4xf32> to vector<4xi32>
-// CHECK: llvm.select %[[OVER]], %{{.*}}, %[[I]] : vector<4xi1>, vector<4xi32>
+// CHECK: %[[POISON:.*]] = llvm.fptosi %[[X:.*]] : vector<4xf32> to vector<4xi32>
+// CHECK-NEXT: %[[I:.*]] = llvm.freeze %[[POISON]]
+// CHECK: %[[OVER:.*]] = llvm.fcmp "oge" %[[X]]
+// CHECK: %[[J:.*]] = llvm.select %[[OVER]], %{{.*}}, %[[I]] : vector<4xi1>, vector<4xi32>
+// CHECK: %[[UNDER:.*]] = llvm.fcmp "olt" %[[X]]
+// CHECK: %[[K:.*]] = llvm.select %[[UNDER]], %{{.*}}, %[[J]]
+// CHECK: %[[IS_NUMBER:.*]] = llvm.fcmp "ord" %[[X]], %[[X]]
+// CHECK: llvm.select %[[IS_NUMBER]], %[[K]]
 func.func @to_integers(%x: vector<4xf32>) -> vector<4xi32> {
   %i = arith.fptosi %x : vector<4xf32> to vector<4xi32>
   func.return %i : vector<4xi32>
+}
+
+// Machines divide integers one at a time, and floats as vectors: exact, as f64 has the bits. A division by a
+// constant is left to LLVM, which multiplies.
+// CHECK-LABEL: llvm.func @divide_vectors
+// CHECK: %[[X:.*]] = llvm.sitofp %[[A:.*]] : vector<4xi32> to vector<4xf64>
+// CHECK: %[[Y:.*]] = llvm.sitofp %[[B:.*]] : vector<4xi32> to vector<4xf64>
+// CHECK: %[[R:.*]] = llvm.fdiv %[[X]], %[[Y]] : vector<4xf64>
+// CHECK: %[[Q:.*]] = llvm.fptosi %[[R]] : vector<4xf64> to vector<4xi32>
+// CHECK: %[[P:.*]] = llvm.mul %[[Q]], %[[B]]
+// CHECK: llvm.sub %[[A]], %[[P]]
+// CHECK: llvm.sdiv
+func.func @divide_vectors(%a: vector<4xi32>, %b: vector<4xi32>) -> vector<4xi32> {
+  %c = arith.constant dense<7> : vector<4xi32>
+  %r = arith.remsi %a, %b : vector<4xi32>
+  %q = arith.divsi %r, %c : vector<4xi32>
+  func.return %q : vector<4xi32>
 }
 
 // bf16 is computed in f32 and rounded by integer instructions, and so is f16 without the target's help.
