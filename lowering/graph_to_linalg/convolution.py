@@ -126,17 +126,16 @@ class ConvForm:
         depthwise = groups > 1 and filters["I"] == 1 and filters["O"] == groups
         out_blocks = {out.block("C"), kernel.block("O")} | ({data.block("C")} if depthwise else set[int]())
         in_blocks = {data.block("C"), kernel.block("I")} if not depthwise else {1}
-        blocked = max(*out_blocks, *in_blocks) > 1
         if (
             len(out_blocks - {1}) > 1
             or len(in_blocks - {1}) > 1
-            or (blocked and groups > 1 and not depthwise)
+            or (groups > 1 and not depthwise and not _groups_fill_blocks(filters, groups, kernel, data, out))
         ):
             raise StepwellError(
                 "unsupported",
                 op,
                 f"{op.name} of {groups} groups has no loops for layouts {data}, {kernel} and {out} together",
-                help="blocks of the same channels must be equal, and unequal groups need plain layouts",
+                help="blocks of the same channels must be equal, and part of one group",
             )
         split = groups > 1 and not all(filters[letter].is_static for letter in "OI")
         return ConvForm(data, kernel, out, groups, depthwise, max(in_blocks), max(out_blocks), split)
@@ -187,12 +186,12 @@ class ConvForm:
         """Where the input is read."""
         outer, inner, block = ("o", "oi", self.out_block) if self.depthwise else ("c", "ci", self.in_block)
         channel = loops.channel(outer, inner, block)
+        position = channel if self.data.block("C") == 1 else loops[outer]
         if self.grouped and not self.split:
-            depth = self.kernel.logical(dims_of(op.w.type))["I"].value
-            channel = loops["g"] * depth + loops["c"]
+            position = loops["g"] * dims_of(op.w.type)[self.kernel.axis("I")].value + loops["c"]
         index: Mapping[tuple[str, int], AffineExpr] = {
             ("N", 0): loops["n"],
-            ("C", 0): channel if self.data.block("C") == 1 else loops[outer],
+            ("C", 0): position,
             **({("C", block): loops[inner]} if self.data.block("C") > 1 else {}),
             **{
                 (letter, 0): _window(loops, letter, stride, dilation)
@@ -229,13 +228,24 @@ class ConvForm:
         depth = zero if self.depthwise else loops.channel("c", "ci", self.in_block)
         o_block, i_block = self.kernel.block("O"), self.kernel.block("I")
         index: Mapping[tuple[str, int], AffineExpr] = {
-            ("O", 0): width if o_block == 1 else loops["o"],
+            ("O", 0): width if o_block == 1 or self.grouped else loops["o"],
             ("I", 0): depth if i_block == 1 else loops["c"],
             **({("O", o_block): loops["oi"]} if o_block > 1 else {}),
             **({("I", i_block): loops["ci"]} if i_block > 1 else {}),
             **{(letter, 0): loops[f"k{letter}"] for letter in self.kernel.spatial},
         }
         return [place for axis in self.kernel.axes for place in self._by_group("O", axis, index[axis], loops)]
+
+
+def _groups_fill_blocks(
+    filters: Mapping[str, Dim], groups: int, kernel: Layout, data: Layout, out: Layout
+) -> bool:
+    """Whether no block of channels or filters belongs to two groups, and results have filters' blocks."""
+    is_same = kernel.block("O") == out.block("C") and kernel.block("I") == data.block("C")
+    if max(kernel.block("O"), kernel.block("I")) == 1:
+        return is_same
+    whole = [(filters["O"], groups * kernel.block("O")), (filters["I"], kernel.block("I"))]
+    return is_same and all(dim.is_static and dim.value % block == 0 for dim, block in whole)
 
 
 def _window(loops: Loops, letter: str, stride: int, dilation: int) -> AffineExpr:

@@ -54,6 +54,8 @@ _FEW_STEPS = 32
 # Steps of a sum that take as long as converting its result, and lanes left idle that cost more than that.
 _CONVERSION_STEPS = 4
 _MOST_WASTE = 0.1
+# The points of filters, each way, that `winograd-conv` takes.
+_WINOGRAD_POINTS = 3
 # Values to look at, before a network is taken to be one that wants blocks.
 _FAR = 32
 
@@ -84,7 +86,7 @@ def _conv_in_order(op: graph.ConvOp, values: ImageForms) -> bool:
 
 
 def _conv_in_blocks(op: graph.ConvOp, values: ImageForms) -> bool:
-    """A dense or depthwise convolution, unless it is alone and runs plain; few channels are read plain."""
+    """A convolution whose groups fill blocks, or have one filter each, unless it is alone and runs plain."""
     if not isinstance(op.w.owner, graph.ConstantOp):
         return False
     if _runs_plain(op, values) and not values.is_computed(op.x) and not _reaches_windows(op.result, values):
@@ -92,27 +94,44 @@ def _conv_in_blocks(op: graph.ConvOp, values: ImageForms) -> bool:
     groups, block = op.groups.value.data, values.block
     width, depth = (dim.value for dim in dims_of(op.w.type)[:2])
     depthwise = groups > 1 and depth == 1 and width == groups
-    if groups > 1 and not depthwise:
+    grouped = groups > 1 and not depthwise
+    if grouped and width // groups % block:
         return False
-    few = not depthwise and depth < block and not values.is_computed(op.x)
-    if not few and not values.fits(op.x):
+    plain = not depthwise and (grouped and depth % block != 0 or _reads_plain(op, values))
+    if not plain and not values.fits(op.x):
         return False
     oi = op.kernel_layout.data
-    kernel = f"{oi}{block}o" if few or depthwise else f"{oi}{block}i{block}o"
+    kernel = f"{oi}{block}o" if plain or depthwise else f"{oi}{block}i{block}o"
     layout = str(values.layout(op.result))
     made = graph.ConvOp(
-        values.plain(op.x, op) if few else values.stored(op.x, op),
+        values.plain(op.x, op) if plain else values.stored(op.x, op),
         values.transformed(op.w, oi, kernel, op),
         strides=op.strides.get_values(),
         dilations=op.dilations.get_values(),
         pads=op.pads.get_values(),
-        groups=values.padded_channels(groups) if depthwise else 1,
-        data_layout=op.data_layout.data if few else layout,
+        groups=values.padded_channels(groups) if depthwise else groups,
+        data_layout=op.data_layout.data if plain else layout,
         kernel_layout=kernel,
         out_layout=layout,
     )
     values.define(op.result, values.insert(made, op))
     return True
+
+
+def _reads_plain(op: graph.ConvOp, values: ImageForms) -> bool:
+    """
+    Whether a convolution takes a plain image as it is: one element at a time, for a vector of filters.
+
+    That is as fast as from blocks, which pay when they are there, or where Winograd takes 3x3 windows. Steps
+    over pixels would convert many for nothing, and channels may not fill blocks (1x1 of 513 at 40x40, stride
+    2: 2.4 x, 3x3 of 39 at 133x32, stride 2: 1.2 x).
+    """
+    filters = dims_of(op.w.type)
+    if values.is_computed(op.x) or isinstance(op.x.owner, graph.TransposeOp):
+        return values.block > filters[1].value and not values.is_computed(op.x)
+    if op.groups.value.data > 1 or filters[1].value < values.block or max(op.strides.get_values()) > 1:
+        return True
+    return filters[1].value % values.block != 0 and any(n != _WINOGRAD_POINTS for n in filters[2:])
 
 
 def _is_pointwise(op: graph.ConvOp) -> bool:

@@ -1,4 +1,4 @@
-"""In which layout a convolution runs that nothing around it wants in blocks."""
+"""In which layout convolutions run, and what they compute there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
+import stepwell
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import import_onnx
@@ -24,6 +26,8 @@ CASES = [
     ((1, 3, 40, 40), (32, 3, 7, 7), 2, 1, True),
     ((1, 3, 64, 64), (32, 3, 4, 4), 4, 1, True),
     ((1, 32, 28, 28), (32, 32, 3, 3), 1, 1, True),
+    ((1, 32, 9, 9), (64, 16, 3, 3), 1, 2, True),
+    ((1, 32, 9, 9), (16, 16, 3, 3), 1, 2, False),  # 8 filters a group
 ]
 
 
@@ -46,3 +50,33 @@ def test_layout(
     run_pipeline(module, "convert-onnx-to-graph,fold-constant,convert-layout", ctx)
     made = next(op for op in module.walk() if isinstance(op, graph.ConvOp))
     assert (made.out_layout is not None or made.data_layout.data != "NCHW") == in_blocks
+
+
+# (channels, filters, kernel, stride, groups) of convolutions, one after another
+CHAINS = {
+    "groups read plain": [(32, 64, 3, 1, 2)],
+    "groups read blocks": [(16, 64, 1, 1, 1), (64, 32, 3, 2, 2), (32, 48, 3, 1, 1)],
+    "parts of blocks": [(16, 48, 1, 1, 1), (48, 64, 3, 1, 2)],
+    "steps over pixels": [(35, 40, 1, 2, 1)],
+    "last block not full": [(29, 31, 5, 1, 1), (31, 16, 2, 2, 1)],
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_results(name: str) -> None:
+    rng = np.random.default_rng(5)
+    nodes: list[onnx.NodeProto] = []
+    weights: list[onnx.TensorProto] = []
+    for i, (channels, filters, kernel, stride, groups) in enumerate(CHAINS[name]):
+        shape = (filters, channels // groups, kernel, kernel)
+        weights.append(numpy_helper.from_array(rng.uniform(-1, 1, shape).astype(np.float32), f"w{i}"))
+        attributes = {"strides": [stride] * 2, "group": groups, "pads": [kernel // 2] * 4}
+        nodes.append(helper.make_node("Conv", [f"x{i}", f"w{i}"], [f"x{i + 1}"], **attributes))
+    image = (2, CHAINS[name][0][0], 9, 11)
+    x = helper.make_tensor_value_info("x0", TensorProto.FLOAT, image)
+    y = helper.make_tensor_value_info(f"x{len(nodes)}", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "chain", [x], [y], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    feeds = {"x0": rng.uniform(-1, 1, image).astype(np.float32)}
+    (wanted,) = ReferenceEvaluator(model).run(None, feeds)
+    np.testing.assert_allclose(stepwell.compile(model)(feeds["x0"]), wanted, rtol=1e-4, atol=1e-4)

@@ -54,3 +54,16 @@ func.func @transposed(%x: tensor<1x4x5xf32>, %w: tensor<4x6x3xf32>) -> tensor<1x
   }
   func.return %0 : tensor<1x6x9xf32>
 }
+
+// Groups that fill blocks: results are [n, group, block of the group, …], and a group's blocks of channels follow
+// those of the group before.
+// CHECK-LABEL: func.func private @k4
+// CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8, d9) -> (d0, ((d1 * 2) + d6), (d3 + d7), (d4 + d8), d9)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8, d9) -> (((d1 * 3) + d2), d6, d7, d8, d9, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8, d9) -> (d0, d1, d2, d3, d4, d5)>]
+// CHECK-SAME: outs(%{{.*}} : tensor<1x2x3x8x8x16xf32>)
+func.func @grouped_blocks(%x: tensor<1x4x8x8x16xf32>, %w: tensor<6x2x1x1x16x16xf32>) -> tensor<1x6x8x8x16xf32> {
+  %0 = graph.fused (%p = %x : tensor<1x4x8x8x16xf32>, %q = %w : tensor<6x2x1x1x16x16xf32>) -> (tensor<1x6x8x8x16xf32>) {
+    %1 = graph.conv %p, %q strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 2 data_layout "NCHW16c" kernel_layout "OIHW16i16o" : (tensor<1x4x8x8x16xf32>, tensor<6x2x1x1x16x16xf32>) -> tensor<1x6x8x8x16xf32>
+    graph.yield %1 : tensor<1x6x8x8x16xf32>
+  }
+  func.return %0 : tensor<1x6x8x8x16xf32>
+}

@@ -85,16 +85,38 @@ func.func @alone(%x: tensor<1x4x2x2xf32>, %f: tensor<1x1x2x2xf32>) -> (tensor<1x
   func.return %0, %1 : tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>
 }
 
-// Nothing to gain: two of four groups, filters from outside.
+// Nothing to gain: groups of one filter, which share blocks; filters from outside.
 // CHECK-LABEL: @untouched
 // CHECK-NOT: layout_transform
-func.func @untouched(%x: tensor<1x4x2x2xf32>, %f: tensor<4x4x1x1xf32>) -> tensor<1x4x2x2xf32> {
-  %w = graph.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]], [[[7.0]], [[8.0]]]]> : tensor<4x2x1x1xf32>
+func.func @untouched(%x: tensor<1x4x2x2xf32>, %f: tensor<4x2x1x1xf32>) -> tensor<1x4x2x2xf32> {
+  %w = graph.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]]> : tensor<2x2x1x1xf32>
   // CHECK: graph.conv {{.*}} groups 2 :
-  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 2 : (tensor<1x4x2x2xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x2x2xf32>
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 2 : (tensor<1x4x2x2xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x2x2xf32>
   // CHECK: graph.conv {{.*}} pads [0, 0, 0, 0] :
-  %1 = graph.conv %0, %f strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x4x2x2xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x2x2xf32>
+  %1 = graph.conv %0, %f strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x2x2x2xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x2x2xf32>
   func.return %1 : tensor<1x4x2x2xf32>
+}
+
+// Groups that fill blocks: the first reads the image as it is, the second reads blocks.
+// CHECK-LABEL: @in_groups
+// CHECK-SAME: %[[X:[a-z]+]]: tensor<1x4x3x3xf32>
+func.func @in_groups(%x: tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32> {
+  %w = graph.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]], [[[7.0]], [[8.0]]]]> : tensor<4x2x1x1xf32>
+  // CHECK: %[[A:.*]] = graph.conv %[[X]], {{.*}} groups 2 kernel_layout "OIHW2o" out_layout "NCHW2c" : (tensor<1x4x3x3xf32>, tensor<2x2x1x1x2xf32>) -> tensor<1x2x3x3x2xf32>
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 2 : (tensor<1x4x3x3xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x3x3xf32>
+  // CHECK: graph.conv %[[A]], {{.*}} groups 2 data_layout "NCHW2c" kernel_layout "OIHW2i2o" : (tensor<1x2x3x3x2xf32>, tensor<2x1x1x1x2x2xf32>)
+  %1 = graph.conv %0, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 2 : (tensor<1x4x3x3xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x3x3xf32>
+  func.return %1 : tensor<1x4x3x3xf32>
+}
+
+// Steps over pixels: what they leave out is not converted.
+// CHECK-LABEL: @over_pixels
+// CHECK-SAME: %[[X:[a-z]+]]: tensor<1x4x3x3xf32>
+func.func @over_pixels(%x: tensor<1x4x3x3xf32>) -> tensor<1x2x2x2xf32> {
+  %w = graph.constant dense<[[[[1.0]], [[2.0]], [[3.0]], [[4.0]]], [[[5.0]], [[6.0]], [[7.0]], [[8.0]]]]> : tensor<2x4x1x1xf32>
+  // CHECK: graph.conv %[[X]], {{.*}} strides [2, 2] {{.*}} kernel_layout "OIHW2o" out_layout "NCHW2c"
+  %0 = graph.conv %x, %w strides [2, 2] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x4x3x3xf32>, tensor<2x4x1x1xf32>) -> tensor<1x2x2x2xf32>
+  func.return %0 : tensor<1x2x2x2xf32>
 }
 
 // Transposes from and to channels last are one move with the change of layout.
