@@ -64,7 +64,7 @@ class ExpandRecipe(RewritePattern):
     A function of f32 as the polynomial that approximates it (approximate: 4 units in the last place).
 
     Where the target can, `arith.scale` multiplies by powers of two, which is otherwise done on the bits. An
-    exponential with `sched.not_positive` does without the bound that keeps others from overflow.
+    exponential with `sched.not_positive` is a shorter one, where the target has fused multiply-adds.
 
     ```mlir
     %y = math.exp %x : vector<16xf32>
@@ -80,7 +80,8 @@ class ExpandRecipe(RewritePattern):
     def match_and_rewrite(self, op: _WithRecipe, rewriter: PatternRewriter) -> None:
         if not isinstance(element_of(op.operand.type), Float32Type):
             return
-        recipe = elementary.exp_not_positive if NOT_POSITIVE in op.attributes else _RECIPES[type(op)]
+        is_short = NOT_POSITIVE in op.attributes and self.target.has_fma
+        recipe = elementary.exp_not_positive if is_short else _RECIPES[type(op)]
         result = recipe(lanes_of(op.operand, self.target, rewriter))
         rewriter.replace(op, [], [result.value])
 
