@@ -12,7 +12,7 @@ from stepwell.dialects.sched import Schedule
 from stepwell.lowering.schedules.register_tile import RegisterFile, register_file
 from stepwell.passes.tensor.groups import Member
 from stepwell.passes.tensor.structured import Structured, projected_permutation, single_dim
-from stepwell.passes.tensor.vectorize import MAX_STEPS, has_vector_form
+from stepwell.passes.tensor.vectorize import MAX_ELEMENTS, MAX_STEPS, has_vector_form
 from stepwell.runtime.target import TargetDescription
 
 # What `expand-math` turns into polynomials, and about how many instructions these have.
@@ -109,7 +109,8 @@ def schedule_by_rows(
     member: Member, anchor: Structured, schedule: Schedule, target: TargetDescription
 ) -> Schedule | None:
     """
-    The schedule of an op that follows a tile of results in registers: none, or, for a long body, own loops.
+    The schedule of an op that follows a tile of results in registers: none, or own loops for a long body, or
+    more elements than registers are thought for.
 
     A body such as that of `erf` on all registers of a tile would be more code than all the rest. A reduction
     of its own, such as the search for the index of a maximum, is a loop unless it has few steps.
@@ -128,7 +129,7 @@ def schedule_by_rows(
     vectors = prod(ceil(n / width) if d == along else n for d, n in enumerate(sizes))
     is_short = prod(extents[d] or _UNKNOWN_STEPS for d in serial) <= MAX_STEPS
     steps = [1 if d in serial and extents[d] != 1 and not is_short else 0 for d in range(member.view.rank)]
-    if vectors * body_length(member.view) > _MOST_EPILOGUE_OPS:
+    if vectors * body_length(member.view) > _MOST_EPILOGUE_OPS or prod(sizes) > MAX_ELEMENTS:
         steps = [
             step if d == along or n == 1 else 1 for d, (n, step) in enumerate(zip(sizes, steps, strict=True))
         ]

@@ -29,7 +29,7 @@ from stepwell.passes.tensor.transfers import element_type, vector_type
 from stepwell.passes.tensor.vector_values import VectorValues
 
 # More than this is a program, not a tile: Python and LLVM would take seconds over it.
-_MAX_ELEMENTS = 2048
+MAX_ELEMENTS = 2048
 MAX_STEPS = 32
 
 
@@ -90,7 +90,7 @@ class _TileVectorizer:
     def obstacle(self) -> str | None:
         """Why vectors cannot say it; None when they can."""
         steps = prod(self.extents[d] for d in self.steps)
-        if prod(self.shape) > _MAX_ELEMENTS or steps > MAX_STEPS or 0 in self.extents:
+        if prod(self.shape) > MAX_ELEMENTS or steps > MAX_STEPS or 0 in self.extents:
             return f"{prod(self.shape)} elements and {steps} steps are no tile for registers"
         if not self.view.parallel[self.lanes] and self.combiner is None:
             return "no vector operation combines the lanes of its reduction"

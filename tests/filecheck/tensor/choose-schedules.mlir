@@ -217,3 +217,23 @@ func.func private @exponentials(%x: tensor<21x128xf32>, %lowest: tensor<128xf32>
   } -> tensor<21x128xf32>
   func.return %r : tensor<21x128xf32>
 }
+
+// -----
+
+// More rows than a tile may have are a loop even for the shortest body, such as softmax's last one.
+// CHECK-LABEL: @many_short
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [1], vectorize = 1>}
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 0], vectorize = 1>}
+func.func private @many_short(%x: tensor<64x1000xf32>, %lowest: tensor<1000xf32>, %e: tensor<64x1000xf32>) -> tensor<64x1000xf32> attributes {sched.kernel} {
+  %top = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<64x1000xf32>) outs(%lowest : tensor<1000xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.maximumf %b, %a : f32
+    linalg.yield %m : f32
+  } -> tensor<1000xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %top : tensor<64x1000xf32>, tensor<1000xf32>) outs(%e : tensor<64x1000xf32>) {
+  ^bb0(%a: f32, %t: f32, %o: f32):
+    %d = arith.divf %a, %t : f32
+    linalg.yield %d : f32
+  } -> tensor<64x1000xf32>
+  func.return %r : tensor<64x1000xf32>
+}
