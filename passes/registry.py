@@ -274,6 +274,10 @@ PASSES: dict[str, Entry] = {
         "stepwell.lowering.schedules.stage_operands:StageOperandsPass",
         "operands of products turned or widened once",
     ),
+    "stream-stores": Entry(
+        "stepwell.passes.loop.stream_stores:StreamStoresPass",
+        "write past the caches what would not stay there",
+    ),
     "time-kernels": Entry(
         "stepwell.passes.loop.time_kernels:TimeKernelsPass", "main writes down when kernels begin and end"
     ),

@@ -32,6 +32,7 @@ from stepwell.lowering.interpret.tensors import (
     take,
     undefined,
 )
+from stepwell.runtime.addresses import address_of
 
 
 @implements("memref.alloca", "memref.alloc")
@@ -158,5 +159,6 @@ implement_all(
         "memref.copy": _copy,
         "memref.dealloc": _ignore,
         "memref.dim": extent_of,
+        "memref.extract_aligned_pointer_as_index": address_of,
     }
 )

@@ -79,6 +79,7 @@ _PATTERNS = (
     views.ExpandShapeLowering,
     views.DimLowering,
     views.AssumeAlignmentLowering,
+    views.AddressLowering,
     math_functions.FloatOpLowering,
     math_functions.FmaLowering,
     math_functions.RsqrtLowering,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import gcd
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType
@@ -17,6 +18,7 @@ from stepwell.lowering.loops_to_llvm.functions import dense_layout
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import (
     I8,
+    I64,
     Extent,
     Layout,
     memory_type,
@@ -273,13 +275,32 @@ class DimLowering(LoopsToLLVMPattern):
 
 
 class AssumeAlignmentLowering(ViewPattern):
-    """Remembers the alignment that the program promises."""
+    """
+    The same pointer, of which more is known.
+
+    ```mlir
+    %a = memref.assume_alignment %m, 64 : memref<96xf32>
+    // ->
+    %a = llvm.getelementptr inbounds %m[%c0] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    ```
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.AssumeAlignmentOp, rewriter: PatternRewriter) -> None:
-        layout = self.state.layout(op.operands[0], op)
-        align = cast(IntegerAttr, op.properties["alignment"]).value.data
-        self.state.layouts[op.operands[0]] = Layout(
-            layout.element, layout.sizes, layout.strides, max(layout.align_bytes, align), layout.is_dense
-        )
-        rewriter.replace(op, [], [op.operands[0]] * len(op.results))
+        layout = self.state.layout(op.memref, op)
+        aligned = replace(layout, align_bytes=max(layout.align_bytes, op.alignment.value.data))
+        self.replace(op, self.code_at(op), op.memref, aligned, rewriter)
+
+
+class AddressLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %p = "memref.extract_aligned_pointer_as_index"(%m) : (memref<96xf32>) -> index
+    // ->
+    %p = llvm.ptrtoint %m : !llvm.ptr to i64
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.ExtractAlignedPointerAsIndexOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, llvm.PtrToIntOp(op.source, I64))

@@ -31,7 +31,10 @@ RUNNABLE = [
 _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
-def llvm_text(text: str, mcpu: str = "host", pipeline: str = "expand-math,convert-loops-to-llvm") -> str:
+_PIPELINE = "expand-math,convert-loops-to-llvm"
+
+
+def llvm_text(text: str, mcpu: str = "host", pipeline: str = _PIPELINE) -> str:
     """LLVM IR of a module at level 3."""
     ctx = StepwellContext()
     ctx.target = target_from(mcpu)
@@ -78,8 +81,8 @@ def _argument(text: str) -> str:
 class Native:
     """A compiled module, by default one at level 3."""
 
-    def __init__(self, text: str, mcpu: str = "host", *, optimize: bool = False):
-        self.text = llvm_text(text, mcpu)
+    def __init__(self, text: str, mcpu: str = "host", *, optimize: bool = False, pipeline: str = _PIPELINE):
+        self.text = llvm_text(text, mcpu, pipeline)
         self._library = load_objects([compile_to_object(self.text, target_from(mcpu), optimize=optimize)])
 
     def __call__(

@@ -1,0 +1,190 @@
+"""The pass `stream-stores`: results too large to stay in a cache are written past it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias, cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IndexType, IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.rewriter import Rewriter
+
+from stepwell.dialects._xdsl import target_of
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.types import element_bytes
+from stepwell.passes.base import FunctionPass
+from stepwell.runtime.target import TargetDescription, target_from
+
+_LINE_BYTES = 64
+_VECTOR_BYTES = (16, 32, 64)
+_Writes: TypeAlias = Sequence[vector.TransferWriteOp]
+_VIEWS = (memref.CollapseShapeOp, memref.ExpandShapeOp)
+
+
+@dataclass(frozen=True)
+class StreamStoresPass(FunctionPass):
+    """
+    Write what a kernel only writes with stores that pass the caches by, when it touches more than they hold.
+
+    An ordinary store first reads the line that it is about to overwrite, and pushes something else out of the
+    cache. By the time when the next kernel reads the first element, the kernel has touched all its operands
+    in between: when these are more than the last cache holds, the element would be gone anyway.
+
+    ```mlir
+    "scf.parallel"(%c0, %n, %c64) ({
+    ^bb0(%i: index):
+      vector.transfer_write %v, %out[%i] {in_bounds = [true]} : vector<16xf32>, memref<16777216xf32>
+    })
+    // ->
+    %p = "memref.extract_aligned_pointer_as_index"(%out) : (memref<16777216xf32>) -> index
+    %rest = arith.andi %p, %c63 : index
+    %on_line = arith.cmpi eq, %rest, %c0 : index
+    scf.if %on_line {
+      %lines = memref.assume_alignment %out, 64 : memref<16777216xf32>
+      "scf.parallel"(%c0, %n, %c64) ({
+      ^bb0(%i: index):
+        vector.store %v, %lines[%i] {nontemporal = true} : memref<16777216xf32>, vector<16xf32>
+      })
+    } else {
+      … the loop as it was …
+    }
+    ```
+    For loops whose iterations fill whole cache lines of dense results of known sizes. Such stores become
+    visible to other threads with the next locked instruction, by which the pool hands a result over.
+    Runs before `expand-math`, while bodies are short.
+    """
+
+    name = "stream-stores"
+
+    mcpu: str = ""
+    """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
+        if KERNEL not in func.attributes or not _exceeds_caches(func, target):
+            return
+        written = [arg for arg in func.body.block.args if _is_only_written(arg)]
+        for op in list(func.body.block.ops):
+            if isinstance(op, scf.ParallelOp) and not op.initVals and (writes := _whole_lines(op, written)):
+                _stream(op, writes)
+
+
+def _exceeds_caches(func: FuncOp, target: TargetDescription) -> bool:
+    """Whether operands and results are of known sizes and more than the last cache holds."""
+    types = [cast("MemRefType[Attribute]", t) for t in func.function_type.inputs if isinstance(t, MemRefType)]
+    shapes = [t.get_shape() for t in types]
+    if any(DYNAMIC_INDEX in shape for shape in shapes):
+        return False
+    sizes = [prod(shape) * element_bytes(t.element_type) for shape, t in zip(shapes, types, strict=True)]
+    return sum(sizes) >= target.l3_bytes
+
+
+def _users(value: SSAValue) -> Iterator[Operation]:
+    """What uses a buffer or a view of all of it."""
+    for use in value.uses:
+        if isinstance(use.operation, _VIEWS):
+            yield from _users(use.operation.results[0])
+        else:
+            yield use.operation
+
+
+def _is_only_written(value: SSAValue) -> bool:
+    users = list(_users(value)) if isinstance(value.type, MemRefType) else []
+    return bool(users) and all(isinstance(user, vector.TransferWriteOp) for user in users)
+
+
+def _whole_lines(loop: scf.ParallelOp, written: Sequence[SSAValue]) -> _Writes:
+    """The writes of a loop to those buffers, if each iteration fills lines of each; none otherwise."""
+    block = loop.body.block
+    writes = [op for op in block.ops if isinstance(op, vector.TransferWriteOp)]
+    steps = dict(zip(block.args, zip(loop.lowerBound, loop.step, strict=True), strict=True))
+    fits = all(_root(op.source) in written and _fills_lines(op, steps) for op in writes)
+    return writes if fits else ()
+
+
+def _root(value: SSAValue) -> SSAValue:
+    while isinstance(value, OpResult) and isinstance(value.op, _VIEWS):
+        value = value.op.operands[0]
+    return value
+
+
+def _fills_lines(op: vector.TransferWriteOp, steps: dict[BlockArgument, tuple[SSAValue, SSAValue]]) -> bool:
+    """
+    Whether a write of a whole vector is part of a tile of whole lines, next to each other in memory.
+
+    It is when the loop along the last dimension starts on a line and advances by lines, and rows are lines:
+    a tile writes all of its elements.
+    """
+    memory, type = (
+        SSAValue.get(op.source, type=MemRefType).type,
+        SSAValue.get(op.vector, type=VectorType).type,
+    )
+    size, last = element_bytes(memory.element_type), len(op.indices) - 1
+    in_bounds = all(flag.value.data for flag in op.in_bounds)
+    is_row = op.permutation_map.data.results == (AffineDimExpr(last),)
+    if (
+        op.mask is not None
+        or not in_bounds
+        or not is_row
+        or prod(type.get_shape()) * size not in _VECTOR_BYTES
+    ):
+        return False
+    if last and memory.get_shape()[-1] * size % _LINE_BYTES:
+        return False
+    index = op.indices[last]
+    while isinstance(index.owner, arith.AddiOp):
+        index = index.owner.lhs
+    if not isinstance(index, BlockArgument) or index not in steps:
+        return False
+    numbers = [bound.owner.value for bound in steps[index] if isinstance(bound.owner, arith.ConstantOp)]
+    values = [n.value.data * size for n in numbers if isinstance(n, IntegerAttr)]
+    return len(values) == 2 and not any(value % _LINE_BYTES for value in values)
+
+
+def _stream(loop: scf.ParallelOp, writes: _Writes) -> None:
+    """Make a second form of the loop that streams, for results that start on a line."""
+    streaming = loop.clone()
+    mapping = dict(zip(loop.walk(), streaming.walk(), strict=True))
+    bases = list(dict.fromkeys(op.source for op in writes))
+    assumed = {base: memref.AssumeAlignmentOp(base, _LINE_BYTES) for base in bases}
+    for op in writes:
+        copy = mapping[op]
+        assert isinstance(copy, vector.TransferWriteOp)
+        flag = BoolAttr.from_bool(True)
+        store = vector.StoreOp(copy.vector, assumed[op.source].result, list(copy.indices), flag)
+        Rewriter.replace_op(copy, store, [])
+    then = Region(Block([*assumed.values(), streaming, scf.YieldOp()]))
+    block = loop.parent
+    assert block is not None
+    condition = _on_lines(bases)
+    otherwise = Region(Block())
+    branch = scf.IfOp(condition[-1].results[0], [], then, otherwise)
+    for op in (*condition, branch):
+        adopt_location(op, loop.location)
+    block.insert_ops_before([*condition, branch], loop)
+    loop.detach()
+    otherwise.block.add_ops([loop, scf.YieldOp()])
+
+
+def _on_lines(bases: Sequence[SSAValue]) -> list[Operation]:
+    """Ops, the last of which says whether all buffers start on a cache line."""
+    mask = arith.ConstantOp(IntegerAttr(_LINE_BYTES - 1, IndexType()))
+    zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
+    ops: list[Operation] = [mask, zero]
+    total: SSAValue | None = None
+    for base in bases:
+        address = memref.ExtractAlignedPointerAsIndexOp.get(base)
+        ops.append(address)
+        if total is not None:
+            ops.append(arith.OrIOp(total, address.aligned_pointer))
+        total = ops[-1].results[0]
+    assert total is not None
+    rest = arith.AndIOp(total, mask.result)
+    return [*ops, rest, arith.CmpiOp(rest.result, zero.result, "eq")]
