@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, VectorType, i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.arith import DotBytesOp, DotShortsOp
+from stepwell.dialects.llvm.instructions import PoisonOp
 from stepwell.lowering.loops_to_llvm.code import Code, number_attr
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.state import I32
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
 from stepwell.runtime.target import TargetDescription
 
 _EVEN_BYTES = 0x00FF00FF
+
+_Intrinsics: TypeAlias = Callable[[TargetDescription, int], str | None]
+_Dot: TypeAlias = Callable[[Code, str, SSAValue, SSAValue, SSAValue], SSAValue]
 
 
 def byte_dot(target: TargetDescription, lanes: int) -> str | None:
@@ -54,14 +62,10 @@ class DotBytesLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DotBytesOp, rewriter: PatternRewriter) -> None:
         code, target = self.code_at(op), self.state.target
-        type: Attribute = op.acc.type
-        lanes = 1 if type == i32 else lane_count(type)
-        if (name := byte_dot(target, lanes)) is not None:
-            bytes = VectorType(i8, [4 * lanes])
-            unsigned, signed = (code.make(llvm.BitcastOp, [x], bytes) for x in (op.lhs, op.rhs))
-            result = call_intrinsic(code, name, [op.acc, unsigned, signed], type)
-        elif (name := short_dot(target, lanes)) is not None:
-            result = _by_pairs(code, op, name, VectorType(i16, [2 * lanes]))
+        dots: Sequence[tuple[_Intrinsics, _Dot]] = ((byte_dot, _by_bytes), (short_dot, _by_pairs))
+        for intrinsics, dot in dots:
+            if (result := _by_intrinsic(code, op, target, intrinsics, dot)) is not None:
+                break
         else:
             result = _byte_by_byte(code, op)
         rewriter.replace(op, code.ops, [result])
@@ -82,13 +86,7 @@ class DotShortsLowering(LoopsToLLVMPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DotShortsOp, rewriter: PatternRewriter) -> None:
         code, type = self.code_at(op), op.acc.type
-        lanes = 1 if type == i32 else lane_count(type)
-        if (name := short_dot(self.state.target, lanes)) is not None:
-            pairs = VectorType(i16, [2 * lanes])
-            halves = [code.make(llvm.BitcastOp, [x], pairs) for x in (op.lhs, op.rhs)]
-            product = call_intrinsic(code, name, halves, type)
-            total = code.make(llvm.AddOp, [op.acc, product])
-        else:
+        if (total := _by_intrinsic(code, op, self.state.target, short_dot, _by_shorts)) is None:
             total, half = op.acc, _number(code, 16, type)
             for shift in (llvm.ShlOp, None):
                 factors = [code.make(shift, [x, half]) if shift is not None else x for x in (op.lhs, op.rhs)]
@@ -115,21 +113,59 @@ def _number(code: Code, value: int, type: Attribute) -> SSAValue:
     return code.make(llvm.ConstantOp, [], type, {"value": number_attr(value, type)})
 
 
-def _by_pairs(code: Code, op: DotBytesOp, name: str, pairs: Attribute) -> SSAValue:
+def _by_intrinsic(
+    code: Code, op: DotBytesOp | DotShortsOp, target: TargetDescription, intrinsics: _Intrinsics, dot: _Dot
+) -> SSAValue | None:
+    """
+    A dot product in vectors that have an intrinsic, the shortest that hold its lanes; None for a scalar.
+
+    The last lanes of a longer vector are not used.
+    """
+    lanes = 1 if op.acc.type == i32 else lane_count(op.acc.type)
+    for wide in (4, 8, 16):
+        if wide >= lanes > 1 and (name := intrinsics(target, wide)) is not None:
+            acc, lhs, rhs = (_first_lanes(code, x, wide) for x in (op.acc, op.lhs, op.rhs))
+            return _first_lanes(code, dot(code, name, acc, lhs, rhs), lanes)
+    return None
+
+
+def _first_lanes(code: Code, value: SSAValue, lanes: int) -> SSAValue:
+    """The first lanes of a vector, followed by any others where it has fewer."""
+    own = lane_count(value.type)
+    if own == lanes:
+        return value
+    poison = code.make(PoisonOp, [], value.type)
+    mask = DenseArrayBase.from_list(I32, [min(i, own) for i in range(lanes)])
+    return code.make(llvm.ShuffleVectorOp, [value, poison], VectorType(i32, [lanes]), {"mask": mask})
+
+
+def _by_bytes(code: Code, name: str, acc: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    bytes = VectorType(i8, [4 * lane_count(acc.type)])
+    unsigned, signed = (code.make(llvm.BitcastOp, [x], bytes) for x in (lhs, rhs))
+    return call_intrinsic(code, name, [acc, unsigned, signed], acc.type)
+
+
+def _by_shorts(code: Code, name: str, acc: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    pairs = VectorType(i16, [2 * lane_count(acc.type)])
+    halves = [code.make(llvm.BitcastOp, [x], pairs) for x in (lhs, rhs)]
+    return code.make(llvm.AddOp, [acc, call_intrinsic(code, name, halves, acc.type)])
+
+
+def _by_pairs(code: Code, name: str, acc: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Bytes 0 and 2, then bytes 1 and 3 of each lane, as pairs of 16 bits."""
-    even, eight = _number(code, _EVEN_BYTES, op.lhs.type), _number(code, 8, pairs)
-    low = code.make(llvm.AndOp, [op.lhs, even])
-    high = code.make(llvm.AndOp, [code.make(llvm.LShrOp, [op.lhs, _number(code, 8, op.lhs.type)]), even])
-    signed = code.make(llvm.BitcastOp, [op.rhs], pairs)
+    pairs = VectorType(i16, [2 * lane_count(acc.type)])
+    even, eight = _number(code, _EVEN_BYTES, lhs.type), _number(code, 8, pairs)
+    low = code.make(llvm.AndOp, [lhs, even])
+    high = code.make(llvm.AndOp, [code.make(llvm.LShrOp, [lhs, _number(code, 8, lhs.type)]), even])
+    signed = code.make(llvm.BitcastOp, [rhs], pairs)
     factors = (
         (low, code.make(llvm.AShrOp, [code.make(llvm.ShlOp, [signed, eight]), eight])),
         (high, code.make(llvm.AShrOp, [signed, eight])),
     )
-    total = op.acc
     for bytes, others in factors:
-        product = call_intrinsic(code, name, [code.make(llvm.BitcastOp, [bytes], pairs), others], op.acc.type)
-        total = code.make(llvm.AddOp, [total, product])
-    return total
+        product = call_intrinsic(code, name, [code.make(llvm.BitcastOp, [bytes], pairs), others], acc.type)
+        acc = code.make(llvm.AddOp, [acc, product])
+    return acc
 
 
 def _byte_by_byte(code: Code, op: DotBytesOp) -> SSAValue:

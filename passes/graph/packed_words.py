@@ -14,11 +14,20 @@ from stepwell.passes.graph.image_forms import ImageForms
 from stepwell.passes.graph.pack_weights import panel_width
 from stepwell.runtime.layout import parse_layout, to_layout
 
+# Registers along the columns of one panel.
+_MAX_REGISTERS = 6
+
 
 def columns_of_panel(columns: int, lanes: int) -> int:
-    """Columns of a panel: some vectors, or a part of one; 0 when neither divides them."""
-    fractions = (lanes // 2, lanes // 4)
-    return panel_width(columns, lanes) or next((n for n in fractions if n >= 4 and columns % n == 0), 0)
+    """
+    Columns of a panel: some vectors where they divide the columns, else what fills its last vector best.
+
+    58 columns are a panel of 4 vectors of 16, the last one with 10 lanes. 0: only 1 divides them.
+    """
+    if width := panel_width(columns, lanes):
+        return width
+    widths = [n for n in range(2, _MAX_REGISTERS * lanes + 1) if columns and columns % n == 0]
+    return max(widths, key=lambda n: (n / (-(-n // lanes) * lanes), n), default=0)
 
 
 def words_of(x: SSAValue, op: GraphOp, values: ImageForms) -> SSAValue:

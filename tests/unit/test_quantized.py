@@ -216,7 +216,7 @@ TARGETS = ["host", "x86-64-v3", "x86-64-v2"]
 
 
 @pytest.mark.parametrize(("left", "right", "b_point"), PRODUCTS)
-@pytest.mark.parametrize(("m", "k", "n"), [(1, 3, 8), (5, 64, 32), (7, 37, 48), (3, 8, 5)])
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 3, 8), (5, 64, 32), (7, 37, 48), (3, 8, 5), (6, 9, 58)])
 @pytest.mark.parametrize("mcpu", TARGETS)
 def test_products_of_bytes_are_exact(
     left: npt.DTypeLike, right: npt.DTypeLike, b_point: int, m: int, k: int, n: int, mcpu: str

@@ -94,12 +94,21 @@ func.func @wide(%a: tensor<2x4xui8>) -> tensor<2x4xi32> {
   func.return %0 : tensor<2x4xi32>
 }
 
-// Not packed: five columns fill no panel; b is no constant.
-// CHECK-LABEL: @kept
-func.func @kept(%a: tensor<2x2xui8>, %c: tensor<2x4xi8>) -> (tensor<2x5xi32>, tensor<2x4xi32>) {
-  // CHECK-NOT: graph.words
+// Five columns are one panel.
+// CHECK-LABEL: @five
+func.func @five(%a: tensor<2x2xui8>) -> tensor<2x5xi32> {
+  // CHECK: graph.matmul_integer %{{.*}}, %{{.*}} : (tensor<2x1xi32>, tensor<1x1x5xi32>) -> tensor<2x5xi32>
   %b = graph.constant dense<[[1, -2, 0, 1, 3], [7, 8, 0, -1, 9]]> : tensor<2x5xi8>
   %0 = graph.matmul_integer %a, %b : (tensor<2x2xui8>, tensor<2x5xi8>) -> tensor<2x5xi32>
+  func.return %0 : tensor<2x5xi32>
+}
+
+// Not packed: one column fills no panel; b is no constant.
+// CHECK-LABEL: @kept
+func.func @kept(%a: tensor<2x2xui8>, %c: tensor<2x4xi8>) -> (tensor<2x1xi32>, tensor<2x4xi32>) {
+  // CHECK-NOT: graph.words
+  %b = graph.constant dense<[[1], [7]]> : tensor<2x1xi8>
+  %0 = graph.matmul_integer %a, %b : (tensor<2x2xui8>, tensor<2x1xi8>) -> tensor<2x1xi32>
   %1 = graph.matmul_integer %a, %c : (tensor<2x2xui8>, tensor<2x4xi8>) -> tensor<2x4xi32>
-  func.return %0, %1 : tensor<2x5xi32>, tensor<2x4xi32>
+  func.return %0, %1 : tensor<2x1xi32>, tensor<2x4xi32>
 }
