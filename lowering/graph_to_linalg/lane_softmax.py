@@ -8,11 +8,11 @@ from math import inf
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, f32, i1, i64
+from xdsl.dialects.builtin import UnitAttr, f32
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.arith import CmpfOp, SelectOp, like
+from stepwell.dialects.arith import SelectOp
 from stepwell.dialects.sched import NOT_POSITIVE
 from stepwell.passes.tensor.emit import Emitter, Index, dense_attr, scalar_attr
 from stepwell.passes.tensor.transfers import Vector, read, vector_type, write
@@ -141,14 +141,14 @@ class _Lanes:
 
     def finite(self, emit: Emitter, top: SSAValue) -> SSAValue:
         """What is subtracted from a column: 0 instead of -inf, for exp(-inf - 0) is 0."""
-        is_masked = _compare(emit, "oeq", top, self._number(emit, -inf))
+        is_masked = emit.compare("oeq", top, self._number(emit, -inf))
         return emit.value(SelectOp(is_masked, self._number(emit, 0), top))
 
     def inverse(self, emit: Emitter, total: SSAValue, zero_masked: bool) -> SSAValue:
         """One over the sums of powers; of a column of -inf, where they are 0, infinity or, if asked, one."""
         one = self._number(emit, 1)
         if zero_masked:
-            is_masked = _compare(emit, "oeq", total, self._number(emit, 0))
+            is_masked = emit.compare("oeq", total, self._number(emit, 0))
             total = emit.value(SelectOp(is_masked, one, total))
         return emit.value(arith.DivfOp(one, total))
 
@@ -193,13 +193,7 @@ def _power(emit: Emitter, x: SSAValue, top: SSAValue) -> SSAValue:
 
 
 def _greater(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-    return emit.value(SelectOp(_compare(emit, "ogt", b, a), b, a))
-
-
-def _compare(emit: Emitter, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-    number = arith.CMPF_COMPARISON_OPERATIONS.index(predicate)
-    properties = {"predicate": IntegerAttr(number, i64), "fastmath": arith.FastMathFlagsAttr("none")}
-    return emit.value(CmpfOp.create(operands=[a, b], result_types=[like(a.type, i1)], properties=properties))
+    return emit.value(SelectOp(emit.compare("ogt", b, a), b, a))
 
 
 def _sum(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, vector
@@ -17,6 +18,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
+from stepwell.dialects.arith import SelectOp
 from stepwell.passes.tensor.emit import Emitter, scalar_attr
 from stepwell.passes.tensor.transfers import element_type, vector_of
 
@@ -24,6 +26,7 @@ _BinaryType: TypeAlias = type[FloatingPointLikeBinaryOperation] | type[SignlessI
 
 _INFINITY = float("inf")
 _REASSOCIATE = FastMathFlagsAttr([FastMathFlag.REASSOC])
+_NO_FLAGS = FastMathFlagsAttr("none")
 _REASSOCIATE_NUMBERS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.NO_NANS])
 
 
@@ -98,6 +101,12 @@ _OF_NUMBERS = {
 }
 
 
+# Lanes from which on a comparison is tested at once.
+_LEAST_MASK = 4
+# The comparison by which the first of two numbers is taken, where a NaN among them is the result.
+_NAN_WINS = {CombiningKindFlag.MAXIMUMF: "ogt", CombiningKindFlag.MINIMUMF: "olt"}
+
+
 def _neutral(emit: Emitter, kind: CombiningKindFlag, value: SSAValue) -> SSAValue:
     element = element_type(value.type)
     number = next(k.neutral(_bits(element)) for k in _KINDS.values() if k.flag is kind)
@@ -111,7 +120,11 @@ def reduce_vectors(
     Combine all lanes of vectors (the last one may be narrower) with a scalar.
 
     Where NaN is passed over, it is so before the lanes are combined: in a tree, without looking for it.
+    Where NaN wins, it is looked for beside the numbers, by one comparison for two vectors.
     """
+    if kind in _NAN_WINS and (whole := [v for v in vectors if _has_mask(v)]):
+        start = _combine(emit, kind, start, _extremum(emit, kind, whole))
+        vectors = [v for v in vectors if not _has_mask(v)]
     by_type: dict[Attribute, SSAValue] = {}
     of_numbers = _OF_NUMBERS.get(kind)
     for value in vectors:
@@ -121,16 +134,63 @@ def reduce_vectors(
         by_type[value.type] = value if known is None else _combine(emit, kind, known, value)
     for value in by_type.values():
         # Any order of the lanes will do: the vectors were summed lane by lane already.
-        op = vector.ReductionOp.create(
-            operands=[value],
-            result_types=[element_type(value.type)],
-            properties={
-                "kind": vector.CombiningKindAttr(of_numbers or kind),
-                "fastmath": _REASSOCIATE if of_numbers is None else _REASSOCIATE_NUMBERS,
-            },
-        )
-        start = _combine(emit, kind, start, emit.value(op))
+        flags = _REASSOCIATE if of_numbers is None else _REASSOCIATE_NUMBERS
+        start = _combine(emit, kind, start, _all_lanes(emit, of_numbers or kind, value, flags))
     return start
+
+
+def _has_mask(value: SSAValue) -> bool:
+    """Whether processors test all lanes of a comparison at once: not those of the rest of a row."""
+    lanes = prod(vector_of(value).get_shape())
+    return lanes >= _LEAST_MASK and lanes & (lanes - 1) == 0
+
+
+def _extremum(emit: Emitter, kind: CombiningKindFlag, vectors: Sequence[SSAValue]) -> SSAValue:
+    """
+    The greatest or least lane, or NaN where there is one.
+
+    The operation on vectors itself takes three instructions, each waiting for the one before: here a
+    comparison and a choice, which are one, find the extremum of numbers.
+    """
+    by_type: dict[Attribute, list[SSAValue]] = {}
+    for value in vectors:
+        by_type.setdefault(value.type, []).append(value)
+
+    def better(a: SSAValue, b: SSAValue) -> SSAValue:
+        return emit.value(SelectOp(emit.compare(_NAN_WINS[kind], a, b), a, b))
+
+    def either(a: SSAValue, b: SSAValue) -> SSAValue:
+        return emit.value(arith.OrIOp(a, b))
+
+    best: list[SSAValue] = []
+    nans: list[SSAValue] = []
+    for group in by_type.values():
+        best.append(_all_lanes(emit, kind, _in_pairs(group, better), _REASSOCIATE_NUMBERS))
+        pairs = zip(group[::2], [*group[1::2], group[-1]], strict=False)
+        seen = [emit.compare("uno", a, b) for a, b in pairs]
+        nans.append(_all_lanes(emit, CombiningKindFlag.OR, _in_pairs(seen, either), _NO_FLAGS))
+    element = element_type(vectors[0].type)
+    nan = emit.constants.of(scalar_attr(element, float("nan")), element)
+    return emit.value(SelectOp(_in_pairs(nans, either), nan, _in_pairs(best, better)))
+
+
+def _in_pairs(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
+    """All values combined in a tree: few wait for each other."""
+    left = list(values)
+    while len(left) > 1:
+        rest = left[len(left) // 2 * 2 :]
+        left = [combine(a, b) for a, b in zip(left[::2], left[1::2], strict=False)] + rest
+    return left[0]
+
+
+def _all_lanes(emit: Emitter, kind: CombiningKindFlag, value: SSAValue, flags: FastMathFlagsAttr) -> SSAValue:
+    """The lanes of a vector combined."""
+    properties = {"kind": vector.CombiningKindAttr(kind), "fastmath": flags}
+    return emit.value(
+        vector.ReductionOp.create(
+            operands=[value], result_types=[element_type(value.type)], properties=properties
+        )
+    )
 
 
 def _combine(emit: Emitter, kind: CombiningKindFlag, lhs: SSAValue, rhs: SSAValue) -> SSAValue:

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     VectorType,
+    i1,
     i64,
 )
 from xdsl.dialects.func import FuncOp
@@ -27,6 +28,7 @@ from xdsl.dialects.utils import split_dynamic_index_list
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.arith import CmpfOp, like
 from stepwell.dialects.sched import PARALLEL
 from stepwell.passes.tensor.structured import tensor_element
 
@@ -206,6 +208,14 @@ class Emitter:
         if op_type in (arith.AddiOp, arith.MuliOp, arith.SubiOp):
             flags["overflowFlags"] = arith.IntegerOverflowAttr("none")
         return self.value(op_type.create(operands=[lhs, rhs], result_types=[INDEX], properties=flags))
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """A comparison of floats, such as `ogt`."""
+        number = arith.CMPF_COMPARISON_OPERATIONS.index(predicate)
+        properties = {"predicate": IntegerAttr(number, i64), "fastmath": arith.FastMathFlagsAttr("none")}
+        return self.value(
+            CmpfOp.create(operands=[a, b], result_types=[like(a.type, i1)], properties=properties)
+        )
 
     def empty(self, element: Attribute, sizes: Sequence[Index]) -> SSAValue:
         """A tensor whose elements are not set yet."""

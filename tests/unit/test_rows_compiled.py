@@ -72,6 +72,20 @@ def test_top_k(largest: int, type: str, size: int, columns: str, k: int) -> None
 
 
 @pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
+@pytest.mark.parametrize("kind", ["Max", "Min"])
+@pytest.mark.parametrize("size", [5, 16, 37, 203, 1000])
+def test_extremum_with_nan_anywhere(kind: str, size: int, mcpu: str) -> None:
+    x = np.random.default_rng(0).standard_normal((size + 2, size)).astype(np.float32)
+    np.fill_diagonal(x, np.nan)  # the last two rows have none
+    x[-1] = -np.inf if kind == "Max" else np.inf
+    body = f"y = Reduce{kind}<keepdims = 0>(x, a)"
+    (y,) = _compiled(
+        f"g (float[{size + 2}, {size}] x) => (float[{size + 2}] y) <int64[1] a = {{1}}> {{ {body} }}", mcpu, x
+    )
+    np.testing.assert_array_equal(y, x.max(1) if kind == "Max" else x.min(1))
+
+
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
 def test_argmax_of_columns(mcpu: str) -> None:
     x = _rows(70, 37)
     (y,) = _compiled(

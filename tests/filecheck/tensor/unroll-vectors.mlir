@@ -152,6 +152,28 @@ func.func private @greatest_number(%x: tensor<1x32xf32>, %acc: vector<1xf32>, %o
 
 // -----
 
+// NaN wins: it is looked for beside the numbers, in two vectors at once. A rest of five lanes is left as it is.
+// CHECK-LABEL: @greatest_or_nan
+// CHECK: %[[ABOVE:.*]] = arith.cmpf ogt, %[[A:.*]], %[[B:.*]] : vector<16xf32>
+// CHECK-NEXT: %[[TOP:.*]] = arith.select %[[ABOVE]], %[[A]], %[[B]]
+// CHECK-NEXT: %[[BEST:.*]] = vector.reduction <maximumf>, %[[TOP]] fastmath<reassoc,nnan> : vector<16xf32> into f32
+// CHECK-NEXT: %[[UNORDERED:.*]] = arith.cmpf uno, %[[A]], %[[B]] : vector<16xf32>
+// CHECK-NEXT: %[[IS_NAN:.*]] = vector.reduction <or>, %[[UNORDERED]] : vector<16xi1> into i1
+// CHECK-NEXT: %[[FOUND:.*]] = arith.select %[[IS_NAN]], %{{.*}}, %[[BEST]] : f32
+// CHECK-NEXT: %[[START:.*]] = arith.maximumf %{{.*}}, %[[FOUND]] : f32
+// CHECK-NEXT: %[[REST:.*]] = vector.reduction <maximumf>, %{{.*}} fastmath<reassoc> : vector<5xf32> into f32
+// CHECK-NEXT: arith.maximumf %[[START]], %[[REST]] : f32
+func.func private @greatest_or_nan(%x: tensor<1x37xf32>, %acc: vector<1xf32>, %o: tensor<1xf32>) -> tensor<1xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : tensor<1x37xf32>, vector<1x37xf32>
+  %s = vector.multi_reduction <maximumf>, %v, %acc [1] : vector<1x37xf32> to vector<1xf32>
+  %r = vector.transfer_write %s, %o[%c0] {in_bounds = [true]} : vector<1xf32>, tensor<1xf32>
+  func.return %r : tensor<1xf32>
+}
+
+// -----
+
 // Rows of two share a register: each element is read once and stands twice, eight rows are written as one.
 // CHECK-LABEL: @repeated
 // CHECK: %[[A:.*]] = vector.transfer_read %x[%c0], %{{.*}} : tensor<12xf32>, vector<8xf32>
