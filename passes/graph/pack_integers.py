@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,9 +139,10 @@ def _less_row_sums(
 
 def pack_conv(op: graph.ConvIntegerOp, values: ImageForms, lanes: int) -> bool:
     """
-    A convolution with constant filters and a known zero point, on channels that come last.
+    A convolution with constant filters, on channels that come last.
 
-    One filter a channel needs no words: each lane multiplies bytes of its own.
+    Borders are made beforehand where the zero point that fills them is known at run time only. One filter a
+    channel needs no words: each lane multiplies bytes of its own.
     """
     w = constant_of(op.w, values.weights)
     plain = op.out_layout is None and op.data_layout.data[:2] == "NC" and op.kernel_layout.data[:2] == "OI"
@@ -149,19 +151,23 @@ def pack_conv(op: graph.ConvIntegerOp, values: ImageForms, lanes: int) -> bool:
     depthwise = op.groups.value.data == w.shape[0] and w.shape[1] == 1
     if op.groups.value.data != 1 and not depthwise:
         return False
-    point = None if op.x_zero_point is None else constant_of(op.x_zero_point, values.weights)
     w_points = column_points(op.w_zero_point, values)
     width = 1 if depthwise else columns_of_panel(w.shape[0], lanes)
-    if w_points is None or not width or (op.x_zero_point is not None and point is None):
-        remark(op, "not packed: its filters fill no panel, or a zero point is not known")
+    if w_points is None or not width:
+        remark(op, "not packed: its filters fill no panel, or their zero points are not known")
         return False
     x, x_point = _unsigned(values.stored(op.x, op), op.x_zero_point, op, values)
+    number = None if x_point is None else constant_of(x_point, values.weights)
+    pads = op.pads.get_values()
+    if x_point is not None and number is None and any(pads):
+        before, behind = pads[: len(pads) // 2], pads[len(pads) // 2 :]
+        x = values.insert(graph.PadOp(x, [0, *before, 0, 0, *behind, 0], value=x_point), op)
+        pads = (0,) * len(pads)
     x = x if depthwise else words_of(x, op, values)
-    number = constant_of(x_point, values.weights) if x_point is not None else None
     centred = w.astype(np.int32) - np.reshape(w_points, (-1, *[1] * (w.ndim - 1)))
     sums: SSAValue | None = None
     for part in _signed_parts(centred):
-        made = _last_conv(op, x, part, width, 0 if number is None else int(number), values)
+        made = _last_conv(op, x, part, width, pads, 0 if number is None else int(number), values)
         sums = made if sums is None else values.insert(graph.AddOp(sums, made), op)
     assert sums is not None
     weight_sums = centred.reshape(w.shape[0], -1).sum(1, dtype=np.int32)
@@ -185,6 +191,7 @@ def _last_conv(
     x: SSAValue,
     filters: npt.NDArray[np.int8],
     width: int,
+    pads: Sequence[int],
     border: int,
     values: ImageForms,
 ) -> SSAValue:
@@ -200,7 +207,7 @@ def _last_conv(
         values.constant(packed, op),
         strides=op.strides.get_values(),
         dilations=op.dilations.get_values(),
-        pads=op.pads.get_values(),
+        pads=pads,
         border=border,
         groups=op.groups.value.data,
         data_layout=f"N{spatial}C",

@@ -259,6 +259,19 @@ def test_convolutions_of_bytes_are_exact(
     np.testing.assert_array_equal(compiled.run({"x0": x})["y"], expected)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+@pytest.mark.parametrize("groups", [1, 6])
+def test_a_convolution_with_a_zero_point_that_is_known_at_run_time(dtype: npt.DTypeLike, groups: int) -> None:
+    x, w = bytes_of(dtype, 1, 6, 9, 7), bytes_of(np.int8, 24, 6 // groups, 3, 3)
+    w, zero = (w[:6] if groups > 1 else w), array(100, dtype)
+    options: Mapping[str, Any] = {"pads": [1, 0, 2, 1], "strides": [2, 1]}
+    model = one_node("ConvInteger", [x, w, zero], {0: x.shape, 2: ()}, 19, group=groups, **options)
+    op = graph.ConvIntegerOp(value(x), value(w), value(zero), groups=groups, **options)
+    (expected,) = run(op, x, w, zero, None)
+    found = stepwell.compile(model).run({"x0": x, "x2": zero})["y"]
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_requantize_rounds_half_to_even_is_no_float() -> None:
     x = RNG.integers(-9, 9, (2, 3)).astype(np.int32)
     (y,) = run(graph.RequantizeOp(value(x), value(array(0.5)), to=I8), x, array(0.5), None)

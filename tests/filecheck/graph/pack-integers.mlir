@@ -103,6 +103,18 @@ func.func @five(%a: tensor<2x2xui8>) -> tensor<2x5xi32> {
   func.return %0 : tensor<2x5xi32>
 }
 
+// The borders of a zero point that is known at run time are made beforehand.
+// CHECK-LABEL: @run_time
+func.func @run_time(%x: tensor<1x2x3x3xui8>, %p: tensor<ui8>) -> tensor<1x4x5x2xi32> {
+  // CHECK: %[[X:.*]] = graph.pad %{{.*}} with %p : tensor<ui8> pads <[0, 1, 0, 0, 0, 1, 0, 0]>
+  // CHECK: graph.conv_integer %{{.*}} pads [0, 0, 0, 0]
+  // CHECK: graph.cast %p
+  %w = graph.constant dense<[[[[1, 2]], [[4, 5]]], [[[1, 2]], [[4, 5]]], [[[1, 2]], [[4, 5]]], [[[1, 2]], [[4, 5]]]]> : tensor<4x2x1x2xi8>
+  %y = graph.conv_integer %x, %w x_zero_point %p : tensor<ui8> strides [1, 1] dilations [1, 1] pads [1, 0, 1, 0]
+    : (tensor<1x2x3x3xui8>, tensor<4x2x1x2xi8>) -> tensor<1x4x5x2xi32>
+  func.return %y : tensor<1x4x5x2xi32>
+}
+
 // Not packed: one column fills no panel; b is no constant.
 // CHECK-LABEL: @kept
 func.func @kept(%a: tensor<2x2xui8>, %c: tensor<2x4xi8>) -> (tensor<2x1xi32>, tensor<2x4xi32>) {
