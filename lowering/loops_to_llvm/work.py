@@ -43,10 +43,17 @@ def work_of_parallel(loop: scf.ParallelOp) -> int:
 
 
 def _trips(*bounds: SSAValue) -> int:
-    lower, upper, step = map(_constant, bounds)
+    lower, upper, step = (_constant(_limit(value)) for value in bounds)
     if lower is None or upper is None or not step:
         return UNKNOWN_TRIPS
     return max(0, -(-(upper - lower) // step))
+
+
+def _limit(bound: SSAValue) -> SSAValue:
+    """The constant that a bound is held to, in a loop that leaves some of its steps out."""
+    while isinstance(op := bound.owner, arith.MaxSIOp | arith.MinSIOp):
+        bound = op.lhs if _constant(op.lhs) is not None else op.rhs
+    return bound
 
 
 def _constant(value: SSAValue) -> int | None:

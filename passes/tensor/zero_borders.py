@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
@@ -35,8 +36,18 @@ def zero_borders(func: FuncOp) -> Mapping[SSAValue, Inside]:
             }
         elif isinstance(op, tensor.ExpandShapeOp) and op.src in found:
             groups = [[i.value.data for i in group] for group in op.reassociation]
-            found[op.result] = {groups[d][0]: r for d, r in found[op.src].items() if len(groups[d]) == 1}
+            found[op.result] = {
+                groups[d][0]: (start // step, end // step)
+                for d, (start, end) in found[op.src].items()
+                if (step := _step(op.result, groups[d])) and start % step == end % step == 0
+            }
     return found
+
+
+def _step(value: SSAValue, group: Sequence[int]) -> int:
+    """How many elements of merged dimensions a step along the first of them is; 0 where nobody knows."""
+    inner = [tensor_shape(value)[d] for d in group[1:]]
+    return 0 if DYNAMIC_INDEX in inner else prod(inner)
 
 
 def _is_zero_around(op: tensor.InsertSliceOp) -> bool:
@@ -69,7 +80,8 @@ def steps_inside(
     The steps of a summed loop, first and end, that see something of an image; None where all of them may.
 
     They are the same for the whole op, such as a tile of the pixels of a row: for the first row of an image,
-    the first row of a filter reads zeros only, which add nothing to a sum of products.
+    the first row of a filter reads zeros only, which add nothing to a sum of products. Columns of a filter do
+    so where a tile is narrower than the border.
     """
     for operand in _factors(view):
         value = view.inputs[operand]
@@ -77,16 +89,28 @@ def steps_inside(
             continue
         for position, (begin, end) in borders[cut.source].items():
             index = linear(view.maps[operand].results[position])
-            if index is None or index.dims != (dim,) or not (factor := dict(index.terms)[dim]) > 0:
+            if index is None or (extent := view.extents[dim]) is None:
                 continue
-            stride = cut.static_strides.get_values()[position]
+            factor, stride = dict(index.terms).get(dim, 0), cut.static_strides.get_values()[position]
+            reach = _reach(view, [term for term in index.terms if term[0] != dim])
+            after = tensor_shape(cut.source)[position] - end
+            # A border that no tile fits into is not worth bounds that are computed.
+            if factor <= 0 or reach is None or max(begin, after) <= reach * stride:
+                continue
             start = emit.plus(slice_offsets(cut)[position], index.constant * stride)
-            step, extent = factor * stride, view.extents[dim]
-            assert extent is not None  # of a slice that is cut along this loop alone
-            return _first_from(emit, start, begin, step), emit.least(
+            step = factor * stride
+            return _first_from(emit, start, begin - reach * stride, step), emit.least(
                 extent, _first_from(emit, start, end, step)
             )
     return None
+
+
+def _reach(view: Structured, terms: Sequence[tuple[int, int]]) -> int | None:
+    """How far an index moves by some of its loops; None where it moves back, or nobody knows how far."""
+    extents = [view.extents[d] for d, _ in terms]
+    if any(factor < 0 for _, factor in terms) or None in extents:
+        return None
+    return sum((n - 1) * factor for n, (_, factor) in zip(extents, terms, strict=True) if n is not None)
 
 
 def _first_from(emit: Emitter, start: Index, place: int, step: int) -> Index:

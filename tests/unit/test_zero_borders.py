@@ -15,6 +15,7 @@ CASES = {
     "more filter than image": ((1, 16, 3, 5), (16, 16, 7, 7), 1, 1, (3, 3, 3, 3)),
     "one side, strided": ((1, 16, 9, 8), (32, 16, 4, 3), 2, 1, (0, 0, 5, 2)),
     "dilated and strided": ((1, 16, 10, 6), (16, 16, 3, 3), 3, 2, (3, 2, 4, 2)),
+    "columns further apart than tiles are wide": ((1, 16, 16, 16), (32, 16, 3, 3), 1, 12, (12, 12, 12, 12)),
     "results of zeros alone": ((1, 16, 2, 4), (16, 16, 2, 1), 1, 1, (4, 0, 3, 0)),
 }
 

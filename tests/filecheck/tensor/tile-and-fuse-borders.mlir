@@ -72,3 +72,29 @@ func.func private @two_rows(%x: tensor<6x16xf32>, %w: tensor<3xf32>, %o: tensor<
   } -> tensor<6x16xf32>
   func.return %s : tensor<6x16xf32>
 }
+
+// -----
+
+// Columns of a filter that lie further apart than the tile of eight results is wide.
+// CHECK-LABEL: @columns
+// CHECK: scf.for %[[W:.*]] = %c0 to %c16 step %c8
+// CHECK: %[[BEFORE:.*]] = arith.subi %c5, %[[W]]
+// CHECK: %[[FIRST:.*]] = arith.divui %{{.*}}, %c12
+// CHECK: %[[LEFT:.*]] = arith.subi %c28, %[[W]]
+// CHECK: %[[LAST:.*]] = arith.divui %{{.*}}, %c12
+// CHECK-NEXT: %[[END:.*]] = arith.minsi %c3, %[[LAST]]
+// CHECK-NEXT: scf.for %{{.*}} = %[[FIRST]] to %[[END]] step %c1
+func.func private @columns(%x: tensor<256xf32>, %w: tensor<3xf32>, %o: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<640xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<640xf32>) -> tensor<640xf32>
+  %flat = tensor.insert_slice %x into %f[192] [256] [1] : tensor<256xf32> into tensor<640xf32>
+  %in = tensor.expand_shape %flat [[0, 1]] output_shape [40, 16] : tensor<640xf32> into tensor<40x16xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(w, c, k) -> (w + k * 12, c)>, affine_map<(w, c, k) -> (k)>, affine_map<(w, c, k) -> (w, c)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%in, %w : tensor<40x16xf32>, tensor<3xf32>) outs(%o : tensor<16x16xf32>) attrs = {sched.schedule = #sched.schedule<tile = [8, 0, 1], parallel = [0], vectorize = 1>} {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %t = arith.addf %acc, %m : f32
+    linalg.yield %t : f32
+  } -> tensor<16x16xf32>
+  func.return %s : tensor<16x16xf32>
+}
