@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT
+from stepwell.runtime.addresses import address_of
 from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array
 
 
@@ -22,7 +23,7 @@ def aligned_empty(size_bytes: int) -> npt.NDArray[np.uint8]:
 
 
 # Stores that fill whole cache lines gain 5 to 10 % from here; below, a microsecond for it is too much.
-ALIGNED_BYTES = 1 << 20
+ALIGNED_BYTES = 1 << 19
 # From here glibc gives memory back at once, and each call would wait for pages full of zeros: four times the
 # time of the kernel itself (relu of 32 MiB: 9.7 ms instead of 2.6).
 _KEPT_BYTES = 32 << 20
@@ -50,7 +51,7 @@ class LargeOutputs:
             raw = np.empty(size_bytes + ARENA_ALIGNMENT, np.uint8)
             if size_bytes >= _KEPT_BYTES:
                 self._kept[place] = raw
-        return np.ndarray(shape, dtype, raw, -raw.ctypes.data % ARENA_ALIGNMENT)
+        return np.ndarray(shape, dtype, raw, -address_of(raw) % ARENA_ALIGNMENT)
 
 
 def _uses(kept: Mapping[int, Array], place: int) -> int:
