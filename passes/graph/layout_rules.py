@@ -7,7 +7,6 @@ A rule inserts the op on stored images and says what it computes; False means th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import ceil, prod
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr, i64
@@ -20,8 +19,8 @@ from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.quantized import ScaledOp
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.image_forms import ImageForms
+from stepwell.passes.graph.layout_costs import is_pointwise, reads_plain, rows_are_short, runs_plain
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.layout import parse_layout
 
 # Finite numbers in, finite numbers out: what fills the last block may go through them, since the filters that
 # read it are 0 there.
@@ -47,15 +46,6 @@ _FINITE = (
 
 # What is computed in any layout.
 _AGNOSTIC = (UnaryOp, BinaryOp, graph.BiasAddOp, graph.ClipOp, graph.WhereOp)
-# Elements so far apart are read as vectors and shuffled.
-_SHUFFLED_STRIDE = 2
-# Steps of a sum over every other pixel that are over before a result would be converted.
-_FEW_STEPS = 32
-# Steps of a sum that take as long as converting its result, and lanes left idle that cost more than that.
-_CONVERSION_STEPS = 4
-_MOST_WASTE = 0.1
-# The points of filters, each way, that `winograd-conv` takes.
-_WINOGRAD_POINTS = 3
 # Values to look at, before a network is taken to be one that wants blocks.
 _FAR = 32
 
@@ -64,7 +54,9 @@ def conv(op: graph.ConvOp, values: ImageForms) -> bool:
     """A convolution of plain images; of blocked ones, what has constant filters and enough channels."""
     if op.data_layout.data != values.plain_layout(op.result) or op.out_layout is not None:
         return False
-    if op.kernel_layout.data != "OI" + op.data_layout.data[2:] or not values.fits(op.result):
+    if op.kernel_layout.data != "OI" + op.data_layout.data[2:]:
+        return False
+    if not values.fits(op.result) and not rows_are_short(op, values):
         return False
     return _conv_in_blocks(op, values) if values.block > 1 else _conv_in_order(op, values)
 
@@ -89,7 +81,7 @@ def _conv_in_blocks(op: graph.ConvOp, values: ImageForms) -> bool:
     """A convolution whose groups fill blocks, or have one filter each, unless it is alone and runs plain."""
     if not isinstance(op.w.owner, graph.ConstantOp):
         return False
-    if _runs_plain(op, values) and not values.is_computed(op.x) and not _reaches_windows(op.result, values):
+    if runs_plain(op, values) and not values.is_computed(op.x) and not _reaches_windows(op.result, values):
         return False
     groups, block = op.groups.value.data, values.block
     width, depth = (dim.value for dim in dims_of(op.w.type)[:2])
@@ -97,7 +89,7 @@ def _conv_in_blocks(op: graph.ConvOp, values: ImageForms) -> bool:
     grouped = groups > 1 and not depthwise
     if grouped and width // groups % block:
         return False
-    plain = not depthwise and (grouped and depth % block != 0 or _reads_plain(op, values))
+    plain = not depthwise and (grouped and depth % block != 0 or reads_plain(op, values))
     if not plain and not values.fits(op.x):
         return False
     oi = op.kernel_layout.data
@@ -118,69 +110,6 @@ def _conv_in_blocks(op: graph.ConvOp, values: ImageForms) -> bool:
     return True
 
 
-def _reads_plain(op: graph.ConvOp, values: ImageForms) -> bool:
-    """
-    Whether a convolution takes a plain image as it is: one element at a time, for a vector of filters.
-
-    That is as fast as from blocks, which pay when they are there, or where Winograd takes 3x3 windows. Steps
-    over pixels would convert many for nothing, and channels may not fill blocks (1x1 of 513 at 40x40, stride
-    2: 2.4 x, 3x3 of 39 at 133x32, stride 2: 1.2 x).
-    """
-    filters = dims_of(op.w.type)
-    if values.is_computed(op.x) or isinstance(op.x.owner, graph.TransposeOp):
-        return values.block > filters[1].value and not values.is_computed(op.x)
-    if op.groups.value.data > 1 or filters[1].value < values.block or max(op.strides.get_values()) > 1:
-        return True
-    return filters[1].value % values.block != 0 and any(n != _WINOGRAD_POINTS for n in filters[2:])
-
-
-def _is_pointwise(op: graph.ConvOp) -> bool:
-    """Whether a convolution is a matrix product in any layout: NCHW runs at 92 to 97 % of the peak too."""
-    points = parse_layout(op.kernel_layout.data).logical(dims_of(op.w.type))
-    sizes = [points[letter] for letter in parse_layout(op.kernel_layout.data).spatial]
-    return all(n == 1 for n in (*sizes, *op.strides.get_values(), op.groups.value.data)) and not any(
-        op.pads.get_values()
-    )
-
-
-def _runs_plain(op: graph.ConvOp, values: ImageForms) -> bool:
-    """
-    Whether a convolution by itself is no slower on plain images, lanes along rows, than in blocks.
-
-    Converting a result takes as long as some four steps of its sum; steps over every other pixel take 1.15
-    times as long (3 to 64 channels at 224x224, stride 2: 3x3 0.89 of the time in blocks, 7x7 1.16).
-    """
-    if _is_pointwise(op):
-        return not _wastes_lanes(op, values.block)
-    width = dims_of(op.result.type)[-1]
-    strides = op.strides.get_values()
-    is_wide = width.is_static and width.value >= values.block
-    if not is_wide or max(strides) > _SHUFFLED_STRIDE or _is_moved(op):
-        return False
-    filters = dims_of(op.w.type)
-    if op.groups.value.data > 1:
-        return filters[1] == 1
-    steps = prod(dim.value for dim in filters[1:])
-    return filters[1].value < values.block and (max(strides) == 1 or steps <= _FEW_STEPS)
-
-
-def _wastes_lanes(op: graph.ConvOp, lanes: int) -> bool:
-    """Whether the last vector of pixels has so few that it is worth converting to blocks (7x7, 1x1)."""
-    pixels = prod(dim.value if dim.is_static else lanes for dim in dims_of(op.result.type)[2:])
-    # A vector of half the width takes half the time, and a shorter one no less.
-    vectors = pixels // lanes + ceil(2 * (pixels % lanes) / lanes) / 2
-    wasted = vectors * lanes / pixels - 1
-    filters, channels = (dim.value for dim in dims_of(op.w.type)[:2])
-    is_worth_it = wasted * filters * channels > _CONVERSION_STEPS * (filters + channels)
-    return wasted > _MOST_WASTE and is_worth_it
-
-
-def _is_moved(op: graph.ConvOp) -> bool:
-    """Whether a transpose makes the image or takes the result: one move does that and makes blocks."""
-    around = [op.x.owner, *(use.operation for use in op.result.uses)]
-    return any(isinstance(neighbour, graph.TransposeOp) for neighbour in around)
-
-
 def _reaches_windows(value: SSAValue, values: ImageForms) -> bool:
     """Whether a value goes, through elementwise ops and products, into what wants blocks or has them."""
     waiting, seen = [value], {value}
@@ -189,7 +118,7 @@ def _reaches_windows(value: SSAValue, values: ImageForms) -> bool:
             user = use.operation
             if any(values.is_computed(x) for x in user.operands):
                 return True
-            if isinstance(user, graph.ConvOp) and _is_pointwise(user) or isinstance(user, _AGNOSTIC):
+            if isinstance(user, graph.ConvOp) and is_pointwise(user) or isinstance(user, _AGNOSTIC):
                 waiting += [result for result in user.results if result not in seen]
                 seen |= {*user.results}
             elif isinstance(user, graph.ConvOp | graph.PoolOp | graph.ResizeOp | graph.ConcatOp):
