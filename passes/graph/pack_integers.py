@@ -21,6 +21,7 @@ from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.convert_layout import convert_function
+from stepwell.passes.graph.float_products import float_matmul
 from stepwell.passes.graph.image_forms import ImageForms, ImageLayout
 from stepwell.passes.graph.layout_rules import Rules
 from stepwell.passes.graph.pack_shorts import short_conv, short_matmul
@@ -47,7 +48,8 @@ class PackIntegersPass(FunctionPass):
     subtracted from the sums: exact. Zero points that signed weights have no room for are taken off by the
     sums of the rows. With `shorts`, words hold two numbers of 16 bits, less their zero points. Weights become
     panels of columns. Convolutions read and write channels last, and what stands between them keeps that
-    order, by the rules of `convert-layout`.
+    order, by the rules of `convert-layout`. Products of activations become products of floats, of parts that
+    are exact.
 
     ```mlir
     %y = graph.matmul_integer %a, %b : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
@@ -74,7 +76,8 @@ class PackIntegersPass(FunctionPass):
         convert_function(func, ImageLayout(), weights_of(ctx), rules)
 
     def _matmul(self, op: graph.MatmulIntegerOp, values: ImageForms) -> bool:
-        return (short_matmul if self.shorts else pack_matmul)(op, values, self.lanes)
+        pack = short_matmul if self.shorts else pack_matmul
+        return pack(op, values, self.lanes) or float_matmul(op, values)
 
     def _conv(self, op: graph.ConvIntegerOp, values: ImageForms) -> bool:
         is_dense = op.groups.value.data == 1

@@ -272,6 +272,20 @@ def test_a_convolution_with_a_zero_point_that_is_known_at_run_time(dtype: npt.DT
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(("left", "right"), [(np.uint8, np.uint8), (np.int8, np.uint8)])
+@pytest.mark.parametrize("k", [7, 258, 600])
+def test_products_of_activations_are_exact(left: npt.DTypeLike, right: npt.DTypeLike, k: int) -> None:
+    a, b = bytes_of(left, 2, 3, k), bytes_of(right, 2, k, 5)
+    least, greatest = (0, 255) if left == np.uint8 else (-128, 127)
+    a[:, 0], b[:, :, 0] = greatest, 255  # the greatest sum
+    points = array(least, left), array(0, right)
+    for known in ({0: a.shape, 1: b.shape}, {0: a.shape, 1: b.shape, 2: (), 3: ()}):
+        model = one_node("MatMulInteger", [a, b, *points], known, 19)
+        feeds = {f"x{i}": x for i, x in enumerate([a, b, *points]) if i in known}
+        expected = (a.astype(np.int32) - np.int32(points[0])) @ b.astype(np.int32)
+        np.testing.assert_array_equal(stepwell.compile(model).run(feeds)["y"], expected)
+
+
 def test_requantize_rounds_half_to_even_is_no_float() -> None:
     x = RNG.integers(-9, 9, (2, 3)).astype(np.int32)
     (y,) = run(graph.RequantizeOp(value(x), value(array(0.5)), to=I8), x, array(0.5), None)

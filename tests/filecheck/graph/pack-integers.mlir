@@ -115,12 +115,28 @@ func.func @run_time(%x: tensor<1x2x3x3xui8>, %p: tensor<ui8>) -> tensor<1x4x5x2x
   func.return %y : tensor<1x4x5x2xi32>
 }
 
-// Not packed: one column fills no panel; b is no constant.
+// Neither operand is constant: sums of floats, each part of them exact.
+// CHECK-LABEL: @activations
+func.func @activations(%a: tensor<2x8x300xui8>, %b: tensor<2x300x4xi8>, %p: tensor<ui8>) -> tensor<2x8x4xi32> {
+  // CHECK-DAG: %[[A:.*]] = graph.cast %a to f32
+  // CHECK-DAG: %[[P:.*]] = graph.cast %p to f32
+  // CHECK: %[[C:.*]] = graph.subtract %[[A]], %[[P]]
+  // CHECK: graph.slice %[[C]] {{.*}}tensor<2x8x150xf32>
+  // CHECK: %[[Y:.*]] = graph.matmul
+  // CHECK: graph.cast %[[Y]] to i32
+  // CHECK: graph.matmul
+  // CHECK: graph.add {{.*}} tensor<2x8x4xi32>
+  %0 = graph.matmul_integer %a, %b a_zero_point %p : tensor<ui8> : (tensor<2x8x300xui8>, tensor<2x300x4xi8>) -> tensor<2x8x4xi32>
+  func.return %0 : tensor<2x8x4xi32>
+}
+
+// Not packed: one column fills no panel; a sum of unknown length may not be exact in floats.
 // CHECK-LABEL: @kept
-func.func @kept(%a: tensor<2x2xui8>, %c: tensor<2x4xi8>) -> (tensor<2x1xi32>, tensor<2x4xi32>) {
+func.func @kept(%a: tensor<2x2xui8>, %c: tensor<2x?xui8, #graph.dims<[2, "K"]>>, %d: tensor<?x4xi8, #graph.dims<["K", 4]>>) -> (tensor<2x1xi32>, tensor<2x4xi32>) {
   // CHECK-NOT: graph.words
+  // CHECK-NOT: graph.matmul %
   %b = graph.constant dense<[[1], [7]]> : tensor<2x1xi8>
   %0 = graph.matmul_integer %a, %b : (tensor<2x2xui8>, tensor<2x1xi8>) -> tensor<2x1xi32>
-  %1 = graph.matmul_integer %a, %c : (tensor<2x2xui8>, tensor<2x4xi8>) -> tensor<2x4xi32>
+  %1 = graph.matmul_integer %c, %d : (tensor<2x?xui8, #graph.dims<[2, "K"]>>, tensor<?x4xi8, #graph.dims<["K", 4]>>) -> tensor<2x4xi32>
   func.return %0, %1 : tensor<2x1xi32>, tensor<2x4xi32>
 }
