@@ -26,6 +26,8 @@ EXACT_DIVISION = "sched.exact_division"
 """Key of the unit attribute of a division that no reciprocal may replace: its quotient is rounded on."""
 NOT_POSITIVE = "sched.not_positive"
 """Key of the unit attribute of an exponential whose argument is never above 0 (it may be NaN)."""
+PREFETCH = "sched.prefetch"
+"""Key of a `vector.transfer_read`: so many elements behind what it reads, a cache line is asked for."""
 
 _NO_LANES = -1
 

@@ -28,7 +28,7 @@ SCHEDULE_PIPELINE = (
     "sink-reshapes,fuse-into-writes,pad-by-channel,stage-operands,choose-schedules,"
     "tile-and-fuse,vectorize,hoist-accumulators,unroll-vectors"
 )
-LOOP_PIPELINE = "bufferize,linalg-to-loops,stream-stores,expand-math"
+LOOP_PIPELINE = "bufferize,linalg-to-loops,stream-stores,prefetch-rows,expand-math"
 LLVM_PIPELINE = "convert-loops-to-llvm,hoist-addresses"
 
 

@@ -234,6 +234,9 @@ PASSES: dict[str, Entry] = {
     "plan-memory": Entry(
         "stepwell.passes.loop.plan_memory:PlanMemoryPass", "put every intermediate of @main in one arena"
     ),
+    "prefetch-rows": Entry(
+        "stepwell.passes.loop.prefetch_rows:PrefetchRowsPass", "the next row comes while one is computed with"
+    ),
     "print-call-graph": Entry(
         "stepwell.passes.graph.print_call_graph:PrintCallGraphPass",
         "print which function calls which",

@@ -212,8 +212,10 @@ class Code:
             ),
         )
 
-    def element_pointer(self, base: SSAValue, index: Extent, type: Attribute) -> SSAValue:
-        """`base` and `index` elements of `type` further."""
+    def element_pointer(
+        self, base: SSAValue, index: Extent, type: Attribute, *, inbounds: bool = True
+    ) -> SSAValue:
+        """`base` and `index` elements of `type` further; not `inbounds` where nothing may lie there."""
         dynamic: list[SSAValue] = []
         if isinstance(index, int) and -(1 << 31) < index < 1 << 31:
             if index == 0:
@@ -228,7 +230,7 @@ class Code:
                 "elem_type": type,
                 "noWrapFlags": _NO_FLAGS,
                 "rawConstantIndices": indices,
-                "inbounds": _UNIT,
+                **({"inbounds": _UNIT} if inbounds else {}),
             },
         )
         return self.add(op)

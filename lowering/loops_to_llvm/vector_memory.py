@@ -21,7 +21,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
-from stepwell.dialects.llvm.memory import MaskedLoadOp
+from stepwell.dialects.llvm.memory import MaskedLoadOp, PrefetchOp
+from stepwell.dialects.sched import PREFETCH
 from stepwell.lowering.loops_to_llvm.code import Code, int_attr
 from stepwell.lowering.loops_to_llvm.half import like
 from stepwell.lowering.loops_to_llvm.memory import from_memory, to_memory
@@ -113,7 +114,8 @@ class MaskedStoreLowering(LoopsToLLVMPattern):
 
 class TransferReadLowering(LoopsToLLVMPattern):
     """
-    A load of consecutive elements, masked where it may leave the memref; or one element in every lane.
+    A load of consecutive elements, masked where it may leave the memref; or one element in every lane. With
+    `sched.prefetch`, a cache line that lies behind it is asked for.
 
     ```mlir
     %v = vector.transfer_read %m[%i], %pad {in_bounds = [true]} : memref<64xf32>, vector<16xf32>
@@ -136,6 +138,8 @@ class TransferReadLowering(LoopsToLLVMPattern):
             return
         mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, list(op.indices))
         masked = None if mask is None else (mask, broadcast(code, op.padding, type))
+        if isinstance(ahead := op.attributes.get(PREFETCH), IntegerAttr):
+            _prefetch(code, op, layout, ahead.value.data)
         result = load(op, code, op.source, list(op.indices), layout, type, masked)
         rewriter.replace(op, code.ops, [result])
 
@@ -160,6 +164,14 @@ class TransferWriteLowering(LoopsToLLVMPattern):
         mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, list(op.indices))
         store(op, code, op.vector, op.source, list(op.indices), layout, mask)
         rewriter.replace(op, code.ops, [])
+
+
+def _prefetch(code: Code, op: vector.TransferReadOp, layout: Layout, ahead: int) -> None:
+    """Ask for the line that lies so many elements behind what is read."""
+    pointer, _ = code.address(op.source, list(op.indices), layout)
+    line = code.element_pointer(pointer, ahead, memory_type(layout.element), inbounds=False)
+    properties = {"rw": int_attr(0, 32), "hint": int_attr(3, 32)}
+    code.ops.append(PrefetchOp.create(operands=[line], properties=properties))
 
 
 def load(

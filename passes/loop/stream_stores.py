@@ -105,11 +105,12 @@ def _whole_lines(loop: scf.ParallelOp, written: Sequence[SSAValue]) -> _Writes:
     block = loop.body.block
     writes = [op for op in block.ops if isinstance(op, vector.TransferWriteOp)]
     steps = dict(zip(block.args, zip(loop.lowerBound, loop.step, strict=True), strict=True))
-    fits = all(_root(op.source) in written and _fills_lines(op, steps) for op in writes)
+    fits = all(viewed_buffer(op.source) in written and _fills_lines(op, steps) for op in writes)
     return writes if fits else ()
 
 
-def _root(value: SSAValue) -> SSAValue:
+def viewed_buffer(value: SSAValue) -> SSAValue:
+    """The buffer that a value is, or shows all of."""
     while isinstance(value, OpResult) and isinstance(value.op, _VIEWS):
         value = value.op.operands[0]
     return value
