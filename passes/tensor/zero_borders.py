@@ -126,5 +126,5 @@ def _factors(view: Structured) -> list[int]:
     product = combiner.value.owner
     if not isinstance(product, arith.MulfOp | arith.MuliOp):
         return []
-    args = list(view.body.args[: len(view.inputs)])
+    args: list[SSAValue] = list(view.body.args[: len(view.inputs)])
     return [args.index(v) for v in product.operands if v in args]

@@ -75,8 +75,9 @@ def test_results(name: str) -> None:
     for i, (channels, filters, kernel, stride, groups) in enumerate(CHAINS[name]):
         shape = (filters, channels // groups, kernel, kernel)
         weights.append(numpy_helper.from_array(rng.uniform(-1, 1, shape).astype(np.float32), f"w{i}"))
-        attributes = {"strides": [stride] * 2, "group": groups, "pads": [kernel // 2] * 4}
-        nodes.append(helper.make_node("Conv", [f"x{i}", f"w{i}"], [f"x{i + 1}"], **attributes))
+        names = [f"x{i}", f"w{i}"], [f"x{i + 1}"]
+        pads = [kernel // 2] * 4
+        nodes.append(helper.make_node("Conv", *names, strides=[stride] * 2, group=groups, pads=pads))
     image = (2, CHAINS[name][0][0], 9, 11)
     x = helper.make_tensor_value_info("x0", TensorProto.FLOAT, image)
     y = helper.make_tensor_value_info(f"x{len(nodes)}", TensorProto.FLOAT, None)
@@ -84,4 +85,5 @@ def test_results(name: str) -> None:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
     feeds = {"x0": rng.uniform(-1, 1, image).astype(np.float32)}
     (wanted,) = ReferenceEvaluator(model).run(None, feeds)
-    np.testing.assert_allclose(stepwell.compile(model)(feeds["x0"]), wanted, rtol=1e-4, atol=1e-4)
+    result = np.asarray(stepwell.compile(model)(feeds["x0"]), np.float64)
+    np.testing.assert_allclose(result, np.asarray(wanted), rtol=1e-4, atol=1e-4)
