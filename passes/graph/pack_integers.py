@@ -26,11 +26,13 @@ from stepwell.passes.graph.image_forms import ImageForms, ImageLayout
 from stepwell.passes.graph.layout_rules import Rules
 from stepwell.passes.graph.pack_shorts import short_conv, short_matmul
 from stepwell.passes.graph.packed_words import (
+    PARTS_OF_WORD,
     column_points,
     columns_of_panel,
     packed_columns,
     packed_filters,
     words_of,
+    words_of_planes,
 )
 from stepwell.runtime.layout import parse_layout, to_layout
 
@@ -159,14 +161,18 @@ def pack_conv(op: graph.ConvIntegerOp, values: ImageForms, lanes: int) -> bool:
     if w_points is None or not width:
         remark(op, "not packed: its filters fill no panel, or their zero points are not known")
         return False
-    x, x_point = _unsigned(values.stored(op.x, op), op.x_zero_point, op, values)
+    by_planes = not depthwise and w.shape[1] <= PARTS_OF_WORD and not values.is_computed(op.x)
+    x = values.plain(op.x, op) if by_planes else values.stored(op.x, op)
+    x, x_point = _unsigned(x, op.x_zero_point, op, values)
     number = None if x_point is None else constant_of(x_point, values.weights)
     pads = op.pads.get_values()
     if x_point is not None and number is None and any(pads):
-        before, behind = pads[: len(pads) // 2], pads[len(pads) // 2 :]
-        x = values.insert(graph.PadOp(x, [0, *before, 0, 0, *behind, 0], value=x_point), op)
+        sides = [(0, *side) for side in (pads[: len(pads) // 2], pads[len(pads) // 2 :])]
+        borders = [n for side in sides for n in ((0, *side) if by_planes else (*side, 0))]
+        x = values.insert(graph.PadOp(x, borders, value=x_point), op)
         pads = (0,) * len(pads)
-    x = x if depthwise else words_of(x, op, values)
+    if not depthwise:
+        x = (words_of_planes if by_planes else words_of)(x, op, values)
     centred = w.astype(np.int32) - np.reshape(w_points, (-1, *[1] * (w.ndim - 1)))
     sums: SSAValue | None = None
     for part in _signed_parts(centred):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
@@ -14,6 +15,7 @@ from stepwell.passes.graph.image_forms import ImageForms
 from stepwell.passes.graph.pack_weights import panel_width
 from stepwell.runtime.layout import parse_layout, to_layout
 
+PARTS_OF_WORD = 4
 # Registers along the columns of one panel.
 _MAX_REGISTERS = 6
 
@@ -37,6 +39,29 @@ def words_of(x: SSAValue, op: GraphOp, values: ImageForms) -> SSAValue:
     if (depth := dims[-1].value) % parts:
         x = values.insert(graph.PadOp(x, [0] * (2 * len(dims) - 1) + [-depth % parts]), op)
     return values.insert(graph.WordsOp(x), op)
+
+
+def words_of_planes(x: SSAValue, op: GraphOp, values: ImageForms) -> SSAValue:
+    """
+    The channels of an image [N, C, spatial…] of unsigned bytes, 4 or fewer, as words [N, spatial…, 1].
+
+    Whole rows of pixels are shifted and added, where channels would be moved byte by byte.
+    """
+    dims = dims_of(x.type)
+    ones = [1] * len(dims)
+    words: SSAValue | None = None
+    for channel in range(dims[1].value):
+        starts = [0, channel, *[0] * (len(dims) - 2)]
+        limits = [dims[0], channel + 1, *dims[2:]]
+        plane = x if dims[1] == 1 else values.insert(graph.SliceOp(x, starts, limits, ones), op)
+        part = values.insert(graph.CastOp(plane, i32), op)
+        if words is None:
+            words = part
+            continue
+        place = values.constant(np.array(1 << 8 * channel, np.int32), op)
+        words = values.insert(graph.AddOp(words, values.insert(graph.MultiplyOp(part, place), op)), op)
+    assert words is not None
+    return values.insert(graph.ReshapeOp(words, [dims[0], *dims[2:], 1]), op)
 
 
 def packed_columns(b: npt.NDArray[np.generic], width: int) -> npt.NDArray[np.generic]:

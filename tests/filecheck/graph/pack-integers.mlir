@@ -28,14 +28,13 @@ func.func @signed(%a: tensor<2x4xi8>, %p: tensor<i8>) -> tensor<2x4xi32> {
   func.return %0 : tensor<2x4xi32>
 }
 
-// Channels come last, three of them filled up to a word; what follows keeps the order, the result gets it back.
+// Channels come last: one of four bytes of a word; what follows keeps the order, the result gets it back.
 // CHECK-LABEL: @conv
 func.func @conv(%x: tensor<1x1x4x4xui8>, %s: tensor<f32>) -> tensor<1x4x5x5xf32> {
   %p = graph.constant dense<7> : tensor<ui8>
   %w = graph.constant dense<[[[[1]]], [[[2]]], [[[-3]]], [[[4]]]]> : tensor<4x1x1x1xi8>
-  // CHECK: %[[L:.*]] = graph.layout_transform %x from "NCHW" to "NHWC"
-  // CHECK: %[[P:.*]] = graph.pad %[[L]]
-  // CHECK: %[[W:.*]] = graph.words %[[P]] : tensor<1x4x4x4xui8> -> tensor<1x4x4x1xi32>
+  // CHECK: %[[L:.*]] = graph.cast %x to i32
+  // CHECK: %[[W:.*]] = graph.reshape %[[L]] shape <[1, 4, 4, 1]>
   // CHECK: %[[C:.*]] = graph.conv_integer %[[W]], %{{.*}} strides [1, 1] dilations [1, 1] pads [1, 1, 0, 0] border 7 data_layout "NHWC" kernel_layout "OHWI4o"
   // CHECK: %[[B:.*]] = graph.bias_add %[[C]], %{{.*}} axis 3
   // CHECK: %[[D:.*]] = graph.dequantize %[[B]], %s to f32
@@ -103,10 +102,13 @@ func.func @five(%a: tensor<2x2xui8>) -> tensor<2x5xi32> {
   func.return %0 : tensor<2x5xi32>
 }
 
-// The borders of a zero point that is known at run time are made beforehand.
+// The borders of a zero point that is known at run time are made beforehand; planes become words by shifts.
 // CHECK-LABEL: @run_time
 func.func @run_time(%x: tensor<1x2x3x3xui8>, %p: tensor<ui8>) -> tensor<1x4x5x2xi32> {
-  // CHECK: %[[X:.*]] = graph.pad %{{.*}} with %p : tensor<ui8> pads <[0, 1, 0, 0, 0, 1, 0, 0]>
+  // CHECK: %[[X:.*]] = graph.pad %x with %p : tensor<ui8> pads <[0, 0, 1, 0, 0, 0, 1, 0]>
+  // CHECK: graph.slice %[[X]] starts <[0, 1, 0, 0]>
+  // CHECK: %[[U:.*]] = graph.multiply
+  // CHECK: %[[W:.*]] = graph.add %{{.*}}, %[[U]]
   // CHECK: graph.conv_integer %{{.*}} pads [0, 0, 0, 0]
   // CHECK: graph.cast %p
   %w = graph.constant dense<[[[[1, 2]], [[4, 5]]], [[[1, 2]], [[4, 5]]], [[[1, 2]], [[4, 5]]], [[[1, 2]], [[4, 5]]]]> : tensor<4x2x1x2xi8>
