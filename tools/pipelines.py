@@ -1,6 +1,7 @@
 """The default pipelines of level 1, as text that `stepwell-opt -p` takes."""
 
 from collections.abc import Container, Iterable, Sequence
+from functools import reduce
 
 from stepwell.passes.registry import load_pass
 from stepwell.runtime.errors import StepwellError
@@ -35,7 +36,7 @@ _STEPS: Sequence[tuple[int, str]] = (
     (1, "fold-constant"),
     (1, "decompose-conv-transpose"),
     (2, "pack-integers{lanes=LANES shorts=SHORTS}"),
-    (2, "convert-layout{block=LANES}"),
+    (2, "convert-layout{block=LANES winograd=REDUCED}"),
     (2, "winograd-conv{mode=WINOGRAD lanes=LANES}"),
     (2, "pack-weights{lanes=LANES}"),
     (2, "fold-constant"),
@@ -112,14 +113,16 @@ def graph_pipeline(
     """
     lanes = str(target.f32_lanes)
     shorts = str(target.arch == "x86_64" and not target.has_byte_products and not low_memory).lower()
+    is_direct = winograd == "off" or low_memory or "winograd-conv" in disabled
+    numbers = {"LANES": lanes, "SHORTS": shorts, "WINOGRAD": winograd, "REDUCED": str(not is_direct).lower()}
     steps: list[str] = []
     for level, step in _STEPS:
         name = step.partition("{")[0]
-        off = name in disabled or (name == "winograd-conv" and (winograd == "off" or low_memory))
+        off = name in disabled or (name == "winograd-conv" and is_direct)
         if name == "BACKENDS":
             steps += _partition_passes(backends)
         elif not off and (opt_level >= level or name in required):
-            steps.append(step.replace("LANES", lanes).replace("SHORTS", shorts).replace("WINOGRAD", winograd))
+            steps.append(reduce(lambda text, word: text.replace(word, numbers[word]), numbers, step))
     return ",".join(steps)
 
 

@@ -51,9 +51,11 @@ class ConvertLayoutPass(FunctionPass):
     """Channels of a block: the lanes of a vector of f32."""
     conv: str = ""
     """A layout for convolutions instead, of images and filters: `NHWC:HWIO`."""
+    winograd: bool = True
+    """Whether `winograd-conv` follows: it takes 3x3 windows in blocks only."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        layout = layout_from(self.conv) if self.conv else ImageLayout(self.block)
+        layout = layout_from(self.conv) if self.conv else ImageLayout(self.block, winograd=self.winograd)
         convert_function(func, layout, weights_of(ctx), {graph.ConvOp: conv})
 
 

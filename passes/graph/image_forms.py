@@ -42,6 +42,8 @@ class ImageLayout:
     """The layout of images when they are not blocked; it says how many spatial axes they have."""
     kernel: str = ""
     """The layout of filters then."""
+    winograd: bool = True
+    """Whether 3x3 windows on blocks are for Winograd."""
 
     @staticmethod
     def of(text: str) -> ImageLayout:

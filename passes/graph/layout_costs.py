@@ -32,7 +32,7 @@ def runs_plain(op: graph.ConvOp, values: ImageForms) -> bool:
     if op.groups.value.data > 1:
         return filters[1] == 1 and _is_wide(op, values) and max(op.strides.get_values()) <= _SHUFFLED_STRIDE
     is_deep = filters[1].value >= values.block
-    if is_deep and _is_for_winograd(op):
+    if is_deep and _is_for_winograd(op, values):
         return False
     gain = _blocks_cost(op, values.block) - _rows_cost(op, values.block)
     return _is_wide(op, values) and gain >= (_MOST_WASTE if is_deep else 0)
@@ -59,7 +59,7 @@ def reads_plain(op: graph.ConvOp, values: ImageForms) -> bool:
         return values.block > filters[1].value and not values.is_computed(op.x)
     if op.groups.value.data > 1 or filters[1].value < values.block or max(op.strides.get_values()) > 1:
         return True
-    return filters[1].value % values.block != 0 and not _is_for_winograd(op)
+    return filters[1].value % values.block != 0 and not _is_for_winograd(op, values)
 
 
 def is_pointwise(op: graph.ConvOp) -> bool:
@@ -104,11 +104,11 @@ def _vectors(elements: int, lanes: int) -> float:
     return elements // lanes + ceil(2 * (elements % lanes) / lanes) / 2
 
 
-def _is_for_winograd(op: graph.ConvOp) -> bool:
+def _is_for_winograd(op: graph.ConvOp, values: ImageForms) -> bool:
     """Whether `winograd-conv` may take a convolution, in blocks."""
     points = [dim.value for dim in dims_of(op.w.type)[2:]]
     steps = {*op.strides.get_values(), *op.dilations.get_values(), op.groups.value.data}
-    return points == [_WINOGRAD_POINTS] * 2 and steps == {1}
+    return values.wanted.winograd and points == [_WINOGRAD_POINTS] * 2 and steps == {1}
 
 
 def _is_moved(op: graph.ConvOp) -> bool:

@@ -39,6 +39,19 @@ CASES = [
 def test_layout(
     image: tuple[int, ...], filters: tuple[int, ...], stride: int, groups: int, in_blocks: bool
 ) -> None:
+    made = _converted(image, filters, stride, groups, "convert-layout")
+    assert (made.out_layout is not None or made.data_layout.data != "NCHW") == in_blocks
+
+
+@pytest.mark.parametrize(("option", "filters"), [("true", "OIHW16i16o"), ("false", "OIHW16o")])
+def test_windows_for_winograd_are_blocks(option: str, filters: str) -> None:
+    made = _converted((1, 34, 9, 9), (64, 34, 3, 3), 1, 1, f"convert-layout{{winograd={option}}}")
+    assert made.kernel_layout.data == filters
+
+
+def _converted(
+    image: tuple[int, ...], filters: tuple[int, ...], stride: int, groups: int, step: str
+) -> graph.ConvOp:
     conv = helper.make_node("Conv", ["x", "w"], ["y"], strides=[stride] * 2, group=groups)
     model = helper.make_model(
         helper.make_graph(
@@ -51,9 +64,8 @@ def test_layout(
     )
     ctx = StepwellContext()
     module = import_onnx(onnx.shape_inference.infer_shapes(model), ctx)
-    run_pipeline(module, "convert-onnx-to-graph,fold-constant,convert-layout", ctx)
-    made = next(op for op in module.walk() if isinstance(op, graph.ConvOp))
-    assert (made.out_layout is not None or made.data_layout.data != "NCHW") == in_blocks
+    run_pipeline(module, f"convert-onnx-to-graph,fold-constant,{step}", ctx)
+    return next(op for op in module.walk() if isinstance(op, graph.ConvOp))
 
 
 # (channels, filters, kernel, stride, groups) of convolutions, one after another
