@@ -94,7 +94,7 @@ class TargetDescription:
 
     def scales_by_powers(self, lanes: int) -> bool:
         """Whether one instruction multiplies so many f32 by powers of two, however large or small."""
-        has_short = lanes in (4, 8) and "avx512vl" in self.features
+        has_short = lanes in (1, 4, 8) and "avx512vl" in self.features
         return "avx512f" in self.features and (lanes == 16 or has_short)
 
     @property

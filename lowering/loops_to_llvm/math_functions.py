@@ -10,19 +10,30 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from xdsl.dialects import llvm, math
-from xdsl.dialects.builtin import BoolAttr, Float32Type, Float64Type, SymbolRefAttr, VectorType, i8, i16, i32
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    Float32Type,
+    Float64Type,
+    SymbolRefAttr,
+    VectorType,
+    f32,
+    i8,
+    i16,
+    i32,
+)
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.arith import ScaleOp
 from stepwell.dialects.llvm import intrinsics
+from stepwell.dialects.llvm.instructions import ExtractElementOp
 from stepwell.lowering.loops_to_llvm.arithmetic import counterpart, fast_math
 from stepwell.lowering.loops_to_llvm.byte_products import call_intrinsic
-from stepwell.lowering.loops_to_llvm.code import number_attr
+from stepwell.lowering.loops_to_llvm.code import Code, number_attr
 from stepwell.lowering.loops_to_llvm.half import narrowed, widened
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
-from stepwell.lowering.loops_to_llvm.vectors import fused_multiply_add, lane_count
+from stepwell.lowering.loops_to_llvm.vectors import first_lane, fused_multiply_add, lane_count
 from stepwell.runtime.errors import StepwellError
 
 _CURRENT_ROUNDING = 4  # x86's number for: as the control register says
@@ -119,7 +130,7 @@ class FmaLowering(LoopsToLLVMPattern):
 
 class ScaleLowering(LoopsToLLVMPattern):
     """
-    One instruction, on targets that have it: `expand-math` makes the op for no others.
+    One instruction, on targets that have it: `expand-math` makes the op for no others. A scalar is a lane.
 
     ```mlir
     %r = arith.scale %x, %n : vector<16xf32>
@@ -134,7 +145,17 @@ class ScaleLowering(LoopsToLLVMPattern):
         lanes = 1 if isinstance(type, Float32Type) else lane_count(type)
         if not self.state.target.scales_by_powers(lanes):
             raise StepwellError("unsupported", op, f"the target has no instruction for {op.name} of {type}")
-        operands = [op.value, op.exponent, op.value]
+        if lanes == 1:
+            scalars = [v if v.type == f32 else _only_lane(code, v) for v in (op.value, op.exponent)]
+            value, exponent = (first_lane(code, scalar, VectorType(f32, [4])) for scalar in scalars)
+            result = _only_lane(code, self._scaled(code, value, exponent, 4))
+            result = result if type == f32 else first_lane(code, result, type)
+        else:
+            result = self._scaled(code, op.value, op.exponent, lanes)
+        rewriter.replace(op, code.ops, [result])
+
+    def _scaled(self, code: Code, value: SSAValue, exponent: SSAValue, lanes: int) -> SSAValue:
+        operands = [value, exponent, value]
         mask = i16 if lanes == 16 else i8
         operands.append(code.make(llvm.ConstantOp, [], mask, {"value": number_attr(-1, mask)}))
         if lanes == 16:
@@ -142,7 +163,12 @@ class ScaleLowering(LoopsToLLVMPattern):
                 code.make(llvm.ConstantOp, [], i32, {"value": number_attr(_CURRENT_ROUNDING, i32)})
             )
         name = f"llvm.x86.avx512.mask.scalef.ps.{32 * lanes}"
-        rewriter.replace(op, code.ops, [call_intrinsic(code, name, operands, type)])
+        return call_intrinsic(code, name, operands, value.type)
+
+
+def _only_lane(code: Code, value: SSAValue) -> SSAValue:
+    """The first lane of a vector: no other is known, or there is none."""
+    return code.make(ExtractElementOp, [value, code.constant(0)], f32)
 
 
 class RsqrtLowering(LoopsToLLVMPattern):

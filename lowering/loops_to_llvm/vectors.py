@@ -33,9 +33,15 @@ def broadcast(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
             return code.make(llvm.ConstantOp, [], type, {"value": number_attr(number.data, type)})
         case _:
             pass
+    first = first_lane(code, value, type)
     poison = code.make(instructions.PoisonOp, [], type)
-    first = code.make(llvm.InsertElementOp, [poison, value, code.constant(0)], type)
     return code.make(llvm.ShuffleVectorOp, [first, poison], type, {"mask": _zeros(lane_count(type))})
+
+
+def first_lane(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
+    """A vector of which only the first lane is known."""
+    poison = code.make(instructions.PoisonOp, [], type)
+    return code.make(llvm.InsertElementOp, [poison, value, code.constant(0)], type)
 
 
 @cache

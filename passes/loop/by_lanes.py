@@ -34,8 +34,7 @@ def lanes_of(value: SSAValue, target: TargetDescription, rewriter: PatternRewrit
     """A scalar or a vector of f32, to compute with on a target."""
     type = value.type
     lane_count = cast("VectorType[Attribute]", type).get_shape()[-1] if isinstance(type, VectorType) else 1
-    scales = lane_count > 1 and target.scales_by_powers(lane_count)
-    return Lanes(rewriter, value, scales=scales)
+    return Lanes(rewriter, value, scales=target.scales_by_powers(lane_count))
 
 
 def _zero(element: Attribute) -> float:
