@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, bf16, f16, f32, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
@@ -18,6 +18,7 @@ from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import WeightAttr, dims_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.graph.scaled_panels import scaled_panels
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.weights import WeightStore
 
@@ -90,6 +91,9 @@ class _Packer:
 
     def pack_matmul(self, op: graph.MatmulOp) -> None:
         """Panels where they divide the columns, else rows along K."""
+        if isinstance(op.b.owner, graph.DequantizeOp) and not op.panel and len(dims_of(op.b.type)) == 2:
+            self._pack_scaled(op)
+            return
         if op.panel or not isinstance(op.b.owner, graph.ConstantOp) or len(dims_of(op.b.type)) != 2:
             return
         transposed = bool(op.transpose_b.value.data)
@@ -116,6 +120,22 @@ class _Packer:
         cut = graph.SliceOp(product.result, [0] * rank, list(dims), [1] * rank)
         adopt_location(cut, op.location)
         Rewriter.replace_op(op, [product, cut], [cut.results[0]])
+
+    def _pack_scaled(self, op: graph.MatmulOp) -> None:
+        """Panels of weights that are dequantized by blocks; others stay what they are."""
+        width = panel_width(dims_of(op.result.type)[-1].value, self._lanes)
+
+        def inserted(made: Operation) -> SSAValue:
+            adopt_location(made, op.location)
+            Rewriter.insert_op(made, InsertPoint.before(op))
+            return made.results[0]
+
+        if len(dims_of(op.a.type)) < 2 or (b := scaled_panels(op, width, self._weights, inserted)) is None:
+            return
+        transpose_a = bool(op.transpose_a.value.data)
+        product = graph.MatmulOp(op.a, b, transpose_a=transpose_a, packing=width, out_type=op.out_type)
+        adopt_location(product, op.location)
+        Rewriter.replace_op(op, product)
 
     def pack_rnn(self, op: graph.RnnOp) -> None:
         """Panels that divide each gate, or are one."""

@@ -114,7 +114,7 @@ def packed_weights(rows: int, columns: int, bits: int, block: int, points: str) 
     ],
 )
 def test_matmul_of_packed_weights(bits: int, points: str, columns: int, has_bias: bool) -> None:
-    rows, block = 24, 32
+    rows, block = 48, 32  # whole panels of columns
     weights = packed_weights(rows, columns, bits, block, points)
     inputs = [floats(3, columns), *weights, None, floats(rows) if has_bias else None]
     sizes = {"K": columns, "N": rows, "bits": bits, "block_size": block}
