@@ -161,10 +161,10 @@ class _Lanes:
         def step(inside: Emitter, places: Sequence[SSAValue], tops: Carried) -> Carried:
             found = [self._of_row(inside, x, row) for row in places]
             pairs = zip(tops, found, strict=True)
-            return [_greater(inside, a, b) for a, b in pairs]
+            return [greater(inside, a, b) for a, b in pairs]
 
         start = self._number(emit, -inf) if start is None else start
-        (top,) = _along_rows(emit, rows, [], start, step, _greater)
+        (top,) = _along_rows(emit, rows, [], start, step, greater)
         return top
 
     def powers(self, emit: Emitter, x: SSAValue, rows: Index, shift: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -192,7 +192,8 @@ def _power(emit: Emitter, x: SSAValue, top: SSAValue) -> SSAValue:
     return emit.value(power)
 
 
-def _greater(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+def greater(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The greater one of each lane; a NaN among `b` never is, one among `a` always."""
     return emit.value(SelectOp(emit.compare("ogt", b, a), b, a))
 
 

@@ -8,25 +8,24 @@ never read, tells how many points there are. Padding is a tensor of the identity
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
+from stepwell.lowering.graph_to_linalg.pool_rows import pool_by_rows
+from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.slices import Indices, cut, paste
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
-    REDUCTION,
-    Body,
     Read,
     empty,
     extent,
@@ -37,9 +36,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.views import bordered
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.layout import Layout, parse_layout
 
 
 class PoolLowering(RewritePattern):
@@ -51,7 +48,7 @@ class PoolLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
-        windows = _Windows.of(op)
+        windows = Windows.of(op)
         match op.kind.data:
             case "max":
                 results = _maximum(op, windows, rewriter)
@@ -62,130 +59,11 @@ class PoolLowering(RewritePattern):
         rewriter.replace(op, [], results)
 
 
-@dataclass(frozen=True)
-class _Windows:
-    """How the windows of a pool lie in its input."""
-
-    data: Layout
-    out: tuple[Dim, ...]
-    sizes: tuple[Dim, ...]
-    """Of the spatial axes of the input."""
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    begins: tuple[int, ...]
-    ends: tuple[int, ...]
-    ceil: bool
-
-    @staticmethod
-    def of(op: graph.PoolOp) -> _Windows:
-        data, pads = parse_layout(op.data_layout.data), tuple(op.pads.get_values())
-        extents = data.logical(dims_of(op.x.type))
-        rank = len(data.spatial)
-        return _Windows(
-            data,
-            dims_of(op.outputs[0].type),
-            tuple(extents[letter] for letter in data.spatial),
-            tuple(op.kernel.get_values()),
-            tuple(op.strides.get_values()),
-            tuple(op.dilations.get_values()),
-            pads[:rank],
-            pads[rank:],
-            bool(op.ceil.value.data),
-        )
-
-    @property
-    def rank(self) -> int:
-        """The number of spatial axes."""
-        return len(self.kernel)
-
-    @property
-    def axes(self) -> list[int]:
-        """The dimension of each spatial axis, which is also its loop."""
-        return [self.data.axis(letter) for letter in self.data.spatial]
-
-    def point(self, axis: int) -> int:
-        """The loop over the kernel points of a spatial axis."""
-        return len(self.out) + axis
-
-    def overhang(self, axis: int) -> int:
-        """At most how many cells the last window reaches past the end of the input."""
-        first = (self.out[self.axes[axis]] - 1) * self.strides[axis]
-        last = first + (self.kernel[axis] - 1) * self.dilations[axis] - self.begins[axis]
-        beyond = last + 1 - self.sizes[axis]
-        if beyond.is_static:
-            return max(0, beyond.value)
-        # A window that ceil adds starts inside the input.
-        return self.ends[axis] + (self.strides[axis] - 1 if self.ceil else 0)
-
-    def read(self, x: SSAValue, number: float, rewriter: PatternRewriter) -> Read:
-        """The input as the windows see it, with `number` around it where they reach past its borders."""
-        low, high = [0] * len(self.out), [0] * len(self.out)
-        for axis, dim in enumerate(self.axes):
-            low[dim], high[dim] = self.begins[axis], self.overhang(axis)
-        loops = len(self.out) + self.rank
-        indices = [AffineExpr.dimension(i) for i in range(len(self.out))]
-        for axis, dim in enumerate(self.axes):
-            point = AffineExpr.dimension(self.point(axis)) * self.dilations[axis]
-            indices[dim] = indices[dim] * self.strides[axis] + point
-        return bordered(x, low, high, number, rewriter), AffineMap(loops, 0, tuple(indices))
-
-    def without_borders(self, axis: int) -> tuple[int, int]:
-        """The windows along an axis, from the first to behind the last, that see no padding."""
-        stride, span = self.strides[axis], (self.kernel[axis] - 1) * self.dilations[axis] + 1
-        first = -(-self.begins[axis] // stride)
-        last = (self.sizes[axis].value - span + self.begins[axis]) // stride
-        return first, min(last + 1, self.out[self.axes[axis]].value)
-
-    def part(
-        self, x: SSAValue, ranges: Sequence[tuple[int, int]], rewriter: PatternRewriter
-    ) -> tuple[_Windows, SSAValue]:
-        """
-        Some of the windows along each spatial axis, and the block of the input that they see.
-
-        One window alone along an axis has only the kernel points that see cells of the input.
-        """
-        begins, sizes, out, kernel = list(self.begins), list(self.sizes), list(self.out), list(self.kernel)
-        offsets, lengths = [Dim.of(0)] * len(self.out), list(dims_of(x.type))
-        for axis, (start, stop) in enumerate(ranges):
-            low, step, size = (
-                start * self.strides[axis] - self.begins[axis],
-                self.dilations[axis],
-                self.sizes[axis],
-            )
-            if stop - start == 1:
-                seen = [p for p in range(kernel[axis]) if 0 <= low + p * step < size.value]
-                low, kernel[axis] = low + min(seen, default=0) * step, len(seen)
-            reach = (stop - 1 - start) * self.strides[axis] + (kernel[axis] - 1) * step
-            first, last = max(low, 0), min(low + reach + 1, size.value)
-            begins[axis], sizes[axis] = first - low, Dim.of(last - first)
-            dim = self.axes[axis]
-            offsets[dim], lengths[dim], out[dim] = Dim.of(first), sizes[axis], Dim.of(stop - start)
-        block = cut(x, offsets, lengths, [1] * len(lengths), rewriter)
-        part = replace(self, begins=tuple(begins), sizes=tuple(sizes), out=tuple(out), kernel=tuple(kernel))
-        return part, block
-
-    def reduce(
-        self, reads: Sequence[Read], init: SSAValue, body: Body, rewriter: PatternRewriter
-    ) -> SSAValue:
-        """Reduce what `reads` give at each point; `body` takes their scalars, then the result so far."""
-        loops = len(self.out) + self.rank
-        kernel = empty(tensor_type(f32, self.kernel), rewriter)
-        points = projection(loops, [self.point(axis) for axis in range(self.rank)])
-        iterators = [PARALLEL] * len(self.out) + [REDUCTION] * self.rank
-        write = (init, projection(loops, range(len(self.out))))
-
-        def without_kernel(scalars: Sequence[SSAValue]) -> SSAValue:
-            return body([*scalars[:-2], scalars[-1]])
-
-        return generic([*reads, (kernel, points)], write, iterators, without_kernel, rewriter)
-
-
-Compute: TypeAlias = Callable[[_Windows, SSAValue, Sequence[Dim]], SSAValue]
+Compute: TypeAlias = Callable[[Windows, SSAValue, Sequence[Dim]], SSAValue]
 """Emits the results of windows on an input, which stand at an offset in the whole result."""
 
 
-def _by_parts(op: graph.PoolOp, windows: _Windows, compute: Compute, rewriter: PatternRewriter) -> SSAValue:
+def _by_parts(op: graph.PoolOp, windows: Windows, compute: Compute, rewriter: PatternRewriter) -> SSAValue:
     """
     The windows inside the input, which is read where it lies, and those at its borders, from small copies.
 
@@ -214,7 +92,7 @@ def _by_parts(op: graph.PoolOp, windows: _Windows, compute: Compute, rewriter: P
     return result
 
 
-def _maximum(op: graph.PoolOp, windows: _Windows, rewriter: PatternRewriter) -> list[SSAValue]:
+def _maximum(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> list[SSAValue]:
     element = tensor_of(op.outputs[0]).element_type
     scalars = Scalars(element)
     lowest = scalars.lowest()
@@ -223,20 +101,22 @@ def _maximum(op: graph.PoolOp, windows: _Windows, rewriter: PatternRewriter) -> 
         # Not `maximum`: a NaN does not win, and this is one instruction.
         return scalars.select(scalars.compare("gt", s[0], s[1]), s[0], s[1])
 
-    def compute(windows: _Windows, x: SSAValue, _: Sequence[Dim]) -> SSAValue:
+    def compute(windows: Windows, x: SSAValue, _: Sequence[Dim]) -> SSAValue:
         read = windows.read(x, lowest, rewriter)
         return windows.reduce(
             [read], filled(tensor_type(element, windows.out), lowest, rewriter), greater, rewriter
         )
 
     if op.indices.data == "none":
+        if (by_rows := pool_by_rows(op, windows, None, rewriter)) is not None:
+            return [by_rows]
         return [_by_parts(op, windows, compute, rewriter)]
     y = compute(windows, op.x, ())
     return [y, _indices(op, windows, windows.read(op.x, lowest, rewriter), y, rewriter)]
 
 
 def _indices(
-    op: graph.PoolOp, windows: _Windows, read: Read, y: SSAValue, rewriter: PatternRewriter
+    op: graph.PoolOp, windows: Windows, read: Read, y: SSAValue, rewriter: PatternRewriter
 ) -> SSAValue:
     """Where each maximum was: of the first cell that has it, 0 when there is none (every cell is NaN)."""
     type = tensor_of(op.outputs[1])
@@ -272,7 +152,7 @@ def _indices(
     )
 
 
-def _steps(op: graph.PoolOp, windows: _Windows) -> list[Dim]:
+def _steps(op: graph.PoolOp, windows: Windows) -> list[Dim]:
     """How far apart neighbours along N, C and each spatial axis are in the whole tensor."""
     image = Dim.of(1)
     for size in windows.sizes:
@@ -287,7 +167,7 @@ def _steps(op: graph.PoolOp, windows: _Windows) -> list[Dim]:
     return [image * channels, image, *(steps if column_major else reversed(steps))]
 
 
-def _image(windows: _Windows) -> list[SSAValue]:
+def _image(windows: Windows) -> list[SSAValue]:
     """The indices of the image and of the channel, inside a body."""
     channel = loop_index(windows.data.axis("C"))
     if (block := windows.data.block_axis("C")) is not None:
@@ -295,19 +175,21 @@ def _image(windows: _Windows) -> list[SSAValue]:
     return [loop_index(windows.data.axis("N")), channel]
 
 
-def _cell(windows: _Windows, axis: int) -> SSAValue:
+def _cell(windows: Windows, axis: int) -> SSAValue:
     """The coordinate in the input, without padding, that the kernel point sees, inside a body."""
     start = Indices.scaled(loop_index(windows.axes[axis]), windows.strides[axis])
     offset = Indices.scaled(loop_index(windows.point(axis)), windows.dilations[axis])
     return Indices.subtract(Indices.add(start, offset), Indices.constant(windows.begins[axis]))
 
 
-def _mean(op: graph.PoolOp, windows: _Windows, rewriter: PatternRewriter) -> SSAValue:
+def _mean(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> SSAValue:
     element, with_pads = tensor_of(op.outputs[0]).element_type, bool(op.count_include_pad.value.data)
+    if (by_rows := pool_by_rows(op, windows, partial(windows.cells, with_pads), rewriter)) is not None:
+        return by_rows
     kept = Scalars(accumulator(element))
     counts = None if _all_full(windows, with_pads) else _counts(windows, with_pads, kept, rewriter)
 
-    def compute(part: _Windows, x: SSAValue, offsets: Sequence[Dim]) -> SSAValue:
+    def compute(part: Windows, x: SSAValue, offsets: Sequence[Dim]) -> SSAValue:
         start = filled(tensor_type(kept.element, part.out), 0, rewriter)
         read, rank = part.read(x, 0, rewriter), len(part.out)
         total = part.reduce([read], start, lambda s: kept.add(s[1], s[0]), rewriter)
@@ -328,14 +210,14 @@ def _mean(op: graph.PoolOp, windows: _Windows, rewriter: PatternRewriter) -> SSA
     return _by_parts(op, windows, compute, rewriter)
 
 
-def _all_full(windows: _Windows, with_pads: bool) -> bool:
+def _all_full(windows: Windows, with_pads: bool) -> bool:
     """Whether every window has all its cells where they count."""
     if with_pads:
         return all(windows.overhang(axis) <= windows.ends[axis] for axis in range(windows.rank))
     return not any(windows.begins) and not any(windows.overhang(axis) for axis in range(windows.rank))
 
 
-def _counts(windows: _Windows, with_pads: bool, scalars: Scalars, rewriter: PatternRewriter) -> SSAValue:
+def _counts(windows: Windows, with_pads: bool, scalars: Scalars, rewriter: PatternRewriter) -> SSAValue:
     """How many cells of each window count: a tensor over the spatial axes of the result."""
     ends = [
         extent(size + (end if with_pads else 0), rewriter)
@@ -357,7 +239,7 @@ def _counts(windows: _Windows, with_pads: bool, scalars: Scalars, rewriter: Patt
     return generic([], write, [PARALLEL] * windows.rank, product, rewriter)
 
 
-def _points_before(windows: _Windows, axis: int, start: SSAValue, bound: SSAValue) -> SSAValue:
+def _points_before(windows: Windows, axis: int, start: SSAValue, bound: SSAValue) -> SSAValue:
     """How many kernel points of a window that begins at `start` see cells before `bound`."""
     dilation, distance = windows.dilations[axis], Indices.subtract(bound, start)
     if dilation > 1:
@@ -366,7 +248,7 @@ def _points_before(windows: _Windows, axis: int, start: SSAValue, bound: SSAValu
     return Indices.minimum(Indices.maximum(distance, Indices.constant(0)), most)
 
 
-def _norm(op: graph.PoolOp, windows: _Windows, rewriter: PatternRewriter) -> SSAValue:
+def _norm(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> SSAValue:
     type, p = tensor_of(op.outputs[0]), op.p.value.data
     kept = Scalars(accumulator(type.element_type))
     dims = dims_of(type)

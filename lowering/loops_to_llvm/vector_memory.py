@@ -261,9 +261,27 @@ def _bounds_mask(
         return mask
     if (size := layout.sizes[along]) is None:
         raise StepwellError("unsupported", op, f"{op.name} needs the memref's size to stay inside it")
-    left = code.make(llvm.SubOp, [code.value(size), indices[along]])
-    inside = lanes_below(code, left, like(type, I1))
+    if isinstance(size, int) and (first := _constant(indices[along])) is not None:
+        inside = _first_lanes(code, size - first, like(type, I1))
+    else:
+        left = code.make(llvm.SubOp, [code.value(size), indices[along]])
+        inside = lanes_below(code, left, like(type, I1))
     return inside if mask is None else code.make(llvm.AndOp, [inside, mask])
+
+
+def _constant(value: SSAValue) -> int | None:
+    match value.owner:
+        case llvm.ConstantOp(value=IntegerAttr(value=number)):
+            return int(number.data)
+        case _:
+            return None
+
+
+def _first_lanes(code: Code, count: int, type: Attribute) -> SSAValue:
+    """The mask of the first `count` lanes as a constant."""
+    vector = cast("VectorType[IntegerType]", type)
+    mask = DenseIntOrFPElementsAttr.from_list(vector, [int(lane < count) for lane in range(lane_count(type))])
+    return code.make(llvm.ConstantOp, [], type, {"value": mask})
 
 
 def lanes_below(code: Code, count: SSAValue, type: Attribute) -> SSAValue:

@@ -105,6 +105,36 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     return pieces if is_local and _is_only_read(place.root) else pieces.settle(emit)
 
 
+def reads_to_the_end(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
+    """The pieces of a `vector.transfer_read` along a row that may end inside: those behind it are padding."""
+    pieces = [
+        transfers.read(
+            emit,
+            op.source,
+            _moved(emit, op, start),
+            vector_type(layout.element, (size,)),
+            dim_of(op),
+            op.padding,
+        )
+        for _, start, size in layout.positions
+    ]
+    return Pieces(layout, pieces)
+
+
+def write_to_the_end(emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue) -> SSAValue:
+    """`into` with the pieces of a `vector.transfer_write` in it, as far as the row goes."""
+    for piece, (_, start, _) in zip(pieces.all(emit), pieces.layout.positions, strict=True):
+        into = transfers.write(emit, piece, into, _moved(emit, op, start), dim_of(op), in_bounds=False)
+    return into
+
+
+def _moved(emit: Emitter, op: vector.TransferReadOp | vector.TransferWriteOp, lanes: int) -> list[SSAValue]:
+    """Where a transfer along the last dimension is so many lanes after its start."""
+    *outer, last = op.indices
+    number = constant_index(last)
+    return [*outer, emit.materialize(emit.plus(last if number is None else number, lanes))]
+
+
 def indices_at(place: Place, dims: DimOf, position: Sequence[int]) -> list[int]:
     """Where an element of a vector lies in the block that the vector is read from."""
     indices = [0] * len(place.offsets)

@@ -1,4 +1,4 @@
-"""Making and reading `vector.transfer_read` and `vector.transfer_write`: always in bounds, never masked."""
+"""Making and reading `vector.transfer_read` and `vector.transfer_write`: never masked."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def vector_type(element: Attribute, shape: tuple[int, ...]) -> Vector:
 
 
 @lru_cache(maxsize=1024)
-def _properties(rank: int, dim_of: DimOf, segments: tuple[int, ...]) -> dict[str, Attribute]:
+def _properties(rank: int, dim_of: DimOf, segments: tuple[int, ...], in_bounds: bool) -> dict[str, Attribute]:
     exprs = [AffineConstantExpr(0) if d is None else AffineDimExpr(d) for d in dim_of]
     return {
         "permutation_map": AffineMapAttr(AffineMap(rank, 0, tuple(exprs))),
-        "in_bounds": ArrayAttr([BoolAttr.from_bool(True)] * len(dim_of)),
+        "in_bounds": ArrayAttr([BoolAttr.from_bool(in_bounds)] * len(dim_of)),
         "operandSegmentSizes": DenseArrayBase.from_list(i32, segments),
     }
 
@@ -59,26 +59,39 @@ def element_type(type: Attribute) -> Attribute:
     return cast(Vector | Tensor, type).element_type if isinstance(type, VectorType | TensorType) else type
 
 
-def read(emit: Emitter, source: SSAValue, start: Sequence[SSAValue], type: Vector, dim_of: DimOf) -> SSAValue:
-    """A vector of the elements of a tensor from `start` on."""
+def read(
+    emit: Emitter,
+    source: SSAValue,
+    start: Sequence[SSAValue],
+    type: Vector,
+    dim_of: DimOf,
+    beyond: SSAValue | None = None,
+) -> SSAValue:
+    """A vector of the elements of a tensor from `start` on; with `beyond`, that lies behind its end."""
     rank = len(start)
     op = vector.TransferReadOp.create(
-        operands=[source, *start, emit.constants.zero(type.element_type)],
+        operands=[source, *start, emit.constants.zero(type.element_type) if beyond is None else beyond],
         result_types=[type],
-        properties=_properties(rank, dim_of, (1, rank, 1, 0)).copy(),
+        properties=_properties(rank, dim_of, (1, rank, 1, 0), beyond is None).copy(),
     )
     return emit.value(op)
 
 
 def write(
-    emit: Emitter, value: SSAValue, into: SSAValue, start: Sequence[SSAValue], dim_of: DimOf
+    emit: Emitter,
+    value: SSAValue,
+    into: SSAValue,
+    start: Sequence[SSAValue],
+    dim_of: DimOf,
+    *,
+    in_bounds: bool = True,
 ) -> SSAValue:
-    """The tensor with the elements from `start` on replaced by a vector's."""
+    """The tensor with the elements from `start` on replaced by a vector's, those that it has."""
     rank = len(start)
     op = vector.TransferWriteOp.create(
         operands=[value, into, *start],
         result_types=[into.type],
-        properties=_properties(rank, dim_of, (1, 1, rank, 0)).copy(),
+        properties=_properties(rank, dim_of, (1, 1, rank, 0), in_bounds).copy(),
     )
     return emit.value(op)
 
@@ -87,6 +100,11 @@ def dim_of(op: vector.TransferReadOp | vector.TransferWriteOp) -> DimOf:
     """The dimension of the tensor for each dimension of the vector."""
     exprs = op.permutation_map.data.results
     return tuple(e.position if isinstance(e, AffineDimExpr) else None for e in exprs)
+
+
+def is_in_bounds(op: vector.TransferReadOp | vector.TransferWriteOp) -> bool:
+    """Whether no lane lies outside of the tensor."""
+    return all(flag.value.data for flag in op.in_bounds)
 
 
 def covers_tensor(op: vector.TransferReadOp | vector.TransferWriteOp) -> bool:

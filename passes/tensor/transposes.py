@@ -88,3 +88,22 @@ def shuffle(emit: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSA
         properties={"mask": DenseArrayBase.from_list(i64, list(mask))},
     )
     return emit.value(op)
+
+
+def assembled(emit: Emitter, sources: Sequence[SSAValue], lanes: Sequence[int]) -> SSAValue:
+    """
+    Lanes of several vectors of one size by number, those of each after those of the one before.
+
+    From three or more vectors, as many lanes as each of them has.
+    """
+    (size,) = vector_of(sources[0]).get_shape()
+    first, *others = sorted({lane // size for lane in lanes})
+    value, at = sources[first], [lane % size if lane // size == first else 0 for lane in lanes]
+    if not others:
+        return value if at == list(range(size)) else shuffle(emit, value, value, at)
+    for number in others:
+        mask = [
+            size + lane % size if lane // size == number else i for lane, i in zip(lanes, at, strict=True)
+        ]
+        value, at = shuffle(emit, value, sources[number], mask), list(range(len(lanes)))
+    return value

@@ -8,7 +8,13 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf, tensor, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, UnitAttr, VectorType
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    UnitAttr,
+    VectorType,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -25,7 +31,8 @@ from stepwell.passes.tensor.divisions import Reciprocals
 from stepwell.passes.tensor.emit import Constants, Emitter, dense_attr
 from stepwell.passes.tensor.pieces import Layout, Pieces, broadcast, extract, from_scalars
 from stepwell.passes.tensor.short_rows import vectors_of_short_rows
-from stepwell.passes.tensor.transfers import element_type, vector_of, vector_type
+from stepwell.passes.tensor.transfers import element_type, is_in_bounds, vector_of, vector_type
+from stepwell.passes.tensor.transposes import assembled
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import target_from
 
@@ -85,6 +92,7 @@ class _Unroller:
             tensor.InsertSliceOp: self._insert_slice,
             vector.BroadcastOp: self._broadcast,
             ShapeCastOp: self._shape_cast,
+            vector.ShuffleOp: self._shuffle,
             MultiReductionOp: self._multi_reduction,
             arith.ConstantOp: self._constant,
             scf.ForOp: self._for,
@@ -136,6 +144,9 @@ class _Unroller:
 
     def _read(self, emit: Emitter, op: Operation) -> None:
         assert isinstance(op, vector.TransferReadOp)
+        if not is_in_bounds(op):
+            self._replace(op, memory.reads_to_the_end(emit, op, self._layout(op.result)))
+            return
         reads = short_rows.reads if op.result in self._short_rows else memory.reads
         self._replace(op, reads(emit, op, self._layout(op.result)))
 
@@ -162,6 +173,8 @@ class _Unroller:
     def _written(
         self, emit: Emitter, op: vector.TransferWriteOp, into: SSAValue, place: memory.Place | None = None
     ) -> SSAValue:
+        if not is_in_bounds(op):
+            return memory.write_to_the_end(emit, op, self._of(op.vector), into)
         write = short_rows.write if op.vector in self._short_rows else memory.write
         return write(emit, op, self._of(op.vector), into, place)
 
@@ -181,6 +194,18 @@ class _Unroller:
             self._replace(op, Pieces(layout, source.all(emit)))
         else:
             self._replace(op, from_scalars(emit, layout, source.scalars(emit)))
+
+    def _shuffle(self, emit: Emitter, op: Operation) -> None:
+        """Each piece from those pieces of both operands that have its lanes."""
+        assert isinstance(op, vector.ShuffleOp)
+        layout, sources = self._layout(op.result), [self._of(op.v1), self._of(op.v2)]
+        lanes = [int(lane) for lane in cast("DenseArrayBase[IntegerType]", op.mask).get_values()]
+        if any(source.layout.types() != layout.types() or layout.width % self._lanes for source in sources):
+            for source in (op.v1, op.v2):
+                self._only_piece(source)
+        pieces = [piece for source in sources for piece in source.all(emit)]
+        values = [assembled(emit, pieces, lanes[start : start + size]) for _, start, size in layout.positions]
+        self._replace(op, Pieces(layout, values))
 
     def _multi_reduction(self, emit: Emitter, op: Operation) -> None:
         assert isinstance(op, MultiReductionOp)

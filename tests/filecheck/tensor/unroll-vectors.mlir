@@ -243,3 +243,27 @@ func.func private @part_of_longer_rows(%x: tensor<8xf32>, %o: tensor<16x3xf32>, 
   %y = tensor.insert_slice %r into %o[0, 1] [16, 2] [1, 1] : tensor<16x2xf32> into tensor<16x3xf32>
   func.return %y : tensor<16x3xf32>
 }
+
+// -----
+
+// A row that ends inside a vector is read and written as far as it goes; shuffles take lanes of several pieces.
+// CHECK-LABEL: @shifted
+// CHECK: %[[X:.*]] = vector.transfer_read %x[%c0], %pad : tensor<13xf32>, vector<16xf32>
+// CHECK: %[[Y:.*]] = vector.shuffle %[[X]], %{{.*}} [16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
+// CHECK: vector.transfer_write %[[Y]], %y[%c0] : vector<16xf32>, tensor<13xf32>
+// AVX2-LABEL: @shifted
+// AVX2: %[[A:.*]] = vector.transfer_read %x[%c0], %pad : tensor<13xf32>, vector<8xf32>
+// AVX2: %[[B:.*]] = vector.transfer_read %x[%c8], %pad : tensor<13xf32>, vector<8xf32>
+// AVX2: vector.shuffle %[[A]], %{{.*}} [8, 0, 1, 2, 3, 4, 5, 6]
+// AVX2: vector.shuffle %[[A]], %[[B]] [7, 8, 9, 10, 11, 12, 13, 14]
+// AVX2: vector.transfer_write %{{.*}}, %y[%c0] : vector<8xf32>, tensor<13xf32>
+// AVX2: vector.transfer_write %{{.*}}[%c8] : vector<8xf32>, tensor<13xf32>
+func.func private @shifted(%x: tensor<13xf32>, %y: tensor<13xf32>) -> tensor<13xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %fill = arith.constant dense<0.0> : vector<16xf32>
+  %0 = vector.transfer_read %x[%c0], %pad : tensor<13xf32>, vector<16xf32>
+  %1 = vector.shuffle %0, %fill [16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14] : vector<16xf32>, vector<16xf32>
+  %2 = vector.transfer_write %1, %y[%c0] : vector<16xf32>, tensor<13xf32>
+  func.return %2 : tensor<13xf32>
+}

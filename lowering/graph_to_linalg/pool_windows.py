@@ -1,0 +1,153 @@
+"""How the windows of a pool lie in its input: which cells they see, as loops, reads and parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.lowering.graph_to_linalg.slices import cut
+from stepwell.lowering.graph_to_linalg.support import (
+    PARALLEL,
+    REDUCTION,
+    Body,
+    Read,
+    empty,
+    generic,
+    projection,
+)
+from stepwell.lowering.graph_to_linalg.views import bordered
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.layout import Layout, parse_layout
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How the windows of a pool lie in its input."""
+
+    data: Layout
+    out: tuple[Dim, ...]
+    sizes: tuple[Dim, ...]
+    """Of the spatial axes of the input."""
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    ceil: bool
+
+    @staticmethod
+    def of(op: graph.PoolOp) -> Windows:
+        data, pads = parse_layout(op.data_layout.data), tuple(op.pads.get_values())
+        extents = data.logical(dims_of(op.x.type))
+        rank = len(data.spatial)
+        return Windows(
+            data,
+            dims_of(op.outputs[0].type),
+            tuple(extents[letter] for letter in data.spatial),
+            tuple(op.kernel.get_values()),
+            tuple(op.strides.get_values()),
+            tuple(op.dilations.get_values()),
+            pads[:rank],
+            pads[rank:],
+            bool(op.ceil.value.data),
+        )
+
+    @property
+    def rank(self) -> int:
+        """The number of spatial axes."""
+        return len(self.kernel)
+
+    @property
+    def axes(self) -> list[int]:
+        """The dimension of each spatial axis, which is also its loop."""
+        return [self.data.axis(letter) for letter in self.data.spatial]
+
+    def point(self, axis: int) -> int:
+        """The loop over the kernel points of a spatial axis."""
+        return len(self.out) + axis
+
+    def overhang(self, axis: int) -> int:
+        """At most how many cells the last window reaches past the end of the input."""
+        first = (self.out[self.axes[axis]] - 1) * self.strides[axis]
+        last = first + (self.kernel[axis] - 1) * self.dilations[axis] - self.begins[axis]
+        beyond = last + 1 - self.sizes[axis]
+        if beyond.is_static:
+            return max(0, beyond.value)
+        # A window that ceil adds starts inside the input.
+        return self.ends[axis] + (self.strides[axis] - 1 if self.ceil else 0)
+
+    def read(self, x: SSAValue, number: float, rewriter: PatternRewriter) -> Read:
+        """The input as the windows see it, with `number` around it where they reach past its borders."""
+        low, high = [0] * len(self.out), [0] * len(self.out)
+        for axis, dim in enumerate(self.axes):
+            low[dim], high[dim] = self.begins[axis], self.overhang(axis)
+        loops = len(self.out) + self.rank
+        indices = [AffineExpr.dimension(i) for i in range(len(self.out))]
+        for axis, dim in enumerate(self.axes):
+            point = AffineExpr.dimension(self.point(axis)) * self.dilations[axis]
+            indices[dim] = indices[dim] * self.strides[axis] + point
+        return bordered(x, low, high, number, rewriter), AffineMap(loops, 0, tuple(indices))
+
+    def without_borders(self, axis: int) -> tuple[int, int]:
+        """The windows along an axis, from the first to behind the last, that see no padding."""
+        stride, span = self.strides[axis], (self.kernel[axis] - 1) * self.dilations[axis] + 1
+        first = -(-self.begins[axis] // stride)
+        last = (self.sizes[axis].value - span + self.begins[axis]) // stride
+        return first, min(last + 1, self.out[self.axes[axis]].value)
+
+    def part(
+        self, x: SSAValue, ranges: Sequence[tuple[int, int]], rewriter: PatternRewriter
+    ) -> tuple[Windows, SSAValue]:
+        """
+        Some of the windows along each spatial axis, and the block of the input that they see.
+
+        One window alone along an axis has only the kernel points that see cells of the input.
+        """
+        begins, sizes, out, kernel = list(self.begins), list(self.sizes), list(self.out), list(self.kernel)
+        offsets, lengths = [Dim.of(0)] * len(self.out), list(dims_of(x.type))
+        for axis, (start, stop) in enumerate(ranges):
+            low, step, size = (
+                start * self.strides[axis] - self.begins[axis],
+                self.dilations[axis],
+                self.sizes[axis],
+            )
+            if stop - start == 1:
+                seen = [p for p in range(kernel[axis]) if 0 <= low + p * step < size.value]
+                low, kernel[axis] = low + min(seen, default=0) * step, len(seen)
+            reach = (stop - 1 - start) * self.strides[axis] + (kernel[axis] - 1) * step
+            first, last = max(low, 0), min(low + reach + 1, size.value)
+            begins[axis], sizes[axis] = first - low, Dim.of(last - first)
+            dim = self.axes[axis]
+            offsets[dim], lengths[dim], out[dim] = Dim.of(first), sizes[axis], Dim.of(stop - start)
+        block = cut(x, offsets, lengths, [1] * len(lengths), rewriter)
+        part = replace(self, begins=tuple(begins), sizes=tuple(sizes), out=tuple(out), kernel=tuple(kernel))
+        return part, block
+
+    def reduce(
+        self, reads: Sequence[Read], init: SSAValue, body: Body, rewriter: PatternRewriter
+    ) -> SSAValue:
+        """Reduce what `reads` give at each point; `body` takes their scalars, then the result so far."""
+        loops = len(self.out) + self.rank
+        kernel = empty(tensor_type(f32, self.kernel), rewriter)
+        points = projection(loops, [self.point(axis) for axis in range(self.rank)])
+        iterators = [PARALLEL] * len(self.out) + [REDUCTION] * self.rank
+        write = (init, projection(loops, range(len(self.out))))
+
+        def without_kernel(scalars: Sequence[SSAValue]) -> SSAValue:
+            return body([*scalars[:-2], scalars[-1]])
+
+        return generic([*reads, (kernel, points)], write, iterators, without_kernel, rewriter)
+
+    def cells(self, with_pads: bool, axis: int, position: int) -> int:
+        """How many cells of a window count along an axis of known size: those of padding too, or not."""
+        low = position * self.strides[axis] - self.begins[axis]
+        first, last = (-self.begins[axis], self.ends[axis]) if with_pads else (0, 0)
+        points = range(low, low + self.kernel[axis] * self.dilations[axis], self.dilations[axis])
+        return sum(first <= cell < self.sizes[axis].value + last for cell in points)
