@@ -58,5 +58,5 @@ def test_pool_by_rows(
         ir_version=9,
     )
     for mcpu, threads in (("host", 2), ("x86-64-v3", 1)):
-        y = stepwell.compile(model, threads=threads, mcpu=mcpu)(x)
+        y: Any = stepwell.compile(model, threads=threads, mcpu=mcpu)(x)
         np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
