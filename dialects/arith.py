@@ -221,6 +221,35 @@ class DotShortsOp(IRDLOperation):
 
 
 @irdl_op_definition
+class DotBfloatsOp(IRDLOperation):
+    """
+    Add to a sum two products of bf16: of the upper halves, then of the lower ones, rounding after each.
+
+    ```mlir
+    %r = arith.dot_bfloats %a, %b, %acc : vector<16xi32>, vector<16xf32>
+    ```
+    Products are exact. Denormal numbers may count as zeros, operands and sums: the instruction of x86 has no
+    other way.
+    """
+
+    name = "arith.dot_bfloats"
+
+    T: ClassVar = VarConstraint("T", eq(i32) | VectorType.constr(eq(i32)))
+    F: ClassVar = VarConstraint("F", eq(f32) | VectorType.constr(eq(f32)))
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    acc = operand_def(F)
+    result = result_def(F)
+
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, acc: SSAValue):
+        super().__init__(operands=[lhs, rhs, acc], result_types=[acc.type])
+
+
+@irdl_op_definition
 class ScaleOp(IRDLOperation):
     """
     Multiply by 2 to the power of an integer that is given as a float; results round once, denormal ones too.
@@ -261,6 +290,6 @@ def vector_form(op_type: type[Operation]) -> type[Operation]:
 
 Arith = Dialect(
     "arith",
-    [*(vector_form(op) for op in upstream.Arith.operations), DotBytesOp, DotShortsOp, ScaleOp],
+    [*(vector_form(op) for op in upstream.Arith.operations), DotBytesOp, DotShortsOp, DotBfloatsOp, ScaleOp],
     list(upstream.Arith.attributes),
 )

@@ -226,6 +226,9 @@ PASSES: dict[str, Entry] = {
         "stepwell.passes.tensor.pad_by_channel:PadByChannelPass",
         "pad what a window slides over one channel at a time",
     ),
+    "pair-products": Entry(
+        "stepwell.lowering.schedules.pair_products:PairProductsPass", "products of bf16 by pairs"
+    ),
     "partition-graph": Entry(
         "stepwell.passes.graph.partition_graph:PartitionGraphPass",
         "a function for each part that a backend takes",

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from stepwell.dialects.arith import DotBytesOp, DotShortsOp, ScaleOp
+from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp, ScaleOp
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.interpret.engine import Binary, Unary, Value, implement_all, implements
 
@@ -248,6 +248,20 @@ def prepare_dot_shorts(op: DotShortsOp) -> Callable[[Value, Value, Value], Value
         halves = [np.ascontiguousarray(np.asarray(x, np.int32)[..., None]).view(np.int16) for x in (a, b)]
         products = halves[0].astype(np.int64) * halves[1].astype(np.int64)
         return (products.sum(-1) + np.asarray(acc, np.int64)).astype(np.int32)[()]
+
+    return dot
+
+
+@implements("arith.dot_bfloats")
+def prepare_dot_bfloats(op: DotBfloatsOp) -> Callable[[Value, Value, Value], Value]:
+    """A sum plus the products of two pairs of bf16."""
+
+    def dot(a: Value, b: Value, acc: Value) -> Value:
+        words = [np.asarray(x, np.int32).view(np.uint32) for x in (a, b)]
+        upper = [(w & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64) for w in words]
+        lower = [(w << np.uint32(16)).view(np.float32).astype(np.float64) for w in words]
+        total = (upper[0] * upper[1] + acc).astype(np.float32)
+        return (lower[0] * lower[1] + total).astype(np.float32)[()]
 
     return dot
 

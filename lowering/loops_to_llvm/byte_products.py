@@ -1,4 +1,4 @@
-"""`arith.dot_bytes`, `arith.dot_shorts` → the target's instructions, or exact products of their parts."""
+"""`arith.dot_bytes` and its like → the target's instructions, or exact products of their parts."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr, VectorType, i8, i16, i32
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, VectorType, bf16, f32, i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from stepwell.dialects.arith import DotBytesOp, DotShortsOp
+from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
 from stepwell.dialects.llvm.instructions import PoisonOp
 from stepwell.lowering.loops_to_llvm.code import Code, number_attr
+from stepwell.lowering.loops_to_llvm.half import like
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I32
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
 from stepwell.runtime.target import TargetDescription
 
 _EVEN_BYTES = 0x00FF00FF
+_UPPER_HALF = -0x10000
 
 _Intrinsics: TypeAlias = Callable[[TargetDescription, int], str | None]
 _Dot: TypeAlias = Callable[[Code, str, SSAValue, SSAValue, SSAValue], SSAValue]
@@ -92,6 +94,38 @@ class DotShortsLowering(LoopsToLLVMPattern):
                 factors = [code.make(shift, [x, half]) if shift is not None else x for x in (op.lhs, op.rhs)]
                 product = code.make(llvm.MulOp, [code.make(llvm.AShrOp, [x, half]) for x in factors])
                 total = code.make(llvm.AddOp, [total, product])
+        rewriter.replace(op, code.ops, [total])
+
+
+class DotBfloatsLowering(LoopsToLLVMPattern):
+    """
+    One instruction with AVX512-BF16; elsewhere both halves become f32, which has the products exactly.
+
+    ```mlir
+    %r = arith.dot_bfloats %a, %b, %acc : vector<16xi32>, vector<16xf32>
+    // ->
+    %x = llvm.bitcast %a : vector<16xi32> to vector<32xbf16>
+    %y = llvm.bitcast %b : vector<16xi32> to vector<32xbf16>
+    %r = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%acc, %x, %y) …
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DotBfloatsOp, rewriter: PatternRewriter) -> None:
+        code, words, type = self.code_at(op), op.lhs.type, op.acc.type
+        lanes = 1 if words == i32 else lane_count(words)
+        features = self.state.target.features
+        if "avx512bf16" in features and (lanes == 16 or (lanes in (4, 8) and "avx512vl" in features)):
+            pairs = [code.make(llvm.BitcastOp, [x], VectorType(bf16, [2 * lanes])) for x in (op.lhs, op.rhs)]
+            name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}"
+            total = call_intrinsic(code, name, [op.acc, *pairs], type)
+        else:
+            upper, total = _number(code, _UPPER_HALF, words), op.acc
+            low = [code.make(llvm.ShlOp, [x, _number(code, 16, words)]) for x in (op.lhs, op.rhs)]
+            high = [code.make(llvm.AndOp, [x, upper]) for x in (op.lhs, op.rhs)]
+            for halves in (high, low):
+                factors = [code.make(llvm.BitcastOp, [x], like(words, f32)) for x in halves]
+                total = code.make(llvm.FAddOp, [total, code.make(llvm.FMulOp, factors)])
         rewriter.replace(op, code.ops, [total])
 
 

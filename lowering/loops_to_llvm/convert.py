@@ -65,6 +65,7 @@ _PATTERNS = (
     arithmetic.FloatCastLowering,
     byte_products.DotBytesLowering,
     byte_products.DotShortsLowering,
+    byte_products.DotBfloatsLowering,
     memory.LoadLowering,
     memory.StoreLowering,
     memory.AllocaLowering,

@@ -7,7 +7,15 @@ from functools import cache
 from typing import cast
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, VectorType
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i16,
+)
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
@@ -15,7 +23,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects.llvm import instructions, intrinsics
 from stepwell.dialects.vector import ShapeCastOp
 from stepwell.lowering.loops_to_llvm.code import Code, number_attr
-from stepwell.lowering.loops_to_llvm.half import element_of_lane, narrowed, widened
+from stepwell.lowering.loops_to_llvm.half import element_of_lane, like, narrowed, widened
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I32, Extent, converted_type
 from stepwell.runtime.errors import StepwellError
@@ -160,8 +168,14 @@ class ShuffleLowering(LoopsToLLVMPattern):
     def match_and_rewrite(self, op: vector.ShuffleOp, rewriter: PatternRewriter) -> None:
         code = self.code_at(op)
         lanes = [int(lane) for lane in cast("DenseArrayBase[IntegerType]", op.mask).get_values()]
-        mask = DenseArrayBase.from_list(I32, lanes)
-        code.make(llvm.ShuffleVectorOp, [op.v1, op.v2], converted_type(op.result.type), {"mask": mask})
+        mask, type = DenseArrayBase.from_list(I32, lanes), converted_type(op.result.type)
+        sources: list[SSAValue] = [op.v1, op.v2]
+        if not isinstance(element_of_lane(type), BFloat16Type):
+            code.make(llvm.ShuffleVectorOp, sources, type, {"mask": mask})
+        else:  # LLVM has no code for shuffles of some odd numbers of them: they move as bits
+            bits = [code.make(llvm.BitcastOp, [v], like(v.type, i16)) for v in sources]
+            moved = code.make(llvm.ShuffleVectorOp, bits, like(type, i16), {"mask": mask})
+            code.make(llvm.BitcastOp, [moved], type)
         rewriter.replace(op, code.ops)
 
 

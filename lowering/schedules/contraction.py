@@ -12,7 +12,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from stepwell.dialects.arith import DotBytesOp, DotShortsOp
+from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.types import element_bytes
 from stepwell.lowering.schedules.register_tile import (
@@ -74,7 +74,7 @@ def _factors(body: Block) -> tuple[SSAValue, ...]:
     """The two factors that a body adds the product of, or the products of whose parts; empty for others."""
     last = body.last_op
     added = last.operands[0].owner if last is not None and len(last.operands) == 1 else None
-    if isinstance(added, DotBytesOp | DotShortsOp):
+    if isinstance(added, DotBytesOp | DotShortsOp | DotBfloatsOp):
         return (added.lhs, added.rhs) if added.acc is body.args[-1] else ()
     combiner = combiner_of(body)
     if combiner is None or combiner.kind is not CombiningKindFlag.ADD:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import f32
 
-from stepwell.dialects.arith import DotBytesOp, DotShortsOp
+from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.tensor.structured import Structured
 from stepwell.passes.tensor.transfers import element_type
@@ -75,6 +75,8 @@ def sum_kind(view: Structured) -> str:
             return "bytes"
         if isinstance(op, DotShortsOp):
             return "shorts"
+        if isinstance(op, DotBfloatsOp):
+            return "f32"  # registers, bytes and instructions are as many
     return "f32" if {element_type(v.type) for v in view.op.operands} == {f32} else "other"
 
 

@@ -56,3 +56,18 @@ func.func @short(%a: i32, %b: i32, %c: i32) -> i32 {
   %r = arith.dot_shorts %a, %b, %c : i32
   func.return %r : i32
 }
+
+// Two products of bf16: without their instruction in f32, which has them exactly; upper halves first.
+// CHECK-LABEL: @bfloats
+// CHECK-SAME: (%[[A:.*]]: vector<16xi32>, %{{.*}}: vector<16xi32>, %[[C:.*]]: vector<16xf32>)
+// CHECK-NOT: llvm.call_intrinsic
+// CHECK: %[[L:.*]] = llvm.shl %[[A]], %{{.*}} : vector<16xi32>
+// CHECK: %[[H:.*]] = llvm.and %[[A]], %{{.*}} : vector<16xi32>
+// CHECK: llvm.bitcast %[[H]] : vector<16xi32> to vector<16xf32>
+// CHECK: %[[SUM:.*]] = llvm.fadd %[[C]], %{{.*}} : vector<16xf32>
+// CHECK: llvm.bitcast %[[L]] : vector<16xi32> to vector<16xf32>
+// CHECK: llvm.fadd %[[SUM]], %{{.*}} : vector<16xf32>
+func.func @bfloats(%a: vector<16xi32>, %b: vector<16xi32>, %c: vector<16xf32>) -> vector<16xf32> {
+  %r = arith.dot_bfloats %a, %b, %c : vector<16xi32>, vector<16xf32>
+  func.return %r : vector<16xf32>
+}
