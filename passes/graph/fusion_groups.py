@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import Block, Operation
 
+from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.fusion_flow import DataFlow, Node, Way, edge_kind, way_to
 from stepwell.passes.graph.fusion_rows import rows_of, stays_on_rows
 
@@ -16,6 +19,8 @@ _REDUCTIONS = (Kind.REDUCTION, Kind.ROW)
 # How far the search for a way around a group of several outputs goes, and how many readers it is tried for.
 _MOST_STEPS = 256
 _MOST_READERS = 8
+# Rows of one register tile: more of them would dequantize a panel again, or keep the whole matrix.
+_FEW_ROWS = 8
 
 
 @dataclass(eq=False)
@@ -50,6 +55,9 @@ def fusion_groups(block: Block, max_ops: int) -> list[Group]:
                 way = way_to(node, sink, max_ops)
                 if way is not None and allows(way, sink):
                     _merge([node, *way.between, sink], name, max_ops)
+    for node in nodes:
+        if (sink := node.sink) is not None and _fills_panels(node, sink):
+            _merge([node, sink], "contraction", max_ops)
     for node in reversed(nodes):
         _join_as_output(node, flow, max_ops)
     return list({id(node.group): node.group for node in nodes}.values())
@@ -58,6 +66,20 @@ def fusion_groups(block: Block, max_ops: int) -> list[Group]:
 def _epilogue(way: Way, sink: Node) -> bool:
     """A contraction with its followers: each element of the result goes into one of theirs."""
     return way.edge is Kind.ELEMENTWISE and way.kind <= Kind.BROADCAST and sink.kind <= Kind.BROADCAST
+
+
+def _fills_panels(node: Node, sink: Node) -> bool:
+    """
+    Whether a product reads weights that blocks of scales belong to, panel by panel, each for all its rows.
+
+    A panel that has just been dequantized is in the cache; the matrix of floats is never in memory.
+    """
+    product = sink.op
+    if not isinstance(node.op, graph.DequantizeOp) or not isinstance(product, graph.MatmulOp):
+        return False
+    rows = dims_of(product.a.type)[:-1]
+    few = all(dim.is_static for dim in rows) and prod(dim.value for dim in rows) <= _FEW_ROWS
+    return bool(product.panel) and few and product.b is node.op.result
 
 
 def _rows(way: Way, sink: Node) -> bool:
