@@ -18,6 +18,8 @@ _RESULT_STEPS = 8
 # Steps of a sum that take as long as converting its result, and lanes left idle that cost more than that.
 _CONVERSION_STEPS = 4
 _MOST_WASTE = 0.1
+# Floats of a register whose half takes no less time.
+_SMALL_VECTOR = 8
 # The points of filters, each way, that `winograd-conv` takes.
 _WINOGRAD_POINTS = 3
 
@@ -51,15 +53,24 @@ def reads_plain(op: graph.ConvOp, values: ImageForms) -> bool:
     Whether a convolution takes a plain image as it is: one element at a time, for a vector of filters.
 
     That is as fast as from blocks, which pay when they are there, or where Winograd takes 3x3 windows. Steps
-    over pixels would convert many for nothing, and channels may not fill blocks (1x1 of 513 at 40x40, stride
-    2: 2.4 x, 3x3 of 39 at 133x32, stride 2: 1.2 x).
+    past pixels would convert many for nothing, and channels may not fill blocks (1x1 of 513 at 40x40, stride
+    2: 2.4 x, 3x3 of 39 at 133x32, stride 2: 1.2 x). Filters of few vectors read an image more often, and
+    blocks lie closer together (1x1 of 256 at 56x56, stride 2, with 8 lanes: 0.9 x).
     """
     filters = dims_of(op.w.type)
     if values.is_computed(op.x) or isinstance(op.x.owner, graph.TransposeOp):
         return values.block > filters[1].value and not values.is_computed(op.x)
-    if op.groups.value.data > 1 or filters[1].value < values.block or max(op.strides.get_values()) > 1:
+    if op.groups.value.data > 1 or filters[1].value < values.block:
+        return True
+    if values.block > _SMALL_VECTOR and _passes_over_pixels(op):
         return True
     return filters[1].value % values.block != 0 and not _is_for_winograd(op, values)
+
+
+def _passes_over_pixels(op: graph.ConvOp) -> bool:
+    """Whether steps from window to window leave pixels out."""
+    points = (dim.value for dim in dims_of(op.w.type)[2:])
+    return any(step > n for step, n in zip(op.strides.get_values(), points, strict=True))
 
 
 def is_pointwise(op: graph.ConvOp) -> bool:
@@ -100,7 +111,13 @@ def _blocks_cost(op: graph.ConvOp, lanes: int) -> float:
 
 
 def _vectors(elements: int, lanes: int) -> float:
-    """The vectors that elements fill: one of half the width takes half the time, a shorter one no less."""
+    """
+    The vectors that elements fill: one of half the width takes half the time, a shorter one no less.
+
+    Of registers of 32 bytes or less, half of one takes as long as all of it.
+    """
+    if lanes <= _SMALL_VECTOR:
+        return ceil(elements / lanes)
     return elements // lanes + ceil(2 * (elements % lanes) / lanes) / 2
 
 

@@ -43,6 +43,12 @@ def test_layout(
     assert (made.out_layout is not None or made.data_layout.data != "NCHW") == in_blocks
 
 
+@pytest.mark.parametrize(("kernel", "filters"), [(1, "OIHW16o"), (3, "OIHW16i16o")])
+def test_steps_past_pixels_read_plain_images(kernel: int, filters: str) -> None:
+    made = _converted((1, 64, 15, 15), (64, 64, kernel, kernel), 2, 1, "convert-layout")
+    assert made.kernel_layout.data == filters
+
+
 @pytest.mark.parametrize(("option", "filters"), [("true", "OIHW16i16o"), ("false", "OIHW16o")])
 def test_windows_for_winograd_are_blocks(option: str, filters: str) -> None:
     made = _converted((1, 34, 9, 9), (64, 34, 3, 3), 1, 1, f"convert-layout{{winograd={option}}}")

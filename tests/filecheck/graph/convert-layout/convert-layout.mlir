@@ -109,13 +109,13 @@ func.func @in_groups(%x: tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32> {
   func.return %1 : tensor<1x4x3x3xf32>
 }
 
-// Steps over pixels: what they leave out is not converted.
-// CHECK-LABEL: @over_pixels
-// CHECK-SAME: %[[X:[a-z]+]]: tensor<1x4x4x4xf32>
-func.func @over_pixels(%x: tensor<1x4x4x4xf32>) -> tensor<1x2x2x2xf32> {
-  %w = graph.constant dense<[[[[1.0]], [[2.0]], [[3.0]], [[4.0]]], [[[5.0]], [[6.0]], [[7.0]], [[8.0]]]]> : tensor<2x4x1x1xf32>
+// Channels that do not fill their last block are read as they are, where steps past pixels leave no vectors.
+// CHECK-LABEL: @odd_channels
+// CHECK-SAME: %[[X:[a-z]+]]: tensor<1x3x4x4xf32>
+func.func @odd_channels(%x: tensor<1x3x4x4xf32>) -> tensor<1x2x2x2xf32> {
+  %w = graph.constant dense<[[[[1.0]], [[2.0]], [[3.0]]], [[[5.0]], [[6.0]], [[7.0]]]]> : tensor<2x3x1x1xf32>
   // CHECK: graph.conv %[[X]], {{.*}} strides [3, 3] {{.*}} kernel_layout "OIHW2o" out_layout "NCHW2c"
-  %0 = graph.conv %x, %w strides [3, 3] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x4x4x4xf32>, tensor<2x4x1x1xf32>) -> tensor<1x2x2x2xf32>
+  %0 = graph.conv %x, %w strides [3, 3] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x3x4x4xf32>, tensor<2x3x1x1xf32>) -> tensor<1x2x2x2xf32>
   func.return %0 : tensor<1x2x2x2xf32>
 }
 
