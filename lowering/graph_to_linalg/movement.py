@@ -6,13 +6,17 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from stepwell.dialects import graph
+from stepwell.dialects import graph, sched
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.mixed import mixed_dims
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.slices import (
     Indices,
     collected,
@@ -20,7 +24,9 @@ from stepwell.lowering.graph_to_linalg.slices import (
     cut,
     index_of,
     index_table,
+    layer_of,
     paste,
+    with_layer,
 )
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
@@ -97,7 +103,7 @@ class SplitLowering(RewritePattern):
 class SliceLowering(RewritePattern):
     """
     `graph.slice` → a slice that what follows reads, or a copy of it where it is the kernel's result; with a
-    step down, elements at computed places.
+    step down, layer by layer, or elements at computed places.
     """
 
     @op_type_rewrite_pattern
@@ -110,13 +116,44 @@ class SliceLowering(RewritePattern):
             block = cut(op.input, starts, dims_of(type), steps, rewriter)
             rewriter.replace(op, [], [copied(block, rewriter) if is_returned(op.result) else block])
             return
+        down = [step < 0 for step in steps]
+        sizes = [
+            before if back else after
+            for before, after, back in zip(dims_of(op.input.type), dims_of(type), down, strict=True)
+        ]
+        firsts = [Dim.of(0) if back else start for start, back in zip(starts, down, strict=True)]
+        forward = [1 if back else step for step, back in zip(steps, down, strict=True)]
+        block = cut(op.input, firsts, sizes, forward, rewriter)
         begins = [extent(start, rewriter) for start in starts]
+        if sum(down) == 1 and not down[-1] and is_returned(op.result):
+            axis = down.index(True)
+            rewriter.replace(op, [], [_turned(block, type, axis, begins[axis], steps[axis], rewriter)])
+            return
 
         def places(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
             moves = [Indices.multiply(i, Indices.constant(k)) for i, k in zip(loops, steps, strict=True)]
-            return [Indices.add(begin, move) for begin, move in zip(begins, moves, strict=True)]
+            turned = [Indices.add(begin, move) for begin, move in zip(begins, moves, strict=True)]
+            return [at if back else loop for at, loop, back in zip(turned, loops, down, strict=True)]
 
-        rewriter.replace(op, [], [collected(type, op.input, [], places, rewriter)])
+        rewriter.replace(op, [], [collected(type, block, [], places, rewriter)])
+
+
+def _turned(
+    source: SSAValue, type: Tensor, axis: int, begin: SSAValue, step: int, rewriter: PatternRewriter
+) -> SSAValue:
+    """A tensor of a type whose layers along an axis are those of a source from `begin` down."""
+    distance = extent(Dim.of(-step), rewriter)
+
+    def layer(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
+        moved = rewriter.insert(arith.MuliOp(index, distance)).result
+        at = rewriter.insert(arith.SubiOp(begin, moved)).result
+        found = copied(layer_of(source, {axis: at}, rewriter), rewriter)
+        return [with_layer(found, carried[0], {axis: index}, rewriter)]
+
+    (result,) = counted_loop(extent(dims_of(type)[axis], rewriter), [empty(type, rewriter)], layer, rewriter)
+    assert isinstance(result.owner, scf.ForOp)
+    result.owner.attributes[sched.PARALLEL] = UnitAttr()
+    return result
 
 
 def _known(op: GraphOp, dims: Sequence[Dim], what: str) -> Sequence[Dim]:
@@ -150,17 +187,21 @@ class ReverseLowering(RewritePattern):
 
 
 class TileLowering(RewritePattern):
-    """`graph.tile` → a broadcast along a new dimension before each one, the pairs joined."""
+    """`graph.tile` → a broadcast along a new dimension before each one, or in place of a 1; pairs joined."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.TileOp, rewriter: PatternRewriter) -> None:
         repeats = _known(op, mixed_dims(op.repeats, op.repeats_value), "repeats")
         dims = dims_of(op.input.type)
-        groups = [[n] if r == 1 else [r, n] for r, n in zip(repeats, dims, strict=True)]
+        groups = [[n] if r == 1 else [r] if n == 1 else [r, n] for r, n in zip(repeats, dims, strict=True)]
         ends = list(accumulate(len(group) for group in groups))
         rank = ends[-1] if ends else 0
+        places = [
+            AffineExpr.constant(0) if n == 1 else AffineExpr.dimension(end - 1)
+            for n, end in zip(dims, ends, strict=True)
+        ]
         type = tensor_type(tensor_of(op.input).element_type, [dim for group in groups for dim in group])
-        read = (op.input, projection(rank, [end - 1 for end in ends]))
+        read = (op.input, AffineMap(rank, 0, tuple(places)))
         write = (empty(type, rewriter), identity(rank))
         result = generic([read], write, [PARALLEL] * rank, lambda s: s[0], rewriter)
         rewriter.replace(op, [], [join_dims(result, groups, rewriter)])

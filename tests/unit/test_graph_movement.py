@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_type
 from tests.graph_ops import run, value
+from tests.kernels import expect_lowering
 
 RNG = np.random.default_rng(3)
 
@@ -118,6 +119,20 @@ def test_pad(mode: Literal["constant", "reflect", "edge", "wrap"]) -> None:
 
 def test_tile() -> None:
     assert run(graph.TileOp(value(X), [2, 1, 3]), X)[0].tolist() == np.tile(X, (2, 1, 3)).tolist()
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_layers_are_copied_back_to_front(axis: int) -> None:
+    """Whole layers, but elements along the last axis; the others go up with steps of their own."""
+    x = numbers(5, 7, 6)
+    starts, limits, steps = [0, 1, 2], [5, 7, 6], [2, 3, 1]
+    starts[axis], limits[axis], steps[axis] = x.shape[axis] - 1, -1, -2
+    expect_lowering(lambda v: graph.SliceOp(v, starts, limits, steps), [x])
+
+
+@pytest.mark.parametrize("repeats", [(1, 1, 7), (3, 2, 5), (4, 1, 1)])
+def test_tile_of_dimensions_of_one(repeats: tuple[int, ...]) -> None:
+    expect_lowering(lambda v: graph.TileOp(v, list(repeats)), [numbers(1, 5, 1)])
 
 
 def test_gather() -> None:

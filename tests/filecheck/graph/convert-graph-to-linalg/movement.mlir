@@ -103,3 +103,30 @@ func.func @linear(%x: tensor<4x6xf32>) -> tensor<7x6xf32> {
   %a = graph.resize %x shape <[7, 6]> mode "linear" coordinate "align_corners" nearest "floor" cubic_a 0.0 extrapolation 0.0 : tensor<4x6xf32> -> tensor<7x6xf32>
   func.return %a : tensor<7x6xf32>
 }
+
+// -----
+
+// A dimension of 1 is repeated in place: lanes run along it.
+// CHECK-LABEL: func.func private @k0
+// CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, 0)>, affine_map<(d0, d1) -> (d0, d1)>]
+// CHECK-SAME: outs(%{{.*}} : tensor<3x8xf32>)
+// CHECK-NOT: collapse_shape
+func.func @repeated_column(%x: tensor<3x1xf32>) -> tensor<3x8xf32> {
+  %a = graph.tile %x repeats <[1, 8]> : tensor<3x1xf32> -> tensor<3x8xf32>
+  func.return %a : tensor<3x8xf32>
+}
+
+// -----
+
+// With a step down along an axis that is not the last, whole layers are copied, the first one from the end.
+// CHECK-LABEL: func.func private @k0
+// CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[Y:.*]] = %{{.*}}) -> (tensor<3x4xf32>)
+// CHECK: %[[MOVED:.*]] = arith.muli %[[I]], %{{.*}} : index
+// CHECK: %[[AT:.*]] = arith.subi %{{.*}}, %[[MOVED]] : index
+// CHECK: tensor.extract_slice %{{.*}}[%[[AT]], 0] [1, 4] [1, 1]
+// CHECK: tensor.insert_slice %{{.*}} into %[[Y]][%[[I]], 0] [1, 4] [1, 1]
+// CHECK: {sched.parallel}
+func.func @layers_back(%x: tensor<6x8xf32>) -> tensor<3x4xf32> {
+  %a = graph.slice %x starts <[5, 1]> limits <[-1, 8]> steps [-2, 2] : tensor<6x8xf32> -> tensor<3x4xf32>
+  func.return %a : tensor<3x4xf32>
+}
