@@ -237,3 +237,19 @@ func.func private @many_short(%x: tensor<64x1000xf32>, %lowest: tensor<1000xf32>
   } -> tensor<64x1000xf32>
   func.return %r : tensor<64x1000xf32>
 }
+
+// -----
+
+// Long rows are summed many columns at a time; not where other loops follow along them.
+// CHECK-LABEL: @long_rows
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 256], parallel = [1], vectorize = 1>}
+// AVX2-LABEL: @long_rows
+// AVX2: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [1], vectorize = 1>}
+func.func private @long_rows(%x: tensor<64x2048xf32>, %zero: tensor<2048xf32>) -> tensor<2048xf32> attributes {sched.kernel} {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<64x2048xf32>) outs(%zero : tensor<2048xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.addf %b, %a : f32
+    linalg.yield %m : f32
+  } -> tensor<2048xf32>
+  func.return %s : tensor<2048xf32>
+}
