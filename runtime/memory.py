@@ -24,17 +24,21 @@ def aligned_empty(size_bytes: int) -> npt.NDArray[np.uint8]:
 
 # Stores that fill whole cache lines gain 5 to 10 % from here; below, a microsecond for it is too much.
 ALIGNED_BYTES = 1 << 19
-# From here glibc gives memory back at once, and each call would wait for pages full of zeros: four times the
-# time of the kernel itself (relu of 32 MiB: 9.7 ms instead of 2.6).
-_KEPT_BYTES = 32 << 20
+# From here memory that is given back may come again as new pages, full of zeros: from 32 MiB always, which is
+# four times the time of the kernel itself (relu of 32 MiB: 9.7 ms instead of 2.6).
+_KEPT_BYTES = 4 << 20
+# Loads wait for stores before them whose address is the same in a page: large arrays of numpy's begin a page,
+# and so do their copies (tanh of 16 MiB, results 48 bytes further on in the page: 1.5 to 2.2 ms, else 1.2).
+_PAGE_BYTES = 4096
 
 
 class LargeOutputs:
     """
     Memory of the outputs of calls, one after the other.
 
-    Small ones are numpy's as they come; larger ones start on a cache line; the memory of the largest is used
-    again by the next call once nothing refers to the array any more, nor to a view of it.
+    Small ones are numpy's as they come; larger ones start on a cache line, half a page behind others; the
+    memory of the largest is used again by the next call once nothing refers to the array any more, nor to a
+    view of it.
     """
 
     def __init__(self) -> None:
@@ -47,11 +51,11 @@ class LargeOutputs:
             return np.empty(shape, dtype)
         is_free = place in self._kept and _uses(self._kept, place) <= _UNUSED
         raw = self._kept[place] if is_free else None
-        if raw is None or raw.nbytes != size_bytes + ARENA_ALIGNMENT:
-            raw = np.empty(size_bytes + ARENA_ALIGNMENT, np.uint8)
+        if raw is None or raw.nbytes != size_bytes + _PAGE_BYTES:
+            raw = np.empty(size_bytes + _PAGE_BYTES, np.uint8)
             if size_bytes >= _KEPT_BYTES:
                 self._kept[place] = raw
-        return np.ndarray(shape, dtype, raw, -address_of(raw) % ARENA_ALIGNMENT)
+        return np.ndarray(shape, dtype, raw, (_PAGE_BYTES // 2 - address_of(raw)) % _PAGE_BYTES)
 
 
 def _uses(kept: Mapping[int, Array], place: int) -> int:
