@@ -21,7 +21,7 @@ from stepwell.passes.graph.movement_rules import MOVEMENT_RULES
 from stepwell.passes.graph.rules import RuleSet
 from stepwell.passes.graph.slice_rules import slice_rules
 from stepwell.passes.graph.view_rules import ElementwiseBeforeView
-from stepwell.passes.graph.window_rules import DropPointsOnPads
+from stepwell.passes.graph.window_rules import DropPointsOnPads, HalveByMeans
 from stepwell.runtime.weights import WeightStore
 
 
@@ -50,6 +50,7 @@ class SimplifyExprPass(FunctionPass):
             ElementwiseBeforeView(),
             ProjectTuple(),
             DropPointsOnPads(),
+            HalveByMeans(),
             *algebra_rules(weights),
         ]
         # Once more after what died is gone: some rules ask who reads a value.

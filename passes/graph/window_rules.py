@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on windows: what they never see is not computed."""
+"""Rules of `simplify-expr` on windows: what they never see is not computed, and what is one is told so."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.types import dims_of
+from stepwell.dialects.graph.relations import is_float
+from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.runtime.layout import parse_layout
 
 
@@ -61,6 +62,37 @@ class DropPointsOnPads(RewritePattern):
         op.operands[1] = cut.result
         op.pads = DenseArrayBase.from_list(i64, pads)
         rewriter.notify_op_modified(op)
+
+
+class HalveByMeans(RewritePattern):
+    """
+    A linear resize to half the size is the mean of two by two elements: each lies in the middle of four.
+
+    Class: rounding.
+
+    ```mlir
+    %y = graph.resize %x shape <[1, 2, 3, 4]> mode "linear" coordinate "half_pixel" nearest "floor"
+      cubic_a 0.0 extrapolation 0.0 : tensor<1x2x6x8xf32> -> tensor<1x2x3x4xf32>
+    // ->
+    %y = graph.pool %x kind "avg" kernel [2, 2] strides [2, 2] dilations [1, 1] pads [0, 0, 0, 0]
+      : tensor<1x2x6x8xf32> -> tensor<1x2x3x4xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ResizeOp, rewriter: PatternRewriter) -> None:
+        before, after = dims_of(op.input.type), dims_of(op.result.type)
+        if op.mode.data != "linear" or op.coordinate.data != "half_pixel" or len(before) != 4:
+            return
+        if op.antialias is not None or not is_float(tensor_of(op.input).element_type):
+            return
+        scales = [1, 1, 0.5, 0.5] if op.scales is None else list(op.scales.get_values())
+        if before[:2] != after[:2] or scales != [1, 1, 0.5, 0.5]:
+            return
+        if all(
+            small.is_static and large == small * 2 for large, small in zip(before[2:], after[2:], strict=True)
+        ):
+            rewriter.replace(op, graph.PoolOp(op.input, "avg", [2, 2], strides=[2, 2]))
 
 
 def _reads(offset: int, step: int, count: int, size: int) -> bool:

@@ -40,3 +40,21 @@ func.func @kept(%x: tensor<1x4x8x8xf32>, %o: tensor<1x4x?x8xf32, #graph.dims<[1,
     : (tensor<1x4x8x8xf32>, tensor<6x4x3x1xf32>) -> tensor<1x6x17x8xf32>
   func.return %y, %z, %u : tensor<1x6x8x8xf32>, tensor<1x6x?x8xf32, #graph.dims<[1, 6, "H", 8]>>, tensor<1x6x17x8xf32>
 }
+
+// -----
+
+// A linear resize to half the size is a mean of four; not of odd sizes, and not with elements at the corners.
+// CHECK-LABEL: func.func @halves
+// CHECK: graph.pool %x kind "avg" kernel [2, 2] strides [2, 2] dilations [1, 1] pads [0, 0, 0, 0]
+// CHECK: graph.resize %z shape <[1, 2, 3, 3]>
+// CHECK: graph.resize %x shape <[1, 2, 3, 4]>
+func.func @halves(%x: tensor<1x2x6x8xf32>, %z: tensor<1x2x6x7xf32>)
+    -> (tensor<1x2x3x4xf32>, tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>) {
+  %a = graph.resize %x shape <[1, 2, 3, 4]> mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 extrapolation 0.0
+    : tensor<1x2x6x8xf32> -> tensor<1x2x3x4xf32>
+  %b = graph.resize %z shape <[1, 2, 3, 3]> mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 extrapolation 0.0
+    : tensor<1x2x6x7xf32> -> tensor<1x2x3x3xf32>
+  %c = graph.resize %x shape <[1, 2, 3, 4]> mode "linear" coordinate "align_corners" nearest "floor" cubic_a 0.0 extrapolation 0.0
+    : tensor<1x2x6x8xf32> -> tensor<1x2x3x4xf32>
+  func.return %a, %b, %c : tensor<1x2x3x4xf32>, tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>
+}
