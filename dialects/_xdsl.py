@@ -24,6 +24,7 @@ from stepwell.runtime.weights import WeightStore
 
 # Dialects of ours, and those of xDSL's that we extend: name -> "module:attribute", imported when first used.
 DIALECTS: dict[str, str] = {
+    "amx": "stepwell.dialects.amx:AMX",
     "graph": "stepwell.dialects.graph:Graph",
     "onnx": "stepwell.dialects.onnx:Onnx",
     "pattern": "stepwell.dialects.pattern:Pattern",

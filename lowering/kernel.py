@@ -28,7 +28,7 @@ SCHEDULE_PIPELINE = (
     "sink-reshapes,fuse-into-writes,pad-by-channel,pair-products,stage-operands,choose-schedules,"
     "tile-and-fuse,vectorize,hoist-accumulators,unroll-vectors"
 )
-LOOP_PIPELINE = "bufferize,linalg-to-loops,stream-stores,prefetch-rows,expand-math"
+LOOP_PIPELINE = "bufferize,convert-linalg-to-amx,linalg-to-loops,stream-stores,prefetch-rows,expand-math"
 LLVM_PIPELINE = "convert-loops-to-llvm,hoist-addresses"
 
 

@@ -96,6 +96,9 @@ PASSES: dict[str, Entry] = {
         "store images as convolutions are to read them",
         aliases=("ConvertLayout",),
     ),
+    "convert-linalg-to-amx": Entry(
+        "stepwell.lowering.linalg_to_amx:ConvertLinalgToAMXPass", "multiply bytes in tile registers"
+    ),
     "convert-loops-to-llvm": Entry(
         "stepwell.lowering.loops_to_llvm:ConvertLoopsToLLVMPass", "lower loops on buffers to the llvm dialect"
     ),

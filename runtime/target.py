@@ -9,26 +9,30 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.tile_permission import may_use_tiles
 
 _V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 _V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
 _V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+_SAPPHIRE_RAPIDS = (*_V4, "amx-int8", "amx-tile", "avx512vnni", "avxvnni")
 
-# Feature levels of the x86-64 psABI, and what every 64-bit Arm has.
+# Feature levels of the x86-64 psABI, the servers with tile registers, and what every 64-bit Arm has.
 _LEVELS: dict[str, tuple[str, tuple[str, ...]]] = {
     "x86-64": ("x86_64", ()),
     "x86-64-v2": ("x86_64", _V2),
     "x86-64-v3": ("x86_64", _V3),
     "x86-64-v4": ("x86_64", _V4),
+    "sapphirerapids": ("x86_64", _SAPPHIRE_RAPIDS),
     "aarch64": ("aarch64", ("neon", "fp-armv8")),
 }
+_TILE_FEATURES = ("amx-int8", "amx-tile")
 _CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 
 TileShares: TypeAlias = tuple[tuple[str, tuple[tuple[int, int, float], ...]], ...]
@@ -101,6 +105,11 @@ class TargetDescription:
         """
         return "avx512bf16" in self.features and "amx-bf16" not in self.features
 
+    @property
+    def has_tile_products(self) -> bool:
+        """Whether tile registers multiply matrices of bytes."""
+        return "amx-tile" in self.features and "amx-int8" in self.features
+
     def scales_by_powers(self, lanes: int) -> bool:
         """Whether one instruction multiplies so many f32 by powers of two, however large or small."""
         has_short = lanes in (1, 4, 8) and "avx512vl" in self.features
@@ -138,7 +147,8 @@ def host_target() -> TargetDescription:
     """The machine that this process runs on."""
     import llvmlite.binding as llvm
 
-    features = tuple(sorted(name for name, present in llvm.get_host_cpu_features().items() if present))
+    names = sorted(name for name, present in llvm.get_host_cpu_features().items() if present)
+    features = tuple(granted_features(names, may_use_tiles))
     target = _describe(llvm.get_process_triple(), features)
     caches = _cache_sizes()
     return replace(
@@ -150,9 +160,19 @@ def host_target() -> TargetDescription:
     )
 
 
+def granted_features(features: Sequence[str], ask: Callable[[], bool]) -> Sequence[str]:
+    """
+    The features of a CPU that this process may use: those of tile registers need the system's consent.
+
+    Args: `ask` gets that consent, and is not called for a CPU without them.
+    """
+    tiles = [name for name in features if name in _TILE_FEATURES]
+    return features if not tiles or ask() else [name for name in features if name not in tiles]
+
+
 def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescription:
     """
-    A target by feature level: `host`, `x86-64`, `x86-64-v2`, `-v3`, `-v4` or `aarch64`.
+    A target by feature level: `host`, `x86-64`, `x86-64-v2`, `-v3`, `-v4`, `sapphirerapids` or `aarch64`.
 
     Args: `triple` overrides the level's (the host's where the architecture agrees, else Linux's).
     Raises: StepwellError `unknown-target`, with the legal names.

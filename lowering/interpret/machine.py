@@ -25,6 +25,7 @@ from stepwell.lowering.interpret import (  # registers the ops
     sizes,
     structured,
     tensors,
+    tiles,
     transfers,
     vectors,
 )
@@ -44,6 +45,7 @@ OPS = (
     sizes,
     structured,
     tensors,
+    tiles,
     transfers,
     vectors,
 )
@@ -84,6 +86,8 @@ class _Machine:
         self.functions = {f.sym_name.data: f for f in module.walk() if isinstance(f, func.FuncOp)}
         self.symbols: dict[str, int] = {}
         """The sizes of the model's symbolic dimensions."""
+        self.tiles: list[Array] = []
+        """The tile registers, since they were configured."""
         self._depth = 0
         self._globals = {g.sym_name.data: g for g in module.walk() if isinstance(g, memref.GlobalOp)}
         self._programs: dict[str, tuple[Compiler, Program]] = {}

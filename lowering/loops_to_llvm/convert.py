@@ -25,6 +25,7 @@ from stepwell.lowering.loops_to_llvm import (
     memory,
     parallel,
     runtime_calls,
+    tiles,
     vector_divisions,
     vector_memory,
     vectors,
@@ -66,6 +67,10 @@ _PATTERNS = (
     byte_products.DotBytesLowering,
     byte_products.DotShortsLowering,
     byte_products.DotBfloatsLowering,
+    tiles.ConfigureLowering,
+    tiles.TileZeroLowering,
+    tiles.TileMemoryLowering,
+    tiles.TileMulLowering,
     memory.LoadLowering,
     memory.StoreLowering,
     memory.AllocaLowering,
@@ -102,7 +107,20 @@ _PATTERNS = (
     vector_memory.TransferWriteLowering,
     vector_memory.CreateMaskLowering,
 )
-_ILLEGAL = ("func", "arith", "math", "cf", "scf", "affine", "memref", "vector", "linalg", "tensor", "sched")
+_ILLEGAL = (
+    "func",
+    "arith",
+    "math",
+    "cf",
+    "scf",
+    "affine",
+    "memref",
+    "vector",
+    "linalg",
+    "tensor",
+    "sched",
+    "amx",
+)
 
 
 @dataclass(frozen=True)
@@ -134,6 +152,7 @@ class ConvertLoopsToLLVMPass(ModulePass):
         for function in op.ops:
             if isinstance(function, llvm.FuncOp):
                 _erase_unused(function)
+                tiles.release_tiles(function)
 
 
 def _erase_unused(function: llvm.FuncOp) -> None:

@@ -14,6 +14,7 @@ from stepwell.dialects.sched import KERNEL, SCHEDULE, UNROLLED, Schedule, schedu
 from stepwell.lowering.schedules.contraction import Product, schedule_product
 from stepwell.lowering.schedules.elementwise import schedule_by_rows, schedule_elementwise
 from stepwell.lowering.schedules.row import schedule_along, schedule_reduction
+from stepwell.lowering.schedules.tile_product import is_tile_product, schedule_after_tiles
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
 from stepwell.passes.tensor.groups import fused_group
@@ -84,7 +85,13 @@ class _Chooser:
             return
         for member in fused_group(anchor, schedule.parallel):
             self._taken.add(member.op)
-            if SCHEDULE in member.op.attributes or schedule.vectorize is None:
+            if SCHEDULE in member.op.attributes:
+                continue
+            if is_tile_product(anchor, schedule, self._target):
+                if (own := schedule_after_tiles(member, anchor)) is not None:
+                    member.op.attributes[SCHEDULE] = own.attr()
+                continue
+            if schedule.vectorize is None:
                 continue
             if schedule.vectorize in member.loop_of and anchor.parallel[schedule.vectorize]:
                 own = schedule_by_rows(member, anchor, schedule, self._target)

@@ -22,6 +22,7 @@ from stepwell.lowering.schedules.register_tile import (
     rows_in_cache,
     widest_element,
 )
+from stepwell.lowering.schedules.tile_product import TileBlock, takes_tiles
 from stepwell.passes.tensor.combiners import combiner_of
 from stepwell.passes.tensor.structured import (
     Structured,
@@ -172,6 +173,8 @@ def _along_results(
 ) -> Schedule:
     extents = view.extents
     row = _longest_inner(roles.rows, extents)
+    if row is not None and takes_tiles(view, target, row, roles.lanes, roles.other, roles.vector):
+        return _by_tiles(view, roles, row, target)
     panel = roles.panels[-1] if roles.panels else None
     sums = [d for d in range(view.rank) if not view.parallel[d] and extents[d] != 1]
     lengths = [extents[d] for d in sums]
@@ -194,21 +197,35 @@ def _along_results(
     }
     # A loop of one tile is left to the tile.
     steps = {d: n for d, n in steps.items() if n != extents[d]}
-    outer_rows = [d for d in roles.rows if d != row]
-    panels = [*roles.panels, roles.lanes]
-    inner_rows = [] if row is None else [row]
-    if _fits_cache(view, roles, target):
-        order = [*roles.both, *outer_rows, *panels, *inner_rows]
-    else:
-        # Else each row of tiles would read all panels from memory again.
-        order = [*roles.both, *panels, *outer_rows, *inner_rows]
-    parallel = tuple(d for d in order if d in steps)
+    parallel = tuple(d for d in _order(view, roles, row, target) if d in steps)
     return Schedule(
         tile=tuple(steps.get(d, 0) for d in range(view.rank)),
         order=(*parallel, *(d for d in looped if d in steps)),
         parallel=parallel,
         vectorize=roles.lanes,
     )
+
+
+def _order(view: Structured, roles: _Roles, row: int | None, target: TargetDescription) -> Sequence[int]:
+    """The loops over results, the outermost first."""
+    outer_rows = [d for d in roles.rows if d != row]
+    panels = [*roles.panels, roles.lanes]
+    inner_rows = [] if row is None else [row]
+    if _fits_cache(view, roles, target):
+        return [*roles.both, *outer_rows, *panels, *inner_rows]
+    # Else each row of tiles would read all panels from memory again.
+    return [*roles.both, *panels, *outer_rows, *inner_rows]
+
+
+def _by_tiles(view: Structured, roles: _Roles, row: int, target: TargetDescription) -> Schedule:
+    """Blocks of sums for tile registers, each of them the whole sum; no loop of one block is left."""
+    extents = view.extents
+    block = TileBlock.of(extents[row], extents[roles.lanes] or 1)
+    steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows), 1)
+    steps |= {row: block.rows, roles.lanes: block.columns}
+    steps = {d: n for d, n in steps.items() if n != extents[d]}
+    parallel = tuple(d for d in _order(view, roles, row, target) if d in steps)
+    return Schedule(tuple(steps.get(d, 0) for d in range(view.rank)), parallel=parallel)
 
 
 def _conversions(view: Structured, operand: int) -> int:

@@ -1,0 +1,251 @@
+"""`convert-linalg-to-amx`: sums of products of bytes on buffers, computed by tile registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.traits import is_side_effect_free
+
+from stepwell.dialects._xdsl import target_of
+from stepwell.dialects.amx import (
+    TILE_ROWS,
+    TILE_WORDS,
+    TILES,
+    ConfigureOp,
+    TileLoadOp,
+    TileMulOp,
+    TileStoreOp,
+    TileZeroOp,
+)
+from stepwell.lowering.linalg_to_amx.product import Operand, TileProduct
+from stepwell.passes.base import FunctionPass
+from stepwell.passes.context import count
+from stepwell.passes.tensor.emit import Constants, Emitter, Index
+from stepwell.runtime.target import target_from
+
+_SIDE = 2
+"""Tiles of sums along each side of a block: four of the eight."""
+# Each product shares an operand with the one before it.
+_ORDER = ((0, 0), (0, 1), (1, 1), (1, 0))
+
+
+@dataclass(frozen=True)
+class ConvertLinalgToAMXPass(FunctionPass):
+    """
+    Compute sums of products of bytes, whose extents are known, in tile registers.
+
+    ```mlir
+    linalg.fill ins(%zero : i32) outs(%c : memref<16x16xi32>)
+    linalg.generic {…} ins(%a, %b : memref<16x32xi32>, memref<32x16xi32>) outs(%c : memref<16x16xi32>) {
+    ^bb0(%x: i32, %y: i32, %acc: i32):
+      %r = arith.dot_bytes %x, %y, %acc : i32
+      linalg.yield %r : i32
+    }
+    // ->
+    amx.configure rows [16, 0, 0, 0, 16, 0, 16, 0] words [16, 0, 0, 0, 16, 0, 16, 0]
+    amx.tile_zero 0
+    scf.for %k = %c0 to %c32 step %c16 {
+      amx.tile_load 4, %a[%c0, %k] along 0 step 1 : memref<16x32xi32>
+      amx.tile_load 6, %b[%k, %c0] along 0 step 1 : memref<32x16xi32>
+      amx.tile_muli 0, 4, 6
+    }
+    amx.tile_store 0, %c[%c0, %c0] along 0 step 1 : memref<16x16xi32>
+    ```
+    Two by two tiles of sums share what they read; other sizes are several such blocks. Does nothing for a
+    target without tile registers, and leaves what it has no form for to `linalg-to-loops`.
+    Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter 20.
+    """
+
+    name = "convert-linalg-to-amx"
+
+    mcpu: str = ""
+    """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
+        if not target.has_tile_products:
+            return
+        constants = Constants(func)
+        for op in list(func.walk()):
+            if isinstance(op, GenericOp) and (product := TileProduct.of(op)) is not None:
+                _rewrite(product, constants)
+                count("products of tiles", 1)
+
+
+def _rewrite(product: TileProduct, constants: Constants) -> None:
+    emit = Emitter.before(product.op, constants)
+    fill = _fill_before(product.op, product.out.buffer)
+    rows = 1 if product.rows is None else product.extents[product.rows]
+    for row in _cut(rows, TILE_ROWS):
+        for column in _cut(product.extents[product.columns], TILE_WORDS):
+            _Block(product, row, column, emit).write(starts_at_zero=fill is not None)
+    Rewriter.erase_op(product.op)
+    if fill is not None:
+        Rewriter.erase_op(fill)
+
+
+def _fill_before(op: Operation, buffer: SSAValue) -> FillOp | None:
+    """The op that sets a buffer to zero, when nothing happens between it and `op`."""
+    before = op.prev_op
+    while before is not None and (isinstance(before, memref.SubviewOp) or is_side_effect_free(before)):
+        before = before.prev_op
+    if not isinstance(before, FillOp) or before.outputs[0] is not buffer:
+        return None
+    value = before.inputs[0]
+    constant = value.op if isinstance(value, OpResult) else None
+    if not isinstance(constant, arith.ConstantOp) or not isinstance(constant.value, IntegerAttr):
+        return None
+    return before if constant.value.value.data == 0 else None
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Rows or columns of a block: one or two tiles of the same size."""
+
+    offset: int
+    size: int
+    tiles: int
+
+
+def _cut(extent: int, most: int) -> Iterator[_Side]:
+    """An extent in blocks: pairs of whole tiles, a single one, and what is left."""
+    offset = 0
+    while extent > offset:
+        left = extent - offset
+        tiles = _SIDE if left >= _SIDE * most else 1
+        size = min(most, left)
+        yield _Side(offset, size, tiles)
+        offset += size * tiles
+
+
+@dataclass(frozen=True)
+class _Registers:
+    """The tiles of both operands for one length of the sum; the same one twice where there are too few."""
+
+    lhs: tuple[int, int]
+    rhs: tuple[int, int]
+    words: int
+
+
+class _Block:
+    """The code of one block of sums."""
+
+    def __init__(self, product: TileProduct, rows: _Side, columns: _Side, emit: Emitter):
+        self._product = product
+        self._rows = rows
+        self._columns = columns
+        self._emit = emit
+        self._sums = [(i, j) for i, j in _ORDER if i < rows.tiles and j < columns.tiles]
+        self._whole, rest = divmod(product.extents[product.sum], TILE_WORDS)
+        if self._whole and rest:
+            # Sums of 16 words and of fewer take tiles of different sizes.
+            self._main, self._rest = _Registers((4, 4), (5, 5), TILE_WORDS), _Registers((6, 6), (7, 7), rest)
+        else:
+            self._main = _Registers((4, 5), (6, 7), TILE_WORDS if self._whole else rest)
+            self._rest = None if self._whole else self._main
+
+    def write(self, *, starts_at_zero: bool) -> None:
+        """Add all of it."""
+        emit, out = self._emit, self._product.out
+        emit.add(self._configuration())
+        for i, j in self._sums:
+            if starts_at_zero:
+                emit.add(TileZeroOp(_SIDE * i + j))
+            else:
+                self._move(TileLoadOp, emit, _SIDE * i + j, out, self._place(i, j))
+        self._sum_over(emit, self._product.sums, {})
+        for i, j in self._sums:
+            self._move(TileStoreOp, emit, _SIDE * i + j, out, self._place(i, j))
+
+    def _configuration(self) -> ConfigureOp:
+        rows, words = [0] * TILES, [0] * TILES
+
+        def set_size(tile: int, size: tuple[int, int]) -> None:
+            rows[tile], words[tile] = size
+
+        for i, j in self._sums:
+            set_size(_SIDE * i + j, (self._rows.size, self._columns.size))
+            for registers in (self._main, self._rest or self._main):
+                set_size(registers.lhs[i], (self._rows.size, registers.words))
+                set_size(registers.rhs[j], (registers.words, self._columns.size))
+        return ConfigureOp(rows, words)
+
+    def _sum_over(self, emit: Emitter, loops: Sequence[int], at: Mapping[int, Index]) -> None:
+        """The products of the loops that are summed over, from the given point of those around."""
+        if loops:
+            first, *inner = loops
+            self._loop(emit, first, self._product.extents[first], 1, inner, at)
+            return
+        if self._whole:
+            self._loop(emit, self._product.sum, self._whole * TILE_WORDS, TILE_WORDS, None, at)
+        if self._rest is not None:
+            self._multiply(emit, self._rest, {**at, self._product.sum: self._whole * TILE_WORDS})
+
+    def _loop(
+        self,
+        emit: Emitter,
+        dim: int,
+        stop: int,
+        step: int,
+        inner: Sequence[int] | None,
+        at: Mapping[int, Index],
+    ) -> None:
+        """A loop around the products, or around the `inner` loops; none for a single step."""
+
+        def body(inside: Emitter, index: Index) -> None:
+            point = {**at, dim: index}
+            if inner is None:
+                self._multiply(inside, self._main, point)
+            else:
+                self._sum_over(inside, inner, point)
+
+        if stop <= step:
+            body(emit, 0)
+            return
+
+        def loop_body(inside: Emitter, index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            body(inside, index)
+            return ()
+
+        emit.loop(0, stop, step, [], loop_body)
+
+    def _multiply(self, emit: Emitter, registers: _Registers, at: Mapping[int, Index]) -> None:
+        """One step of all sums: an operand is read where its tile does not hold it yet."""
+        held: dict[int, int] = {}
+        product = self._product
+        for i, j in self._sums:
+            for tile, number, operand in (
+                (registers.lhs[i], i, product.lhs),
+                (registers.rhs[j], j, product.rhs),
+            ):
+                if held.get(tile) != number:
+                    held[tile] = number
+                    self._move(TileLoadOp, emit, tile, operand, {**at, **self._place(i, j)})
+            emit.add(TileMulOp(_SIDE * i + j, registers.lhs[i], registers.rhs[j]))
+
+    def _place(self, i: int, j: int) -> dict[int, Index]:
+        """The first row and column of a tile of sums."""
+        at: dict[int, Index] = {self._product.columns: self._columns.offset + j * self._columns.size}
+        if self._product.rows is not None:
+            at[self._product.rows] = self._rows.offset + i * self._rows.size
+        return at
+
+    def _move(
+        self,
+        op_type: type[TileLoadOp | TileStoreOp],
+        emit: Emitter,
+        tile: int,
+        operand: Operand,
+        at: Mapping[int, Index],
+    ) -> None:
+        """Read or write a tile at the place of an operand that the loops lead to."""
+        indices = [emit.materialize(index) for index in operand.indices(emit, at)]
+        emit.add(op_type(tile, operand.buffer, indices, operand.along, operand.step))

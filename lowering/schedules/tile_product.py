@@ -1,0 +1,79 @@
+"""Schedules of products for tile registers: blocks of two by two tiles of sums, each computed at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.linalg.ops import FillOp
+
+from stepwell.dialects.amx import TILE_ROWS, TILE_WORDS
+from stepwell.dialects.sched import Schedule
+from stepwell.lowering.schedules.register_tile import sum_kind
+from stepwell.passes.tensor.groups import Member
+from stepwell.passes.tensor.structured import Structured, single_dim
+from stepwell.runtime.target import TargetDescription
+
+# Two tiles each way: the four products of a step then read each operand once.
+_ROWS, _COLUMNS = 2 * TILE_ROWS, 2 * TILE_WORDS
+# Products of fewer rows take as long as those of vectors, or longer: the weights are what is read.
+_FEWEST_ROWS = 8
+
+
+def takes_tiles(
+    view: Structured, target: TargetDescription, rows: int, columns: int, lhs: int, rhs: int
+) -> bool:
+    """
+    Whether tile registers compute a sum of products of bytes.
+
+    Args: `rows` and `columns` are loops; `lhs` and `rhs` positions of the operands among the inputs. The left
+    one must lie along the sum, which is of known length, the right one and the result along the columns.
+    """
+    if not target.has_tile_products or sum_kind(view) != "bytes" or (lhs, rhs) != (0, 1):
+        return False
+    extent, width = view.extents[rows], view.extents[columns]
+    if (extent is not None and extent < _FEWEST_ROWS) or width is None or len(view.inputs) != 2:
+        return False
+    if any(view.extents[d] is None for d, parallel in enumerate(view.parallel) if not parallel):
+        return False
+    summed = single_dim(view.maps[lhs].results[-1])
+    lies_along = (
+        single_dim(view.maps[rhs].results[-1]) == single_dim(view.init_maps[0].results[-1]) == columns
+    )
+    return summed is not None and not view.parallel[summed] and lies_along
+
+
+@dataclass(frozen=True)
+class TileBlock:
+    """Rows and columns of a block of sums."""
+
+    rows: int
+    columns: int
+
+    @staticmethod
+    def of(rows: int | None, columns: int) -> TileBlock:
+        """The block of a product with so many rows (None: known at run time only) and columns."""
+        return TileBlock(min(rows or _ROWS, _ROWS), min(columns, _COLUMNS))
+
+
+def is_tile_product(view: Structured, schedule: Schedule, target: TargetDescription) -> bool:
+    """Whether a schedule leaves an op to tile registers: its tiles are computed at once, without vectors."""
+    sums = [d for d, parallel in enumerate(view.parallel) if not parallel]
+    is_left_whole = schedule.vectorize is None and not any(schedule.tile[d] for d in sums)
+    return target.has_tile_products and is_left_whole and bool(sums) and sum_kind(view) == "bytes"
+
+
+def schedule_after_tiles(member: Member, anchor: Structured) -> Schedule | None:
+    """
+    The schedule of an op that reads a block of sums: vectors along each row, row by row.
+
+    A block is more than registers hold: it lies in the level-1 cache.
+    """
+    view, lanes = member.view, single_dim(anchor.init_maps[0].results[-1])
+    if lanes not in member.loop_of or not all(view.parallel) or isinstance(view.op, FillOp):
+        return None
+    along = member.loop_of.index(lanes)
+    steps = [0 if d == along or view.extents[d] == 1 else 1 for d in range(view.rank)]
+    cut = {d for d, step in enumerate(steps) if step}
+    if not view.can_slice(cut):
+        return None
+    return Schedule(tuple(steps), vectorize=along)

@@ -1,0 +1,103 @@
+"""Tile registers (Intel AMX): sums of the interpreter, the machine code, and when they are granted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.lowering.emit_llvm import emit_llvm
+from stepwell.lowering.interpret import interpret
+from stepwell.lowering.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.lowering.machine import emit_assembly
+from stepwell.passes import run_pipeline
+from stepwell.runtime.meaning import Array
+from stepwell.runtime.target import granted_features, target_from
+
+KERNEL = """
+func.func @main(%x: tensor<{m}x{k}xi32>, %w: tensor<{panels}x{k}x{width}xi32>, %s: tensor<{n}xf32>)
+    -> tensor<{m}x{n}xf32> {{
+  %y = graph.fused (%a = %x : tensor<{m}x{k}xi32>, %b = %w : tensor<{panels}x{k}x{width}xi32>,
+                    %t = %s : tensor<{n}xf32>) -> (tensor<{m}x{n}xf32>) {{
+    %h = graph.matmul_integer %a, %b
+      : (tensor<{m}x{k}xi32>, tensor<{panels}x{k}x{width}xi32>) -> tensor<{m}x{n}xi32>
+    %f = graph.cast %h to f32 saturate true round "nearest" : tensor<{m}x{n}xi32> -> tensor<{m}x{n}xf32>
+    %r = graph.multiply %f, %t : (tensor<{m}x{n}xf32>, tensor<{n}xf32>) -> tensor<{m}x{n}xf32>
+    graph.yield %r : tensor<{m}x{n}xf32>
+  }}
+  func.return %y : tensor<{m}x{n}xf32>
+}}
+"""
+SHAPES = [(50, 2, 32, 88), (33, 1, 48, 5), (17, 3, 8, 16), (9, 2, 16, 35), (64, 1, 32, 32)]
+
+
+def _on_buffers(m: int, panels: int, width: int, k: int) -> tuple[StepwellContext, ModuleOp]:
+    """The kernel at level 3, for a target with tile registers."""
+    ctx = StepwellContext()
+    ctx.target = target_from("sapphirerapids")
+    text = KERNEL.format(m=m, panels=panels, width=width, k=k, n=panels * width)
+    module = parse_module(ctx, text)
+    run_pipeline(module, "convert-graph-to-linalg", ctx)
+    kernel = next(op for op in module.ops if isinstance(op, FuncOp) and "sched.kernel" in op.attributes)
+    kernel.detach()
+    alone = ModuleOp([kernel])
+    run_pipeline(alone, f"{SCHEDULE_PIPELINE},{LOOP_PIPELINE}", ctx)
+    return ctx, alone
+
+
+def _words(rng: np.random.Generator, *shape: int) -> Array:
+    return rng.integers(-(2**31), 2**31, shape, np.int64).astype(np.int32)
+
+
+@pytest.mark.parametrize(("m", "panels", "width", "k"), SHAPES)
+def test_sums_are_exact(m: int, panels: int, width: int, k: int) -> None:
+    rng = np.random.default_rng(k)
+    a, b = _words(rng, m, k), _words(rng, panels, k, width)
+    scale = rng.integers(1, 4, panels * width).astype(np.float32)
+    ctx, module = _on_buffers(m, panels, width, k)
+    assert any(op.name == "amx.tile_muli" for op in module.walk())
+    assert not any(op.name == "arith.dot_bytes" for op in module.walk())
+    unsigned = a.view(np.uint8).astype(np.int64)
+    signed = b[..., None].view(np.int8).astype(np.int64)  # [panels, k, width, 4]
+    columns = signed.transpose(1, 3, 0, 2).reshape(4 * k, -1)
+    (found,) = interpret(module, ctx, "k0", [a, b, scale])
+    assert np.array_equal(found, (unsigned @ columns).astype(np.float32) * scale)
+
+
+def test_machine_code_configures_multiplies_and_releases() -> None:
+    ctx, module = _on_buffers(50, 2, 32, 88)
+    run_pipeline(module, LLVM_PIPELINE, ctx)
+    assembly = emit_assembly(emit_llvm(module), ctx.target, optimize=False)
+    used = [line.split()[0] for line in assembly.splitlines() if line.startswith("\ttile") or "tdp" in line]
+    assert used.count("tdpbusd") == 16
+    assert used.count("tilestored") == 8  # the sums of each block once, nothing in between
+    assert used[-1] == "tilerelease"
+    assert "vpdpbusd" not in assembly
+
+
+@pytest.mark.parametrize(
+    ("features", "answer", "granted"),
+    [
+        (["amx-int8", "amx-tile", "avx512vnni"], True, ["amx-int8", "amx-tile", "avx512vnni"]),
+        (["amx-int8", "amx-tile", "avx512vnni"], False, ["avx512vnni"]),
+        (["avx512vnni"], None, ["avx512vnni"]),
+    ],
+)
+def test_tiles_need_the_systems_consent(
+    features: Sequence[str], answer: bool | None, granted: Sequence[str]
+) -> None:
+    def ask() -> bool:
+        assert answer is not None, "a processor without tiles has nothing to ask for"
+        return answer
+
+    assert list(granted_features(features, ask)) == granted
+
+
+def test_other_targets_have_no_tiles() -> None:
+    assert target_from("sapphirerapids").has_tile_products
+    assert not target_from("x86-64-v4").has_tile_products
