@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, i32, i64
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.ir import Dialect, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -197,7 +197,7 @@ class TileMulOp(IRDLOperation):
             raise VerifyException(f"the tiles of a product must be different, found {tiles}")
 
 
-def _expect_tiles(*tiles: IntegerAttr[Attribute]) -> None:
+def _expect_tiles(*tiles: IntegerAttr) -> None:
     if odd := [tile.value.data for tile in tiles if not 0 <= tile.value.data < TILES]:
         raise VerifyException(f"a tile must be one from 0 to {TILES - 1}, found {odd[0]}")
 

@@ -103,15 +103,13 @@ class TileProduct:
         if len(long) > 1 or any(d in map_dims(rhs) for d in long):
             return None
         rows = long[0] if long else None
-        operands = (
-            Operand.of(values[0], lhs, rows, summed),
-            Operand.of(values[1], rhs, summed, columns),
-            Operand.of(values[2], out, rows, columns),
-        )
-        if operands[0] is None or operands[1] is None or operands[2] is None:
+        left = Operand.of(values[0], lhs, rows, summed)
+        right = Operand.of(values[1], rhs, summed, columns)
+        result = Operand.of(values[2], out, rows, columns)
+        if left is None or right is None or result is None:
             return None
         sums = [d for d, is_reduced in enumerate(reduced) if is_reduced and d != summed and extents[d] != 1]
-        return TileProduct(op, *operands, rows, columns, summed, sums, extents)
+        return TileProduct(op, left, right, result, rows, columns, summed, sums, extents)
 
 
 def _adds_bytes(op: GenericOp) -> bool:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     i8,
     i32,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import amx
@@ -131,7 +131,7 @@ def release_tiles(function: llvm.FuncOp) -> None:
             block.insert_op_before(release, op)
 
 
-def _number(code: Code, tile: IntegerAttr[Attribute]) -> SSAValue:
+def _number(code: Code, tile: IntegerAttr) -> SSAValue:
     return code.make(llvm.ConstantOp, [], i8, {"value": int_attr(tile.value.data, 8)})
 
 
