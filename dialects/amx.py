@@ -8,9 +8,10 @@ deals out once, leave an allocator nothing to choose, and none of them may be sp
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, i32, i64
-from xdsl.ir import Dialect, SSAValue
+from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -111,8 +112,7 @@ class _TileMemoryOp(IRDLOperation):
 
     def verify_(self) -> None:
         _expect_tiles(self.tile)  # (C1)
-        type = self.memref.type
-        assert isinstance(type, MemRefType)
+        type = cast("MemRefType[Attribute]", self.memref.type)
         rank, along = len(type.get_shape()), self.along.value.data
         if type.element_type != i32:  # (C2)
             raise VerifyException(f"tiles hold words of type i32, found {type.element_type}")
