@@ -15,7 +15,7 @@ _XFEATURE_XTILEDATA = 18
 @cache
 def may_use_tiles() -> bool:
     """
-    Whether this process may use tile registers; asks Linux for it.
+    Whether this process may use tile registers: asks Linux for it, then has them multiply once.
 
     The answer holds for all threads of the process, those that run already too, and for its children until
     they run another program. Linux refuses when a thread's stack for signals has no room for the registers.
@@ -27,4 +27,8 @@ def may_use_tiles() -> bool:
     syscall = ctypes.CDLL(None).syscall
     syscall.restype = ctypes.c_long
     arguments = (_SYS_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _XFEATURE_XTILEDATA)
-    return syscall(*map(ctypes.c_long, arguments)) == 0
+    if syscall(*map(ctypes.c_long, arguments)) != 0:
+        return False
+    from stepwell.runtime.tile_check import tiles_multiply
+
+    return tiles_multiply()

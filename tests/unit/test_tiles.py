@@ -18,6 +18,7 @@ from stepwell.lowering.machine import emit_assembly
 from stepwell.passes import run_pipeline
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.target import granted_features, target_from
+from stepwell.runtime.tile_check import loaded_product
 
 KERNEL = """
 func.func @main(%x: tensor<{m}x{k}xi32>, %w: tensor<{panels}x{k}x{width}xi32>, %s: tensor<{n}xf32>)
@@ -101,3 +102,7 @@ def test_tiles_need_the_systems_consent(
 def test_other_targets_have_no_tiles() -> None:
     assert target_from("sapphirerapids").has_tile_products
     assert not target_from("x86-64-v4").has_tile_products
+
+
+def test_the_check_before_use_is_machine_code() -> None:
+    assert loaded_product()[1]
