@@ -116,10 +116,29 @@ class _Packer:
         if (dims := dims_of(op.result.type)) == dims_of(product.result.type):
             Rewriter.replace_op(op, product)
             return
-        rank = len(dims)
-        cut = graph.SliceOp(product.result, [0] * rank, list(dims), [1] * rank)
-        adopt_location(cut, op.location)
-        Rewriter.replace_op(op, [product, cut], [cut.results[0]])
+        rank, bias = len(dims), self._only_bias(op)
+        made: list[Operation] = [product]
+        if bias is not None:
+            fill = dims_of(product.result.type)[-1].value - columns.value
+            padded = self._constant(bias.b, f"padded{fill}", lambda b: np.pad(b, (0, fill)))
+            made.append(graph.BiasAddOp(product.result, padded, rank - 1))
+        made.append(graph.SliceOp(made[-1].results[0], [0] * rank, list(dims), [1] * rank))
+        for new in made:
+            adopt_location(new, op.location)
+        if bias is None:
+            Rewriter.replace_op(op, made, [made[-1].results[0]])
+        else:
+            Rewriter.replace_op(bias, made, [made[-1].results[0]])
+            Rewriter.erase_op(op)
+
+    @staticmethod
+    def _only_bias(op: graph.MatmulOp) -> graph.BiasAddOp | None:
+        """The constant bias that alone reads a product: added before zeros are cut off, in its kernel."""
+        uses = list(op.result.uses)
+        bias = uses[0].operation if len(uses) == 1 else None
+        if not isinstance(bias, graph.BiasAddOp) or not isinstance(bias.b.owner, graph.ConstantOp):
+            return None
+        return bias if bias.axis.value.data == len(dims_of(op.result.type)) - 1 else None
 
     def _pack_scaled(self, op: graph.MatmulOp) -> None:
         """Panels of weights that are dequantized by blocks; others stay what they are."""
