@@ -7,9 +7,12 @@ from math import ceil, prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineExpr
 
 from stepwell.dialects.sched import Schedule
 from stepwell.lowering.schedules.register_tile import RegisterFile, register_file
+from stepwell.passes.tensor.element_reads import is_element_read, positions_in_data
 from stepwell.passes.tensor.groups import Member
 from stepwell.passes.tensor.structured import Structured, projected_permutation, single_dim
 from stepwell.passes.tensor.vectorize import MAX_ELEMENTS, MAX_STEPS, has_vector_form
@@ -43,11 +46,15 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     if out is None or len(out) != view.rank:
         return None
     registers = register_file(view, target)
-    vectors = all(
-        isinstance(op, linalg.IndexOp | linalg.YieldOp) or has_vector_form(op) for op in view.body.ops
+    reads = [op for op in view.body.ops if is_element_read(op)]
+    vectors = _reads_apart(view, reads, out[-1]) and all(
+        isinstance(op, linalg.IndexOp | linalg.YieldOp) or op in reads or has_vector_form(op)
+        for op in view.body.ops
     )
     if vectors and (turned := _turned_loop(view, out[-1])) is not None:
         return _by_blocks(view, out, turned, registers)
+    if vectors and reads:
+        return _by_lanes(view, out, registers)
     # Some independent registers hide latencies; long bodies have enough to do, would spill, and are code.
     most = 4 if registers.count >= 32 else 2
     budget = registers.lanes * max(1, min(most, _MOST_TILE_OPS // max(1, body_length(view))))
@@ -101,6 +108,28 @@ def _by_blocks(view: Structured, out: Sequence[int], turned: int, registers: Reg
     for dim in (turned, out[-1]):
         extent = view.extents[dim]
         tile[dim] = 0 if extent is not None and extent <= side else side
+    loops = tuple(d for d in out if tile[d])
+    return Schedule(tuple(tile), parallel=loops, vectorize=out[-1]) if view.can_slice(set(loops)) else None
+
+
+def _reads_apart(view: Structured, reads: Sequence[Operation], lanes: int) -> bool:
+    """
+    Whether an element that a body reads at a computed position lies somewhere else for each lane.
+
+    The position then costs more than the read, and registers compute it for many lanes; neighbours, and
+    several elements for a lane, are read by loops.
+    """
+    if len(reads) != 1:
+        return not reads
+    numbers = {arg.index for arg in positions_in_data(reads[0])}
+    return any(AffineExpr.dimension(lanes) in view.maps[number].results for number in numbers)
+
+
+def _by_lanes(view: Structured, out: Sequence[int], registers: RegisterFile) -> Schedule | None:
+    """A register along the last dimension: each of its lanes is an instruction or two."""
+    tile = [0 if n == 1 else 1 for n in view.extents]
+    extent, width = view.extents[out[-1]], min(registers.lanes, _LARGEST_BLOCK)
+    tile[out[-1]] = 0 if extent is not None and extent <= width else width
     loops = tuple(d for d in out if tile[d])
     return Schedule(tuple(tile), parallel=loops, vectorize=out[-1]) if view.can_slice(set(loops)) else None
 

@@ -94,15 +94,15 @@ class Pieces:
         ]
 
 
-def extract(emit: Emitter, value: SSAValue, lane: int) -> SSAValue:
-    """One lane of a vector of one dimension."""
+def extract(emit: Emitter, value: SSAValue, *position: int) -> SSAValue:
+    """One element of a vector."""
     # A vector made from one scalar is that scalar in every lane.
     if isinstance(owner := value.owner, vector.BroadcastOp) and not isinstance(owner.source.type, VectorType):
         return owner.source
     op = vector.ExtractOp.create(
         operands=[value],
         result_types=[element_type(value.type)],
-        properties={"static_position": DenseArrayBase.from_list(i64, [lane])},
+        properties={"static_position": DenseArrayBase.from_list(i64, list(position))},
     )
     return emit.value(op)
 
@@ -117,13 +117,18 @@ def gather(emit: Emitter, scalars: Sequence[SSAValue]) -> SSAValue:
     """A vector of scalars, lane by lane."""
     value = broadcast(emit, scalars[0], len(scalars))
     for lane, scalar in enumerate(scalars[1:], 1):
-        op = vector.InsertOp.create(
-            operands=[scalar, value],
-            result_types=[value.type],
-            properties={"static_position": DenseArrayBase.from_list(i64, [lane])},
-        )
-        value = emit.value(op)
+        value = insert(emit, scalar, value, lane)
     return value
+
+
+def insert(emit: Emitter, scalar: SSAValue, value: SSAValue, *position: int) -> SSAValue:
+    """A vector with another element."""
+    op = vector.InsertOp.create(
+        operands=[scalar, value],
+        result_types=[value.type],
+        properties={"static_position": DenseArrayBase.from_list(i64, list(position))},
+    )
+    return emit.value(op)
 
 
 def from_scalars(emit: Emitter, layout: Layout, scalars: Sequence[SSAValue]) -> Pieces:

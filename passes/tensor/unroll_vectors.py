@@ -29,7 +29,7 @@ from stepwell.passes.tensor.combiners import reduce_vectors
 from stepwell.passes.tensor.dead import erase_dead
 from stepwell.passes.tensor.divisions import Reciprocals
 from stepwell.passes.tensor.emit import Constants, Emitter, dense_attr
-from stepwell.passes.tensor.pieces import Layout, Pieces, broadcast, extract, from_scalars
+from stepwell.passes.tensor.pieces import Layout, Pieces, broadcast, extract, from_scalars, insert
 from stepwell.passes.tensor.short_rows import vectors_of_short_rows
 from stepwell.passes.tensor.transfers import element_type, is_in_bounds, vector_of, vector_type
 from stepwell.passes.tensor.transposes import assembled
@@ -92,6 +92,8 @@ class _Unroller:
             tensor.InsertSliceOp: self._insert_slice,
             vector.BroadcastOp: self._broadcast,
             ShapeCastOp: self._shape_cast,
+            vector.ExtractOp: self._extract,
+            vector.InsertOp: self._insert,
             vector.ShuffleOp: self._shuffle,
             MultiReductionOp: self._multi_reduction,
             arith.ConstantOp: self._constant,
@@ -194,6 +196,29 @@ class _Unroller:
             self._replace(op, Pieces(layout, source.all(emit)))
         else:
             self._replace(op, from_scalars(emit, layout, source.scalars(emit)))
+
+    def _extract(self, emit: Emitter, op: Operation) -> None:
+        """A lane of the piece that has it."""
+        assert isinstance(op, vector.ExtractOp)
+        source = self._of(op.vector)
+        number, lane = self._place_of(source.layout, op.static_position)
+        op.result.replace_all_uses_with(extract(emit, source.get(emit, number), lane))
+        self._replaced.append(op)
+
+    def _insert(self, emit: Emitter, op: Operation) -> None:
+        """All pieces of a vector, one of them with another lane."""
+        assert isinstance(op, vector.InsertOp)
+        dest = self._of(op.dest)
+        number, lane = self._place_of(dest.layout, op.static_position)
+        pieces = dest.all(emit)
+        pieces[number] = insert(emit, op.source, pieces[number], lane)
+        self._replace(op, Pieces(dest.layout, pieces))
+
+    def _place_of(self, layout: Layout, position: DenseArrayBase[IntegerType]) -> tuple[int, int]:
+        """Which piece has an element, and in which lane."""
+        *lead, last = (int(i) for i in position.get_values())
+        start = last // self._lanes * self._lanes
+        return layout.index(lead, start), last - start
 
     def _shuffle(self, emit: Emitter, op: Operation) -> None:
         """Each piece from those pieces of both operands that have its lanes."""

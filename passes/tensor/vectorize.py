@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith, tensor, vector
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
@@ -22,6 +22,7 @@ from stepwell.passes.context import remark
 from stepwell.passes.tensor.access import Access, access, read, write
 from stepwell.passes.tensor.combiners import Combiner, combiner_of
 from stepwell.passes.tensor.dead import erase_dead
+from stepwell.passes.tensor.element_reads import is_element_read, read_lanes
 from stepwell.passes.tensor.emit import INDEX, Constants, Emitter, dense_attr
 from stepwell.passes.tensor.forward import forward_tiles
 from stepwell.passes.tensor.structured import Structured
@@ -31,6 +32,8 @@ from stepwell.passes.tensor.vector_values import VectorValues
 # More than this is a program, not a tile: Python and LLVM would take seconds over it.
 MAX_ELEMENTS = 2048
 MAX_STEPS = 32
+# Elements at computed positions are read one by one.
+MAX_READS = 64
 
 
 class VectorizePass(FunctionPass):
@@ -105,7 +108,11 @@ class _TileVectorizer:
             if at is None or None in at.dim_of or any(s != 1 for s in at.stride):
                 return f"it writes its result by {map}"
         for op in self.view.body.ops:
-            if not isinstance(op, linalg.IndexOp | linalg.YieldOp) and not has_vector_form(op):
+            if is_element_read(op) and prod(self.shape) > MAX_READS:
+                return f"{prod(self.shape)} elements at positions of their own are no tile for registers"
+            if isinstance(op, linalg.IndexOp | linalg.YieldOp) or is_element_read(op):
+                continue
+            if not has_vector_form(op):
                 return f"{op.name} has no form on vectors"
         return None
 
@@ -186,6 +193,9 @@ class _TileVectorizer:
                 continue
             elif (product_op := self.fused.get(op)) is not None:
                 values[op.results[0]] = self._multiplied_and_added(op, product_op, values)
+            elif isinstance(op, tensor.ExtractOp):
+                loops = {dim: self._lanes_of(dim, point) for dim in range(view.rank)}
+                read_lanes(op, values, loops)
             else:
                 values.compute(op)
         return values
@@ -199,11 +209,16 @@ class _TileVectorizer:
         """The value of `linalg.index` on a vector."""
         if dim not in self.dims:
             return values.broadcast(self.emit.constants.index(point[dim]))
+        type = vector_type(INDEX, self.shape)
+        return self.emit.constants.of(dense_attr(type, self._lanes_of(dim, point)), type)
+
+    def _lanes_of(self, dim: int, point: Mapping[int, int]) -> list[int]:
+        """The step of a loop in each lane."""
+        if dim not in self.dims:
+            return [point[dim]] * prod(self.shape)
         position = self.dims.index(dim)
         inner = prod(self.shape[position + 1 :])
-        numbers = [i // inner % self.shape[position] for i in range(prod(self.shape))]
-        type = vector_type(INDEX, self.shape)
-        return self.emit.constants.of(dense_attr(type, numbers), type)
+        return [i // inner % self.shape[position] for i in range(prod(self.shape))]
 
 
 def _products_to_fuse(view: Structured) -> dict[Operation, Operation]:

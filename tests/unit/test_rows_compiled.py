@@ -164,3 +164,21 @@ def test_scatter_of_rows_whose_sizes_have_two_names() -> None:
     (y,) = _compiled(f"g {types} {body}", "host", x, u)
     x[[3, 1]] += u
     np.testing.assert_array_equal(y, x)
+
+
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
+@pytest.mark.parametrize("type, index", [("float", "int64"), ("uint8", "int32"), ("float16", "int64")])
+def test_elements_at_positions_in_data(mcpu: str, type: str, index: str) -> None:
+    random = np.random.default_rng(0)
+    x = random.integers(0, 99, (7, 70)).astype("float32" if type == "float" else type)
+    i = random.integers(-70, 70, (7, 67)).astype(index)
+    rows, places = np.arange(7)[:, None], i.astype(np.int64) % 70
+    (y, z) = _compiled(
+        f"g ({type}[7, 70] x, {index}[7, 67] i) => ({type}[7, 67] y, {type}[7, 7, 67] z) "
+        "{ y = GatherElements<axis = 1>(x, i) z = Gather<axis = 1>(x, i) }",
+        mcpu,
+        x,
+        i,
+    )
+    np.testing.assert_array_equal(y, x[rows, places])
+    np.testing.assert_array_equal(z, x[:, places])

@@ -253,3 +253,31 @@ func.func private @long_rows(%x: tensor<64x2048xf32>, %zero: tensor<2048xf32>) -
   } -> tensor<2048xf32>
   func.return %s : tensor<2048xf32>
 }
+
+// -----
+
+// Elements at positions in data: a register of positions, when each lane has its own; loops read neighbours.
+// CHECK-LABEL: @elements
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 8], parallel = [0, 1], vectorize = 1>}
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [
+// CHECK-NOT: vectorize
+// CHECK: func.return
+// AVX2-LABEL: @elements
+// AVX2: attrs = {sched.schedule = #sched.schedule<tile = [1, 4], parallel = [0, 1], vectorize = 1>}
+func.func private @elements(%i: tensor<64x100xi64>, %j: tensor<64xi64>, %x: tensor<64x100xf32>, %e: tensor<64x100xf32>) -> (tensor<64x100xf32>, tensor<64x100xf32>) attributes {sched.kernel} {
+  %own = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%i : tensor<64x100xi64>) outs(%e : tensor<64x100xf32>) {
+  ^bb0(%a: i64, %b: f32):
+    %row = linalg.index 0 : index
+    %at = arith.index_cast %a : i64 to index
+    %v = tensor.extract %x[%row, %at] : tensor<64x100xf32>
+    linalg.yield %v : f32
+  } -> tensor<64x100xf32>
+  %rows = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%j : tensor<64xi64>) outs(%e : tensor<64x100xf32>) {
+  ^bb0(%a: i64, %b: f32):
+    %column = linalg.index 1 : index
+    %at = arith.index_cast %a : i64 to index
+    %v = tensor.extract %x[%at, %column] : tensor<64x100xf32>
+    linalg.yield %v : f32
+  } -> tensor<64x100xf32>
+  func.return %own, %rows : tensor<64x100xf32>, tensor<64x100xf32>
+}

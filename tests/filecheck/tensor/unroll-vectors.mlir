@@ -267,3 +267,23 @@ func.func private @shifted(%x: tensor<13xf32>, %y: tensor<13xf32>) -> tensor<13x
   %2 = vector.transfer_write %1, %y[%c0] : vector<16xf32>, tensor<13xf32>
   func.return %2 : tensor<13xf32>
 }
+
+// -----
+
+// A lane is one of the piece that has it.
+// CHECK-LABEL: @lanes
+// CHECK: vector.extract %{{.*}}[11] : f32 from vector<16xf32>
+// CHECK: vector.insert %{{.*}}, %{{.*}} [4] : f32 into vector<16xf32>
+// AVX2-LABEL: @lanes
+// AVX2: %[[SECOND:.*]] = vector.transfer_read %x[%c1, %c8], %pad {in_bounds = [true]} : tensor<2x32xf32>, vector<8xf32>
+// AVX2: vector.extract %[[SECOND]][3] : f32 from vector<8xf32>
+// AVX2: vector.insert %{{.*}}, %{{.*}} [4] : f32 into vector<8xf32>
+func.func private @lanes(%x: tensor<2x32xf32>, %y: tensor<2x32xf32>) -> tensor<2x32xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %0 = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : tensor<2x32xf32>, vector<2x32xf32>
+  %1 = vector.extract %0[1, 11] : f32 from vector<2x32xf32>
+  %2 = vector.insert %1, %0 [0, 20] : f32 into vector<2x32xf32>
+  %3 = vector.transfer_write %2, %y[%c0, %c0] {in_bounds = [true, true]} : vector<2x32xf32>, tensor<2x32xf32>
+  func.return %3 : tensor<2x32xf32>
+}

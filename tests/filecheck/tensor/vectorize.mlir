@@ -85,23 +85,23 @@ func.func private @steps(%x: tensor<4xf32>, %e: tensor<4xf32>) -> tensor<4xf32> 
 
 // -----
 
-// What vectors cannot say stays as it is: a dynamic tile, a gather.
+// What vectors cannot say stays as it is: a dynamic tile, elements of too many positions of their own.
 // CHECK-LABEL: @left_alone
 // CHECK-NOT: vector.
 // CHECK-COUNT-2: linalg.generic
-func.func private @left_alone(%x: tensor<?xf32>, %e: tensor<?xf32>, %t: tensor<9xf32>, %i: tensor<4xi64>, %f: tensor<4xf32>) -> (tensor<?xf32>, tensor<4xf32>) {
+func.func private @left_alone(%x: tensor<?xf32>, %e: tensor<?xf32>, %t: tensor<9xf32>, %i: tensor<96xi64>, %f: tensor<96xf32>) -> (tensor<?xf32>, tensor<96xf32>) {
   %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0], vectorize = 0>} {
   ^bb0(%a: f32, %b: f32):
     %n = arith.negf %a : f32
     linalg.yield %n : f32
   } -> tensor<?xf32>
-  %g = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%i : tensor<4xi64>) outs(%f : tensor<4xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0], vectorize = 0>} {
+  %g = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%i : tensor<96xi64>) outs(%f : tensor<96xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0], vectorize = 0>} {
   ^bb0(%a: i64, %b: f32):
     %at = arith.index_cast %a : i64 to index
     %v = tensor.extract %t[%at] : tensor<9xf32>
     linalg.yield %v : f32
-  } -> tensor<4xf32>
-  func.return %r, %g : tensor<?xf32>, tensor<4xf32>
+  } -> tensor<96xf32>
+  func.return %r, %g : tensor<?xf32>, tensor<96xf32>
 }
 
 // -----
@@ -120,4 +120,31 @@ func.func private @rounding(%e: tensor<16xi64>) -> tensor<16xi64> {
     linalg.yield %n : i64
   } -> tensor<16xi64>
   func.return %r : tensor<16xi64>
+}
+
+// -----
+
+// An element at a position that data gives: the position is a vector, the element is read for each lane. What loops
+// alone decide stays an index.
+// CHECK-LABEL: @elements
+// CHECK: %[[AT:.*]] = arith.maxsi %{{.*}} : vector<1x4xindex>
+// CHECK: %[[FIRST:.*]] = vector.extract %[[AT]][0, 0] : index from vector<1x4xindex>
+// CHECK-NEXT: %[[A:.*]] = tensor.extract %table[%row, %[[FIRST]]] : tensor<8x100xf32>
+// CHECK-NEXT: %[[ALL:.*]] = vector.broadcast %[[A]] : f32 to vector<1x4xf32>
+// CHECK: %[[LAST:.*]] = vector.extract %[[AT]][0, 3]
+// CHECK-NEXT: %[[D:.*]] = tensor.extract %table[%row, %[[LAST]]]
+// CHECK-NEXT: %[[READ:.*]] = vector.insert %[[D]], %{{.*}} [0, 3] : f32 into vector<1x4xf32>
+// CHECK-NEXT: vector.transfer_write %[[READ]]
+func.func private @elements(%at: tensor<1x4xi64>, %table: tensor<8x100xf32>, %row: index, %e: tensor<1x4xf32>) -> tensor<1x4xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%at : tensor<1x4xi64>) outs(%e : tensor<1x4xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 0], vectorize = 1>} {
+  ^bb0(%a: i64, %s: f32):
+    %i = linalg.index 0 : index
+    %own = arith.addi %i, %row : index
+    %n = arith.index_cast %a : i64 to index
+    %zero = arith.constant 0 : index
+    %k = arith.maxsi %n, %zero : index
+    %t = tensor.extract %table[%own, %k] : tensor<8x100xf32>
+    linalg.yield %t : f32
+  } -> tensor<1x4xf32>
+  func.return %r : tensor<1x4xf32>
 }
