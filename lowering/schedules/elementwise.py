@@ -14,7 +14,7 @@ from stepwell.dialects.sched import Schedule
 from stepwell.lowering.schedules.register_tile import RegisterFile, register_file
 from stepwell.passes.tensor.element_reads import is_element_read, positions_in_data
 from stepwell.passes.tensor.groups import Member
-from stepwell.passes.tensor.structured import Structured, projected_permutation, single_dim
+from stepwell.passes.tensor.structured import Structured, projected_permutation, single_dim, tensor_shape
 from stepwell.passes.tensor.vectorize import MAX_ELEMENTS, MAX_STEPS, has_vector_form
 from stepwell.runtime.target import TargetDescription
 
@@ -85,14 +85,19 @@ def _turned_loop(view: Structured, lanes: int) -> int | None:
     """
     The loop along which an operand lies in memory that also has the lanes, further out.
 
-    Its vectors would be gathered element by element; a square block of it is read by rows and transposed.
+    Its vectors would be gathered element by element; a square block of it is read by rows and transposed, and
+    where whole rows are shorter, some registers of them are read as they lie.
     """
     for value, map, arg in zip(view.inputs, view.maps, view.body.args, strict=False):
         if arg.first_use is None or not isinstance(value.type, TensorType) or not map.results:
             continue
         last = single_dim(map.results[-1])
         moves = any(single_dim(expr) == lanes for expr in map.results[:-1])
-        if moves and last not in (None, lanes) and all(_is_long(view.extents[d]) for d in (last, lanes)):
+        if not moves or last in (None, lanes) or not _is_long(view.extents[lanes]):
+            continue
+        width, around = view.extents[last], [single_dim(expr) for expr in map.results[-2:]]
+        alternates = around == [lanes, last] and tensor_shape(value)[-1] == width
+        if _is_long(width) or (alternates and width != 1):
             return last
     return None
 
@@ -103,7 +108,7 @@ def _is_long(extent: int | None) -> bool:
 
 def _by_blocks(view: Structured, out: Sequence[int], turned: int, registers: RegisterFile) -> Schedule | None:
     """Square blocks of the lanes and the loop that is turned, as many rows as a register has lanes."""
-    side = min(registers.lanes, _LARGEST_BLOCK)
+    side = min(registers.lanes, _LARGEST_BLOCK) if _is_long(view.extents[turned]) else registers.lanes
     tile = [0 if n == 1 else 1 for n in view.extents]
     for dim in (turned, out[-1]):
         extent = view.extents[dim]

@@ -13,13 +13,16 @@ from xdsl.ir import SSAValue
 from stepwell.passes.tensor import transfers
 from stepwell.passes.tensor.emit import Emitter, Index
 from stepwell.passes.tensor.pieces import Layout, Pieces, Position, broadcast, extract, gather
+from stepwell.passes.tensor.reshapes import collapse, joined_rows
 from stepwell.passes.tensor.structured import tensor_element, tensor_shape
 from stepwell.passes.tensor.transfers import DimOf, constant_index, dim_of, vector_type
-from stepwell.passes.tensor.transposes import shuffle, transposed
+from stepwell.passes.tensor.transposes import assembled, shuffle, transposed
 
 _VIEWS = (tensor.ExtractSliceOp, tensor.CollapseShapeOp, tensor.ExpandShapeOp, tensor.CastOp)
 # Vectors of elements that lie farther apart, or are shorter, are gathered one by one.
 _LARGEST_STRIDE, _LEAST_LANES = 4, 4
+# Columns that alternate in memory are picked from whole registers, unless they are too many.
+MOST_ALTERNATING = 3
 _READS = (vector.TransferReadOp, tensor.ExtractOp, tensor.DimOp)
 
 
@@ -98,7 +101,8 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
         return seen[key]
 
     if (rows := _rows(place, dims, layout)) is not None:
-        return Pieces(layout, _read_turned(emit, place, dims, layout, rows))
+        turned = _read_alternating if _alternates(place, dims, layout.leading[rows]) else _read_turned
+        return Pieces(layout, turned(emit, place, dims, layout, rows))
     same = [tuple(indices_of(p)) for p in layout.positions] if dims[-1] is None else None
     pieces = Pieces(layout, make=make, same=same)
     is_local = all(use.operation.parent is home for use in op.result.uses)
@@ -166,6 +170,48 @@ def _read_turned(emit: Emitter, place: Place, dims: DimOf, layout: Layout, row: 
         for i, column in enumerate(transposed(emit, rows)):
             made[(*lead[:row], i, *lead[row + 1 :]), start, size] = column
     return [made[position] for position in layout.positions]
+
+
+def _alternates(place: Place, dims: DimOf, width: int) -> bool:
+    """Whether the lanes of a vector are whole rows of so few elements, one behind the other in memory."""
+    last = len(place.offsets) - 1
+    is_whole = place.offsets[last] == 0 and tensor_shape(place.root)[last] == width
+    return width <= MOST_ALTERNATING and is_whole and dims[-1] == last - 1 and place.strides[last - 1] == 1
+
+
+def _read_alternating(emit: Emitter, place: Place, dims: DimOf, layout: Layout, row: int) -> list[SSAValue]:
+    """
+    All pieces of a vector whose rows alternate in memory: read as they lie, then each row's lanes picked.
+
+    ```mlir
+    %0 = vector.transfer_read %x[%c0] : tensor<512xf32>, vector<4xf32>
+    %1 = vector.transfer_read %x[%c4] : tensor<512xf32>, vector<4xf32>
+    %even = vector.shuffle %0, %1 [0, 2, 4, 6] : vector<4xf32>, vector<4xf32>
+    %odd = vector.shuffle %0, %1 [1, 3, 5, 7] : vector<4xf32>, vector<4xf32>
+    ```
+    """
+    made: dict[Position, SSAValue] = {}
+    width, rank = layout.leading[row], len(place.offsets)
+    joined = collapse(emit, place.root, joined_rows(rank))
+    for lead, start, size in layout.positions:
+        if lead[row]:
+            continue
+        *outer, first, _ = place.at(emit, indices_at(place, dims, (*lead, start)))
+        type = vector_type(layout.element, (size,))
+        parts = [
+            transfers.read(emit, joined, [*outer, behind(emit, first, width, k * size)], type, (rank - 2,))
+            for k in range(width)
+        ]
+        for i in range(width):
+            lanes = [lane * width + i for lane in range(size)]
+            made[(*lead[:row], i, *lead[row + 1 :]), start, size] = assembled(emit, parts, lanes)
+    return [made[position] for position in layout.positions]
+
+
+def behind(emit: Emitter, row: SSAValue, width: int, lane: int) -> SSAValue:
+    """The place of a lane of a row where rows of a width are joined."""
+    number = constant_index(row)
+    return emit.materialize(emit.plus(emit.times(row if number is None else number, width), lane))
 
 
 def _is_only_read(value: SSAValue) -> bool:

@@ -51,3 +51,8 @@ def expand(emit: Emitter, merged: SSAValue, like: SSAValue, groups: Sequence[Seq
 
 def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
     return ArrayAttr([ArrayAttr([IntegerAttr(t, i64) for t in group]) for group in groups])
+
+
+def joined_rows(rank: int) -> list[list[int]]:
+    """The dimensions of a tensor in groups: the last two as one."""
+    return [*([d] for d in range(rank - 2)), [rank - 2, rank - 1]]

@@ -9,9 +9,9 @@ from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from stepwell.passes.tensor import transfers
 from stepwell.passes.tensor.emit import Emitter
-from stepwell.passes.tensor.memory import Place, element_at, indices_at, slice_offsets, start_of
+from stepwell.passes.tensor.memory import Place, behind, element_at, indices_at, slice_offsets, start_of
 from stepwell.passes.tensor.pieces import Layout, Pieces, Position, broadcast
-from stepwell.passes.tensor.reshapes import collapse, expand
+from stepwell.passes.tensor.reshapes import collapse, expand, joined_rows
 from stepwell.passes.tensor.structured import tensor_element, tensor_shape
 from stepwell.passes.tensor.transfers import constant_index, dim_of, vector_of, vector_type
 from stepwell.passes.tensor.transposes import shuffle
@@ -199,11 +199,6 @@ def _starts_row(op: vector.TransferReadOp | vector.TransferWriteOp) -> bool:
     return constant_index(op.indices[-1]) == 0
 
 
-def _joined(rank: int) -> list[list[int]]:
-    """The dimensions of a tensor in groups: the last two as one."""
-    return [*([d] for d in range(rank - 2)), [rank - 2, rank - 1]]
-
-
 def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     """
     The pieces of a `vector.transfer_read` of short rows.
@@ -219,7 +214,7 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     place, width = start_of(emit, Place.of(emit, op.source), op), _width(op.result)
     dims, last = dim_of(op), len(op.indices) - 1
     made: list[SSAValue] = []
-    joined = collapse(emit, place.root, _joined(last + 1)) if dims[-1] == last else None
+    joined = collapse(emit, place.root, joined_rows(last + 1)) if dims[-1] == last else None
     seen: dict[tuple[object, ...], SSAValue] = {}
     for position in layout.positions:
         lead, start, size = position
@@ -230,19 +225,13 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
                 element = element_at(emit, place, indices_at(place, dims, (*lead, 0, 0)))
                 seen[key] = broadcast(emit, element, size)
             elif joined is not None:
-                at = [*indices[:-2], _behind(emit, indices[-2], width, start % width)]
+                at = [*indices[:-2], behind(emit, indices[-2], width, start % width)]
                 type = vector_type(layout.element, (size,))
                 seen[key] = transfers.read(emit, joined, at, type, (last - 1,))
             else:
                 seen[key] = _spread(emit, op, place, position)
         made.append(seen[key])
     return Pieces(layout, made)
-
-
-def _behind(emit: Emitter, row: SSAValue, width: int, lane: int) -> SSAValue:
-    """The place of a lane of a row where rows of a width are joined."""
-    number = constant_index(row)
-    return emit.materialize(emit.plus(emit.times(row if number is None else number, width), lane))
 
 
 def _spread(emit: Emitter, op: vector.TransferReadOp, place: Place, position: Position) -> SSAValue:
@@ -273,10 +262,10 @@ def write(
     """`into` with the pieces of a `vector.transfer_write` of short rows; its tensor is the block `place`."""
     rank, width = len(op.indices), _width(op.vector)
     place = start_of(emit, place or Place(into, (0,) * rank, (1,) * rank), op)
-    groups = _joined(rank)
+    groups = joined_rows(rank)
     joined = collapse(emit, into, groups)
     for number, (lead, start, _) in enumerate(pieces.layout.positions):
         indices = place.at(emit, indices_at(place, dim_of(op), (*lead, start // width, 0)))
-        at = [*indices[:-2], _behind(emit, indices[-2], width, start % width)]
+        at = [*indices[:-2], behind(emit, indices[-2], width, start % width)]
         joined = transfers.write(emit, pieces.get(emit, number), joined, at, (rank - 2,))
     return expand(emit, joined, into, groups)

@@ -182,3 +182,14 @@ def test_elements_at_positions_in_data(mcpu: str, type: str, index: str) -> None
     )
     np.testing.assert_array_equal(y, x[rows, places])
     np.testing.assert_array_equal(z, x[:, places])
+
+
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
+@pytest.mark.parametrize("shape", [(2, 131, 3), (3, 64, 2), (1, 5, 3)])
+@pytest.mark.parametrize("type", ["uint8", "float16", "float", "int64"])
+def test_alternating_channels(mcpu: str, shape: tuple[int, ...], type: str) -> None:
+    x = np.random.default_rng(0).integers(0, 99, shape).astype("float32" if type == "float" else type)
+    (n, pixels, channels), body = shape, "{ y = Transpose<perm = [0, 2, 1]>(x) }"
+    text = f"g ({type}[{n}, {pixels}, {channels}] x) => ({type}[{n}, {channels}, {pixels}] y) {body}"
+    (y,) = _compiled(text, mcpu, x)
+    np.testing.assert_array_equal(y, x.transpose(0, 2, 1))

@@ -281,3 +281,23 @@ func.func private @elements(%i: tensor<64x100xi64>, %j: tensor<64xi64>, %x: tens
   } -> tensor<64x100xf32>
   func.return %own, %rows : tensor<64x100xf32>, tensor<64x100xf32>
 }
+
+// -----
+
+// Channels that alternate in memory are taken apart in registers, all at once; not a part of longer rows.
+// CHECK-LABEL: @alternating
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [0, 16], parallel = [1], vectorize = 1>}
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [0, 1], vectorize = 1>}
+// AVX2-LABEL: @alternating
+// AVX2: attrs = {sched.schedule = #sched.schedule<tile = [0, 8], parallel = [1], vectorize = 1>}
+func.func private @alternating(%x: tensor<640x3xf32>, %long: tensor<640x4xf32>, %e: tensor<3x640xf32>) -> (tensor<3x640xf32>, tensor<3x640xf32>) attributes {sched.kernel} {
+  %all = linalg.generic {indexing_maps = [affine_map<(c, p) -> (p, c)>, affine_map<(c, p) -> (c, p)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<640x3xf32>) outs(%e : tensor<3x640xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<3x640xf32>
+  %part = linalg.generic {indexing_maps = [affine_map<(c, p) -> (p, c + 1)>, affine_map<(c, p) -> (c, p)>], iterator_types = ["parallel", "parallel"]} ins(%long : tensor<640x4xf32>) outs(%e : tensor<3x640xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<3x640xf32>
+  func.return %all, %part : tensor<3x640xf32>, tensor<3x640xf32>
+}

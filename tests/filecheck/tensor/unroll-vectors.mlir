@@ -287,3 +287,23 @@ func.func private @lanes(%x: tensor<2x32xf32>, %y: tensor<2x32xf32>) -> tensor<2
   %3 = vector.transfer_write %2, %y[%c0, %c0] {in_bounds = [true, true]} : vector<2x32xf32>, tensor<2x32xf32>
   func.return %3 : tensor<2x32xf32>
 }
+
+// -----
+
+// Rows of so few elements are read as they lie, and the lanes of each column picked from them.
+// CHECK-LABEL: @alternating
+// CHECK: %[[ROWS:.*]] = tensor.collapse_shape %x {{\[\[}}0 : i64, 1 : i64]] : tensor<64x2xf32> into tensor<128xf32>
+// CHECK: %[[A:.*]] = vector.transfer_read %[[ROWS]][%{{.*}}], %{{.*}} {in_bounds = [true]} : tensor<128xf32>, vector<16xf32>
+// CHECK: %[[B:.*]] = vector.transfer_read %[[ROWS]][%{{.*}}], %{{.*}} {in_bounds = [true]} : tensor<128xf32>, vector<16xf32>
+// CHECK: vector.shuffle %[[A]], %[[B]] [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]
+// CHECK: vector.shuffle %[[A]], %[[B]] [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31]
+// CHECK-NOT: vector.shuffle
+// AVX2-LABEL: @alternating
+// AVX2-COUNT-4: vector.shuffle {{.*}} : vector<8xf32>, vector<8xf32>
+func.func private @alternating(%x: tensor<64x2xf32>, %i: index, %y: tensor<2x64xf32>) -> tensor<2x64xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %0 = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true], permutation_map = affine_map<(p, c) -> (c, p)>} : tensor<64x2xf32>, vector<2x16xf32>
+  %1 = vector.transfer_write %0, %y[%c0, %i] {in_bounds = [true, true]} : vector<2x16xf32>, tensor<2x64xf32>
+  func.return %1 : tensor<2x64xf32>
+}
