@@ -22,7 +22,7 @@ TILE_ROWS = 16
 TILE_WORDS = 16
 """The most words of 32 bits in a row of a tile."""
 
-_INDEX64 = IntegerAttr.constr(i64)
+_I64 = IntegerAttr.constr(i64)
 
 
 @irdl_op_definition
@@ -79,7 +79,7 @@ class TileZeroOp(IRDLOperation):
 
     name = "amx.tile_zero"
 
-    tile = prop_def(_INDEX64)
+    tile = prop_def(_I64)
 
     assembly_format = "$tile attr-dict"
 
@@ -93,11 +93,11 @@ class TileZeroOp(IRDLOperation):
 class _TileMemoryOp(IRDLOperation):
     """What moves a tile: its rows lie `step` apart along a dimension, its words side by side in the last."""
 
-    tile = prop_def(_INDEX64)
+    tile = prop_def(_I64)
     memref = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
-    along = prop_def(_INDEX64)
-    step = prop_def(_INDEX64)
+    along = prop_def(_I64)
+    step = prop_def(_I64)
 
     assembly_format = (
         "$tile `,` $memref `[` $indices `]` `along` $along `step` $step attr-dict `:` type($memref)"
@@ -121,8 +121,10 @@ class _TileMemoryOp(IRDLOperation):
         strides = type.get_strides()
         if strides is None or strides[-1] != 1:  # (C4)
             raise VerifyException(f"words of a row must lie side by side, found {type}")
-        if not 0 <= along < rank - 1 or self.step.value.data < 1:  # (C5)
+        if not 0 <= along < rank - 1:  # (C5)
             raise VerifyException(f"rows must lie along a dimension before the last, found {along} of {rank}")
+        if (step := self.step.value.data) < 1:  # (C5)
+            raise VerifyException(f"rows must lie a positive step apart, found {step}")
 
 
 @irdl_op_definition
@@ -180,9 +182,9 @@ class TileMulOp(IRDLOperation):
 
     name = "amx.tile_muli"
 
-    acc = prop_def(_INDEX64)
-    lhs = prop_def(_INDEX64)
-    rhs = prop_def(_INDEX64)
+    acc = prop_def(_I64)
+    lhs = prop_def(_I64)
+    rhs = prop_def(_I64)
 
     assembly_format = "$acc `,` $lhs `,` $rhs attr-dict"
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, fields
 from importlib import import_module
-from inspect import cleandoc, getsource
+from inspect import cleandoc, getfile, getsource
 from pathlib import Path
 from textwrap import dedent
 from typing import TypeVar, cast, get_type_hints
@@ -81,6 +81,9 @@ def _pass_lines(name: str, entry: Entry) -> Iterator[str]:
         facts += [f"Requires {_code_list(pass_class.required)}."] if pass_class.required else []
     facts += [f"TVM: {_code_list(entry.aliases)}."] if entry.aliases else []
     yield " ".join(facts)
+    yield ""
+    file = Path(getfile(pass_class)).resolve().relative_to(DOCS.parent).as_posix()
+    yield f"File: [`{file}`](../{file})"
     if body := _markdown(pass_class.__doc__ if "__doc__" in vars(pass_class) else None, pass_class.__name__):
         yield ""
         yield from body

@@ -33,7 +33,11 @@ def _arguments() -> ArgumentParser:
     parser.add_argument("file", nargs="?", default="-", help=".mlir or .onnx; `-` or nothing: standard input")
     parser.add_argument("-p", "--passes", default="", metavar="PIPELINE", help="pass,pass{option=value}")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write to a file, weights beside it"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write to a file, weights beside it; `-` or nothing: standard output",
     )
     parser.add_argument("--split-input-file", action="store_true", help="parts end at a `// -----` line")
     parser.add_argument("--verify-diagnostics", action="store_true", help="match `expected-error` comments")

@@ -59,7 +59,7 @@ def _run(args: Namespace) -> int:
                 printed.append(_transformed(part, ctx, args))
     _report(context, args)
     output = f"{SPLIT_MARK}\n".join(printed)
-    if args.output is not None:
+    if args.output is not None and str(args.output) != "-":
         write_ir(args.output, output, ctx)
     else:
         sys.stdout.write(output)

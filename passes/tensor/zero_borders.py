@@ -1,4 +1,8 @@
-"""Zeros around images: the steps of a sum that read nothing else are left out."""
+"""
+Zeros around images: the steps of a sum that read nothing else are left out.
+
+A part of `tile-and-fuse`, which asks for these steps when it makes the loop of a sum.
+"""
 
 from __future__ import annotations
 

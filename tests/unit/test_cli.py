@@ -16,7 +16,7 @@ from onnx import ModelProto, numpy_helper
 import stepwell
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools import cli
+from stepwell.tools import cli, opt
 from stepwell.tools.emit import LEVELS
 from tests.commands import Capture, shown_error, written
 from tests.onnx_models import onnx_model
@@ -159,6 +159,25 @@ def test_what_is_dumped_runs(file: Path, tmp_path: Path) -> None:
     np.savez(inputs, x=rows(2))
     fused = next(folder.glob("*-fuse-ops.mlir"))
     assert cli.main(["run", str(fused), "--inputs", str(inputs)]) == 0
+
+
+def test_a_dash_is_standard_output(
+    file: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["compile", str(file), "--emit", "onnx", "-o", "-"]) == 0
+    text = capsys.readouterr().out
+    assert "onnx.MatMul" in text
+    assert opt.main([str(written(tmp_path / "a.mlir", "func.func private @f()")), "-o", "-"]) == 0
+    assert "@f()" in capsys.readouterr().out
+    assert "an artifact is bytes" in shown_error(capsys, cli.main, "compile", file, "-o", "-")
+    assert "obj writes bytes" in shown_error(capsys, cli.main, "compile", file, "--emit", "obj", "-o", "-")
+    assert not (tmp_path / "-").exists()
+
+
+def test_the_package_is_a_command(capfd: pytest.CaptureFixture[str]) -> None:
+    assert subprocess.run([sys.executable, "-m", "stepwell", "--version"], check=False).returncode == 0
+    assert capfd.readouterr().out.startswith("stepwell ")
 
 
 def test_emit_an_object_file(file: Path, tmp_path: Path, capsys: Capture) -> None:

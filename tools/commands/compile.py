@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="where to write (default: MODEL.stepwell in this folder; with --emit, standard output)",
+        help="where to write (default: MODEL.stepwell in this folder; with --emit, standard output, as -)",
     )
     parser.add_argument("--emit", choices=(*LEVELS, "obj"), help="write a level's IR instead of an artifact")
     parser.add_argument(
@@ -57,6 +57,9 @@ def run(args: Namespace) -> int:
     """Compile; returns the exit status."""
     options = compile_options(args)
     check_suffix(args.model, (".onnx", ".mlir"))
+    if args.output == Path("-"):
+        _expect_text(args.emit)
+        args.output = None
     if args.output is not None:
         check_place(args.output)
         _check_output_suffix(args.output, args.emit)
@@ -78,6 +81,15 @@ def run(args: Namespace) -> int:
     save(image, output)
     print(summary_text(image, str(output)), file=sys.stderr)
     return 0
+
+
+def _expect_text(level: str | None) -> None:
+    """Refuse `-o -` for what is not text."""
+    if level is None or level == "obj":
+        what = f"--emit {level} writes bytes" if level else "an artifact is bytes"
+        raise StepwellError(
+            "bad-option", None, f"{what}, and -o - is standard output", help="name a file: -o FILE"
+        )
 
 
 def _check_output_suffix(output: Path, level: str | None) -> None:

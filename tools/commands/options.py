@@ -26,7 +26,11 @@ def add_compile_options(parser: ArgumentParser) -> None:
         metavar="PLUGIN",
         help="a module or .py file with a backend, a dialect or passes",
     )
-    parser.add_argument("--mcpu", default="host", help="host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64")
+    parser.add_argument(
+        "--mcpu",
+        default="host",
+        help="host, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, sapphirerapids or aarch64 (default: host)",
+    )
     parser.add_argument("--target", metavar="TRIPLE", help="an LLVM triple (default: this machine's)")
     parser.add_argument(
         "--opt-level",
@@ -41,7 +45,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         "--winograd",
         choices=WINOGRAD,
         default="auto",
-        help="3x3 convolutions with fewer products and larger weights (default: auto)",
+        help="3x3 convolutions with fewer products and larger weights; not with --memory low (default: auto)",
     )
     parser.add_argument(
         "--memory",

@@ -41,6 +41,12 @@ func.func @c5_rows_along_words(%a: memref<16x16xi32>, %i: index) {
   func.return
 }
 // -----
+func.func @c5_step_of_none(%a: memref<16x16xi32>, %i: index) {
+  // expected-error: rows must lie a positive step apart, found 0
+  amx.tile_load 0, %a[%i, %i] along 0 step 0 : memref<16x16xi32>
+  func.return
+}
+// -----
 func.func @c2_same_tile() {
   // expected-error: the tiles of a product must be different, found [0, 4, 4]
   amx.tile_muli 0, 4, 4

@@ -1,0 +1,8 @@
+"""`python -m stepwell`: the command `stepwell`, where it is not on the path."""
+
+import sys
+
+from stepwell.tools.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
