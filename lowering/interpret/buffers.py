@@ -99,7 +99,8 @@ def prepare_subview(op: memref.SubviewOp) -> Step:
 
 @implements("memref.reinterpret_cast")
 def prepare_reinterpret_cast(op: memref.ReinterpretCastOp) -> Step:
-    """The elements of a dense buffer by other strides."""
+    """The elements of a dense buffer by other strides; its bytes as other elements where the types differ."""
+    dtype = numpy_dtype(memref_of(op.results[0]).element_type)
     lists = (op.static_offsets, op.static_sizes, op.static_strides)
     counts = (len(op.offsets), len(op.sizes), len(op.strides))
 
@@ -110,7 +111,7 @@ def prepare_reinterpret_cast(op: memref.ReinterpretCastOp) -> Step:
             filled.append(fill_in(static.get_values(), rest[:count]))
             del rest[:count]
         (offset,), sizes, strides = filled
-        flat = _view_shape(array, [-1])
+        flat = _view_shape(array, [-1]).view(dtype)
         last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
         if all(sizes):
             checked([offset, last], [flat.size, flat.size])

@@ -25,9 +25,10 @@ from stepwell.dialects.amx import (
     TileStoreOp,
     TileZeroOp,
 )
+from stepwell.dialects.arith import DotBytesOp
 from stepwell.lowering.linalg_to_amx.product import Operand, TileProduct
 from stepwell.passes.base import FunctionPass
-from stepwell.passes.context import count
+from stepwell.passes.context import count, remark
 from stepwell.passes.tensor.emit import Constants, Emitter, Index
 from stepwell.runtime.target import target_from
 
@@ -75,17 +76,21 @@ class ConvertLinalgToAMXPass(FunctionPass):
             return
         constants = Constants(func)
         for op in list(func.walk()):
-            if isinstance(op, GenericOp) and (product := TileProduct.of(op)) is not None:
+            if not isinstance(op, GenericOp):
+                continue
+            if (product := TileProduct.of(op)) is not None:
                 _rewrite(product, constants)
                 count("products of tiles", 1)
+            elif any(isinstance(inner, DotBytesOp) for inner in op.body.block.ops):
+                remark(op, "not for tile registers: these products of bytes are added one by one")
 
 
 def _rewrite(product: TileProduct, constants: Constants) -> None:
     emit = Emitter.before(product.op, constants)
     fill = _fill_before(product.op, product.out.buffer)
-    rows = 1 if product.rows is None else product.extents[product.rows]
+    rows = 1 if product.loops.rows is None else product.extents[product.loops.rows]
     for row in _cut(rows, TILE_ROWS):
-        for column in _cut(product.extents[product.columns], TILE_WORDS):
+        for column in _cut(product.extents[product.loops.columns], TILE_WORDS):
             _Block(product, row, column, emit).write(starts_at_zero=fill is not None)
     Rewriter.erase_op(product.op)
     if fill is not None:
@@ -144,7 +149,7 @@ class _Block:
         self._columns = columns
         self._emit = emit
         self._sums = [(i, j) for i, j in _ORDER if i < rows.tiles and j < columns.tiles]
-        self._whole, rest = divmod(product.extents[product.sum], TILE_WORDS)
+        self._whole, rest = divmod(product.extents[product.loops.sum], TILE_WORDS)
         if self._whole and rest:
             # Sums of 16 words and of fewer take tiles of different sizes.
             self._main, self._rest = _Registers((4, 4), (5, 5), TILE_WORDS), _Registers((6, 6), (7, 7), rest)
@@ -161,7 +166,7 @@ class _Block:
                 emit.add(TileZeroOp(_SIDE * i + j))
             else:
                 self._move(TileLoadOp, emit, _SIDE * i + j, out, self._place(i, j))
-        self._sum_over(emit, self._product.sums, {})
+        self._sum_over(emit, self._product.loops.sums, {})
         for i, j in self._sums:
             self._move(TileStoreOp, emit, _SIDE * i + j, out, self._place(i, j))
 
@@ -185,9 +190,9 @@ class _Block:
             self._loop(emit, first, self._product.extents[first], 1, inner, at)
             return
         if self._whole:
-            self._loop(emit, self._product.sum, self._whole * TILE_WORDS, TILE_WORDS, None, at)
+            self._loop(emit, self._product.loops.sum, self._whole * TILE_WORDS, TILE_WORDS, None, at)
         if self._rest is not None:
-            self._multiply(emit, self._rest, {**at, self._product.sum: self._whole * TILE_WORDS})
+            self._multiply(emit, self._rest, {**at, self._product.loops.sum: self._whole * TILE_WORDS})
 
     def _loop(
         self,
@@ -233,9 +238,9 @@ class _Block:
 
     def _place(self, i: int, j: int) -> dict[int, Index]:
         """The first row and column of a tile of sums."""
-        at: dict[int, Index] = {self._product.columns: self._columns.offset + j * self._columns.size}
-        if self._product.rows is not None:
-            at[self._product.rows] = self._rows.offset + i * self._rows.size
+        at: dict[int, Index] = {self._product.loops.columns: self._columns.offset + j * self._columns.size}
+        if self._product.loops.rows is not None:
+            at[self._product.loops.rows] = self._rows.offset + i * self._rows.size
         return at
 
     def _move(
@@ -248,4 +253,4 @@ class _Block:
     ) -> None:
         """Read or write a tile at the place of an operand that the loops lead to."""
         indices = [emit.materialize(index) for index in operand.indices(emit, at)]
-        emit.add(op_type(tile, operand.buffer, indices, operand.along, operand.step))
+        emit.add(op_type(tile, operand.buffer, indices, operand.rows.along, operand.rows.step))

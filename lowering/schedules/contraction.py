@@ -22,7 +22,7 @@ from stepwell.lowering.schedules.register_tile import (
     rows_in_cache,
     widest_element,
 )
-from stepwell.lowering.schedules.tile_product import TileBlock, takes_tiles
+from stepwell.lowering.schedules.tile_product import TileBlock, tile_block
 from stepwell.passes.tensor.combiners import combiner_of
 from stepwell.passes.tensor.structured import (
     Structured,
@@ -173,8 +173,8 @@ def _along_results(
 ) -> Schedule:
     extents = view.extents
     row = _longest_inner(roles.rows, extents)
-    if row is not None and takes_tiles(view, target, row, roles.lanes, roles.other, roles.vector):
-        return _by_tiles(view, roles, row, target)
+    if row is not None and (block := tile_block(view, target, row, roles.lanes)) is not None:
+        return _by_tiles(view, roles, row, block, target)
     panel = roles.panels[-1] if roles.panels else None
     sums = [d for d in range(view.rank) if not view.parallel[d] and extents[d] != 1]
     lengths = [extents[d] for d in sums]
@@ -217,10 +217,11 @@ def _order(view: Structured, roles: _Roles, row: int | None, target: TargetDescr
     return [*roles.both, *panels, *outer_rows, *inner_rows]
 
 
-def _by_tiles(view: Structured, roles: _Roles, row: int, target: TargetDescription) -> Schedule:
+def _by_tiles(
+    view: Structured, roles: _Roles, row: int, block: TileBlock, target: TargetDescription
+) -> Schedule:
     """Blocks of sums for tile registers, each of them the whole sum; no loop of one block is left."""
     extents = view.extents
-    block = TileBlock.of(extents[row], extents[roles.lanes] or 1)
     steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows), 1)
     steps |= {row: block.rows, roles.lanes: block.columns}
     steps = {d: n for d, n in steps.items() if n != extents[d]}

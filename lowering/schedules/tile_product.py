@@ -8,6 +8,7 @@ from xdsl.dialects.linalg.ops import FillOp
 
 from stepwell.dialects.amx import TILE_ROWS, TILE_WORDS
 from stepwell.dialects.sched import Schedule
+from stepwell.lowering.linalg_to_amx.product import TileLoops
 from stepwell.lowering.schedules.register_tile import sum_kind
 from stepwell.passes.tensor.groups import Member
 from stepwell.passes.tensor.structured import Structured, single_dim
@@ -17,29 +18,6 @@ from stepwell.runtime.target import TargetDescription
 _ROWS, _COLUMNS = 2 * TILE_ROWS, 2 * TILE_WORDS
 # Products of fewer rows take as long as those of vectors, or longer: the weights are what is read.
 _FEWEST_ROWS = 8
-
-
-def takes_tiles(
-    view: Structured, target: TargetDescription, rows: int, columns: int, lhs: int, rhs: int
-) -> bool:
-    """
-    Whether tile registers compute a sum of products of bytes.
-
-    Args: `rows` and `columns` are loops; `lhs` and `rhs` positions of the operands among the inputs. The left
-    one must lie along the sum, which is of known length, the right one and the result along the columns.
-    """
-    if not target.has_tile_products or sum_kind(view) != "bytes" or (lhs, rhs) != (0, 1):
-        return False
-    extent, width = view.extents[rows], view.extents[columns]
-    if (extent is not None and extent < _FEWEST_ROWS) or width is None or len(view.inputs) != 2:
-        return False
-    if any(view.extents[d] is None for d, parallel in enumerate(view.parallel) if not parallel):
-        return False
-    summed = single_dim(view.maps[lhs].results[-1])
-    lies_along = (
-        single_dim(view.maps[rhs].results[-1]) == single_dim(view.init_maps[0].results[-1]) == columns
-    )
-    return summed is not None and not view.parallel[summed] and lies_along
 
 
 @dataclass(frozen=True)
@@ -53,6 +31,30 @@ class TileBlock:
     def of(rows: int | None, columns: int) -> TileBlock:
         """The block of a product with so many rows (None: known at run time only) and columns."""
         return TileBlock(min(rows or _ROWS, _ROWS), min(columns, _COLUMNS))
+
+
+def tile_block(view: Structured, target: TargetDescription, rows: int, columns: int) -> TileBlock | None:
+    """
+    The block of a sum of products of bytes that tile registers compute at once; None when they compute none.
+
+    Blocks are those that `convert-linalg-to-amx` has a form for: of what it leaves, every element would be
+    computed alone. All loops that are summed over are whole in a block, and so of known length.
+
+    Args: `rows` and `columns` are loops.
+    """
+    if not target.has_tile_products or sum_kind(view) != "bytes":
+        return None
+    extent, width = view.extents[rows], view.extents[columns]
+    if (extent is not None and extent < _FEWEST_ROWS) or width is None:
+        return None
+    block = TileBlock.of(extent, width)
+    sizes = [1 if parallel else n for n, parallel in zip(view.extents, view.parallel, strict=True)]
+    sizes[rows], sizes[columns] = block.rows, block.columns
+    known = [n for n in sizes if n is not None]
+    if len(known) < view.rank:
+        return None
+    loops = TileLoops.of(view.body, view.maps, view.parallel, known)
+    return block if loops is not None and (loops.rows, loops.columns) == (rows, columns) else None
 
 
 def is_tile_product(view: Structured, schedule: Schedule, target: TargetDescription) -> bool:

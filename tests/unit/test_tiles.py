@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.arith import DotBytesOp
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.interpret import interpret
@@ -19,6 +23,8 @@ from stepwell.passes import run_pipeline
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.target import granted_features, target_from
 from stepwell.runtime.tile_check import loaded_product
+from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
+from tests.onnx_models import imported, onnx_model
 
 KERNEL = """
 func.func @main(%x: tensor<{m}x{k}xi32>, %w: tensor<{panels}x{k}x{width}xi32>, %s: tensor<{n}xf32>)
@@ -68,6 +74,51 @@ def test_sums_are_exact(m: int, panels: int, width: int, k: int) -> None:
     columns = signed.transpose(1, 3, 0, 2).reshape(4 * k, -1)
     (found,) = interpret(module, ctx, "k0", [a, b, scale])
     assert np.array_equal(found, (unsigned @ columns).astype(np.float32) * scale)
+
+
+CONV = (
+    "g (uint8[N,{c},{h},{h}] x) => (int32[N,{f},{h},{h}] y) "
+    "{{ y = ConvInteger<pads=[{p},{p},{p},{p}]>(x, w, z) }}"
+)
+MATMUL = "g (uint8[{m},{k}] x) => (int32[{m},{n}] y) {{ y = MatMulInteger(x, w, z) }}"
+WHOLE = [
+    # A convolution of single pixels; of windows with borders; rows of pixels shorter than a tile's use.
+    (CONV.format(c=20, f=35, h=9, p=0), (2, 20, 9, 9), (35, 20, 1, 1), True),
+    (CONV.format(c=16, f=32, h=10, p=1), (1, 16, 10, 10), (32, 16, 3, 3), True),
+    (CONV.format(c=16, f=32, h=6, p=1), (1, 16, 6, 6), (32, 16, 3, 3), False),
+    # Rows that are known at run time only: many, few, none; too few; odd numbers of everything.
+    (MATMUL.format(m="M", k=64, n=48), (37, 64), (64, 48), True),
+    (MATMUL.format(m="M", k=64, n=48), (3, 64), (64, 48), True),
+    (MATMUL.format(m="M", k=64, n=48), (0, 64), (64, 48), True),
+    (MATMUL.format(m=5, k=64, n=48), (5, 64), (64, 48), False),
+    (MATMUL.format(m=33, k=67, n=35), (33, 67), (67, 35), True),
+    (MATMUL.format(m=16, k=64, n=16), (16, 64), (64, 16), True),
+]
+
+
+@pytest.mark.parametrize(("text", "shape", "weights", "tiles"), WHOLE)
+def test_models_run_in_tiles_or_in_vectors(
+    text: str, shape: Sequence[int], weights: Sequence[int], tiles: bool
+) -> None:
+    """What the choosers leave to tile registers all gets there: no byte is multiplied alone."""
+    rng = np.random.default_rng(3)
+    model, x = onnx_model(text), rng.integers(0, 256, shape, np.uint8)
+    w = rng.integers(-128, 128, weights, np.int8)
+    model.graph.initializer.extend(
+        [numpy_helper.from_array(w, "w"), numpy_helper.from_array(np.array(7, np.uint8), "z")]
+    )
+    module, ctx = imported(model)
+    ctx.target = replace(target_from("sapphirerapids"), cores=2)
+    run_pipeline(module, f"{FROM_ONNX},{graph_pipeline(2, ctx.target)}", ctx)
+    run_pipeline(module, f"convert-graph-to-linalg,{SCHEDULE_PIPELINE}", ctx)
+    run_pipeline(module, LOOP_PIPELINE.replace("bufferize", "bufferize,plan-memory"), ctx)
+    assert any(op.name == "amx.tile_muli" for op in module.walk()) == tiles
+    products = [op for op in module.walk() if isinstance(op, DotBytesOp)]
+    assert bool(products) != tiles
+    assert all(isinstance(op.result.type, VectorType) for op in products)
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    (found,) = interpret(module, ctx, "main", [x.view(np.int8)])
+    assert np.array_equal(found, expected)
 
 
 def test_machine_code_configures_multiplies_and_releases() -> None:

@@ -1,7 +1,11 @@
 // RUN: stepwell-opt %s -p 'convert-linalg-to-amx{mcpu=sapphirerapids}' | filecheck %s
 // RUN: stepwell-opt %s -p 'convert-linalg-to-amx{mcpu=x86-64-v4}' | filecheck %s --check-prefix NONE
+// RUN: stepwell-opt %s -p 'convert-linalg-to-amx{mcpu=sapphirerapids}' --remarks 2>&1 | filecheck %s --check-prefix REMARK
 
 // NONE-NOT: amx.
+// REMARK: remark: not for tile registers: these products of bytes are added one by one
+// REMARK-NEXT: convert-linalg-to-amx.mlir
+// REMARK-NOT: remark:
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
