@@ -121,7 +121,7 @@ def _fills_lines(op: vector.TransferWriteOp, steps: dict[BlockArgument, tuple[SS
     Whether a write of a whole vector is part of a tile of whole lines, next to each other in memory.
 
     It is when the loop along the last dimension starts on a line and advances by lines, and rows are lines:
-    a tile writes all of its elements.
+    a tile writes all of its elements, vector by vector.
     """
     memory, type = (
         SSAValue.get(op.source, type=MemRefType).type,
@@ -140,13 +140,18 @@ def _fills_lines(op: vector.TransferWriteOp, steps: dict[BlockArgument, tuple[SS
     if last and memory.get_shape()[-1] * size % _LINE_BYTES:
         return False
     index = op.indices[last]
-    while isinstance(index.owner, arith.AddiOp):
-        index = index.owner.lhs
+    while isinstance(add := index.owner, arith.AddiOp):
+        if not _is_multiple(add.rhs, prod(type.get_shape())):
+            return False
+        index = add.lhs
     if not isinstance(index, BlockArgument) or index not in steps:
         return False
-    numbers = [bound.owner.value for bound in steps[index] if isinstance(bound.owner, arith.ConstantOp)]
-    values = [n.value.data * size for n in numbers if isinstance(n, IntegerAttr)]
-    return len(values) == 2 and not any(value % _LINE_BYTES for value in values)
+    return all(_is_multiple(bound, _LINE_BYTES // size) for bound in steps[index])
+
+
+def _is_multiple(value: SSAValue, number: int) -> bool:
+    attr = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    return isinstance(attr, IntegerAttr) and attr.value.data % number == 0
 
 
 def _stream(loop: scf.ParallelOp, writes: _Writes) -> None:

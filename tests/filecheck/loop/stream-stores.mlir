@@ -75,6 +75,25 @@ func.func private @parts_of_lines(%x: memref<2097152xf32>, %out: memref<2097152x
   func.return
 }
 
+// Each vector is half in one line and half in the next.
+// CHECK-LABEL: @across_lines
+// CHECK-NOT: nontemporal
+func.func private @across_lines(%x: memref<2097152xf32>, %out: memref<2097152xf32>) attributes {sched.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %n = arith.constant 2097136 : index
+  "scf.parallel"(%c0, %n, %c16) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %a = vector.transfer_read %x[%i], %zero {in_bounds = [true]} : memref<2097152xf32>, vector<16xf32>
+    %j = arith.addi %i, %c8 : index
+    vector.transfer_write %a, %out[%j] {in_bounds = [true]} : vector<16xf32>, memref<2097152xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
 // What is read again is wanted in the cache; rows of 1023 do not start on lines.
 // CHECK-LABEL: @read_again
 // CHECK-NOT: nontemporal
