@@ -31,6 +31,8 @@ _UNKNOWN_STEPS = _MOST_EPILOGUE_OPS
 # Sides of blocks that are transposed in registers.
 _LEAST_BLOCK = 4
 _LARGEST_BLOCK = 16
+# Repetitions that are stored together, from one load.
+_MOST_COPIES = 4
 
 
 def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedule | None:
@@ -63,9 +65,10 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     # Rows shorter than a register share registers: how many is free, as it is along a long row.
     width = view.extents[out[-1]] or budget
     joins = 1 < width <= registers.lanes // 2
+    copies = [] if joins else _copies(view, out)
     for dim in reversed(out):
         extent = view.extents[dim]
-        if dim == out[-1] and not vectors:
+        if dim in copies or (dim == out[-1] and not vectors):
             continue
         if dim == out[-1]:
             step = _row_step(extent, budget, registers.lanes)
@@ -79,6 +82,14 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     if not view.can_slice(set(loops)):
         return None
     return Schedule(tuple(tile), parallel=loops, vectorize=out[-1] if vectors else None)
+
+
+def _copies(view: Structured, out: Sequence[int]) -> list[int]:
+    """The outer loops that write what is read once to a few places."""
+    if body_length(view):
+        return []
+    used = {dim for map in view.maps[: len(view.inputs)] for dim in map.used_dims()}
+    return [d for d in out[:-1] if d not in used and 1 < (view.extents[d] or 1) <= _MOST_COPIES]
 
 
 def _turned_loop(view: Structured, lanes: int) -> int | None:

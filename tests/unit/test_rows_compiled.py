@@ -193,3 +193,13 @@ def test_alternating_channels(mcpu: str, shape: tuple[int, ...], type: str) -> N
     text = f"g ({type}[{n}, {pixels}, {channels}] x) => ({type}[{n}, {channels}, {pixels}] y) {body}"
     (y,) = _compiled(text, mcpu, x)
     np.testing.assert_array_equal(y, x.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("shape, repeats", [((41, 101), (2, 1)), ((5, 7, 11), (1, 3, 1)), ((16, 9), (4, 2))])
+def test_tiles(shape: tuple[int, ...], repeats: tuple[int, ...]) -> None:
+    x = _rows(*shape)
+    dims, wide = (",".join(map(str, s)) for s in (shape, np.multiply(shape, repeats)))
+    counts = ",".join(map(str, repeats))
+    body = f"{{ r = Constant<value_ints = [{counts}]>() y = Tile(x, r) }}"
+    (y,) = _compiled(f"g (float[{dims}] x) => (float[{wide}] y) {body}", "host", x)
+    np.testing.assert_array_equal(y, np.tile(x, repeats))

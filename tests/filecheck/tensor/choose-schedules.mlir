@@ -301,3 +301,23 @@ func.func private @alternating(%x: tensor<640x3xf32>, %long: tensor<640x4xf32>, 
   } -> tensor<3x640xf32>
   func.return %all, %part : tensor<3x640xf32>, tensor<3x640xf32>
 }
+
+// -----
+
+// What is read once is written to all its places, when they are few.
+// CHECK-LABEL: @copies
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [0, 64], parallel = [1], vectorize = 1>}
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [0, 1], vectorize = 1>}
+// AVX2-LABEL: @copies
+// AVX2: attrs = {sched.schedule = #sched.schedule<tile = [0, 16], parallel = [1], vectorize = 1>}
+func.func private @copies(%x: tensor<640xf32>, %e: tensor<2x640xf32>, %f: tensor<9x640xf32>) -> (tensor<2x640xf32>, tensor<9x640xf32>) attributes {sched.kernel} {
+  %few = linalg.generic {indexing_maps = [affine_map<(r, i) -> (i)>, affine_map<(r, i) -> (r, i)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<640xf32>) outs(%e : tensor<2x640xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<2x640xf32>
+  %many = linalg.generic {indexing_maps = [affine_map<(r, i) -> (i)>, affine_map<(r, i) -> (r, i)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<640xf32>) outs(%f : tensor<9x640xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<9x640xf32>
+  func.return %few, %many : tensor<2x640xf32>, tensor<9x640xf32>
+}
