@@ -25,8 +25,8 @@ from stepwell.runtime.target import TargetDescription
 
 # Level 2 -> tiled and vectorized level 2 -> level 3 -> level 4; each step can be run alone by stepwell-opt.
 SCHEDULE_PIPELINE = (
-    "sink-reshapes,fuse-into-writes,pad-by-channel,pair-products,stage-operands,choose-schedules,"
-    "tile-and-fuse,vectorize,hoist-accumulators,unroll-vectors"
+    "sink-reshapes,compute-in-products,fuse-into-writes,pad-by-channel,pair-products,stage-operands,"
+    "choose-schedules,tile-and-fuse,vectorize,hoist-accumulators,unroll-vectors"
 )
 LOOP_PIPELINE = "bufferize,convert-linalg-to-amx,linalg-to-loops,stream-stores,prefetch-rows,expand-math"
 LLVM_PIPELINE = "convert-loops-to-llvm,hoist-addresses"

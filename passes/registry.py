@@ -85,6 +85,10 @@ PASSES: dict[str, Entry] = {
             "CombineParallelBatchMatmul{op=batch_matmul}",
         ),
     ),
+    "compute-in-products": Entry(
+        "stepwell.lowering.schedules.compute_in_products:ComputeInProductsPass",
+        "products by few rows compute the weights that they read",
+    ),
     "convert-graph-to-linalg": Entry(
         "stepwell.lowering.graph_to_linalg:ConvertGraphToLinalgPass", "outline kernels, lower them to linalg"
     ),

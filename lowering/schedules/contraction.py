@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, TensorType
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -61,7 +61,7 @@ class Product:
     def of(view: Structured) -> Product | None:
         """The view of an op as a sum of products; None when it is none."""
         factors = _factors(view.body) if len(view.inits) == 1 else ()
-        arguments = [_source(v) for v in factors]
+        arguments = [_computed_from(_source(v), view) for v in factors]
         args: list[SSAValue] = list(view.body.args[: len(view.inputs)])
         positions = [args.index(a) for a in arguments if a in args]
         if len(positions) != 2 or positions[0] == positions[1]:
@@ -91,6 +91,26 @@ def _source(value: SSAValue) -> SSAValue:
     ):
         value = value.op.operands[0]
     return value
+
+
+def _computed_from(value: SSAValue, view: Structured) -> SSAValue:
+    """
+    The argument of most loops that a factor is computed from in the body; a factor that is none is itself.
+
+    Only one whose lanes are the result's counts: `compute-in-products` leaves these.
+    """
+    if not isinstance(value, OpResult) or not isinstance(value.type, Float32Type):
+        return value
+    args: list[SSAValue] = list(view.body.args[: len(view.inputs)])
+    reached: list[SSAValue] = [value]
+    for each in reached:
+        if isinstance(each, OpResult):
+            reached += each.op.operands
+    out, read = projected_permutation(view.init_maps[0]), [arg for arg in args if arg in reached]
+    if not out or not read:
+        return value
+    most = max(read, key=lambda arg: len(map_dims(view.maps[args.index(arg)])))
+    return most if neighbours(view.maps[args.index(most)]) == out[-1] else value
 
 
 def schedule_product(product: Product, target: TargetDescription) -> Schedule | None:

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -56,15 +56,17 @@ class SinkReshapesPass(FunctionPass):
             op = block.first_op
             while op is not None:
                 following = op.next_op
-                if isinstance(op, GenericOp) and (made := _expanded(op)) is not None:
+                if isinstance(op, GenericOp) and is_elementwise(op) and (made := expanded(op)) is not None:
                     following = made.next_op
                 op = following
 
 
-def _expanded(op: GenericOp) -> Operation | None:
-    """Compute an elementwise op on split dimensions, when an operand has them: the last op made, or None."""
-    if not _is_elementwise(op):
-        return None
+def expanded(op: GenericOp) -> Operation | None:
+    """
+    Compute an op of one result on split dimensions, when an operand has them: the last op made, or None.
+
+    A loop over a dimension that is split becomes loops of its kind over the parts.
+    """
     maps = [attr.data for attr in op.indexing_maps]
     split = _split_loops(op, maps)
     if not split or not all(_can_expand(v, m, split) for v, m in zip(op.operands, maps, strict=True)):
@@ -78,7 +80,7 @@ def _expanded(op: GenericOp) -> Operation | None:
         operands[count:],
         body,
         [AffineMapAttr(builder.map(map)) for map in maps],
-        [IteratorTypeAttr.parallel()] * builder.rank,
+        [kind for loop, kind in enumerate(op.iterator_types) for _ in split.get(loop, (0,))],
         [operands[count].type],
     )
     made.attributes = dict(op.attributes)
@@ -88,7 +90,8 @@ def _expanded(op: GenericOp) -> Operation | None:
     return cast(Operation, joined.owner)
 
 
-def _is_elementwise(op: GenericOp) -> bool:
+def is_elementwise(op: GenericOp) -> bool:
+    """Whether each element of the one result is computed by itself, and not by where it is."""
     return (
         len(op.res) == 1
         and all(kind.data is IteratorType.PARALLEL for kind in op.iterator_types)

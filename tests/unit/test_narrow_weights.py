@@ -57,6 +57,18 @@ def test_artifact_holds_packed_weights(dtype: type, bits: int, tmp_path: Path) -
     assert np.allclose(stepwell.load(paths[0])(x), x @ weights, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("rows", [1, 3, 4, 7])
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v2"])
+def test_few_rows_compute_weights_as_they_read_them(rows: int, mcpu: str) -> None:
+    made, weights = model(ml_dtypes.int4, 4)
+    x = RNG.uniform(-1, 1, (rows, K)).astype(np.float32)
+    x[0, 5] = np.inf
+    with np.errstate(invalid="ignore"):
+        expected = x.astype(np.float64) @ weights
+    compiled = stepwell.compile(made, mcpu=mcpu, input_shapes={"x": (rows, K)})
+    assert np.allclose(compiled(x), expected, rtol=1e-4, atol=1e-4, equal_nan=True)
+
+
 def test_parts_stand_one_behind_the_other() -> None:
     codes = np.array([1, -5, 6, -6, -5]).astype(ml_dtypes.int4)
     assert packed_parts(codes, 4).tolist() == [1 | 10 << 4, 11 | 11 << 4, 6]
