@@ -184,8 +184,8 @@ def _read_alternating(emit: Emitter, place: Place, dims: DimOf, layout: Layout, 
     All pieces of a vector whose rows alternate in memory: read as they lie, then each row's lanes picked.
 
     ```mlir
-    %0 = vector.transfer_read %x[%c0] : tensor<512xf32>, vector<4xf32>
-    %1 = vector.transfer_read %x[%c4] : tensor<512xf32>, vector<4xf32>
+    %0 = vector.transfer_read %x[%c0], %p {in_bounds = [true]} : tensor<512xf32>, vector<4xf32>
+    %1 = vector.transfer_read %x[%c4], %p {in_bounds = [true]} : tensor<512xf32>, vector<4xf32>
     %even = vector.shuffle %0, %1 [0, 2, 4, 6] : vector<4xf32>, vector<4xf32>
     %odd = vector.shuffle %0, %1 [1, 3, 5, 7] : vector<4xf32>, vector<4xf32>
     ```
