@@ -20,6 +20,7 @@ ENTRY_POINTS = "stepwell.legalizations"
 
 _OWN = {
     "kernels": "stepwell.passes.graph.attention_parts",
+    "turned-products": "stepwell.passes.graph.turned_products",
     "wide-convs": "stepwell.passes.graph.wide_floats",
     "wide-floats": "stepwell.passes.graph.wide_floats",
 }

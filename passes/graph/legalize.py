@@ -21,7 +21,8 @@ class LegalizePass(FunctionPass):
     In post order, each op once: what rules make is not looked at again. A rule may look at types, at
     constants and at the target, and leave the op as it is.
 
-    Class: that of the rules of the set; those of `kernels`, `wide-convs` and `wide-floats` round.
+    Class: that of the rules of the set; those of `kernels`, `wide-convs` and `wide-floats` round, those of
+    `turned-products` are exact.
     Source: TVM's Legalize.
     """
 
@@ -30,7 +31,7 @@ class LegalizePass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     set: str
-    """The name of the set: `kernels`, `wide-convs`, `wide-floats`, or one of another package."""
+    """The set's name: `kernels`, `turned-products`, `wide-convs`, `wide-floats`, or one of a package."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         apply_rules_once(func.body, legalizations(self.set, weights_of(ctx), target_of(ctx)))
