@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -32,10 +33,13 @@ from stepwell.passes.tensor.structured import (
     tensor_shape,
 )
 from stepwell.passes.tensor.transfers import element_type
+from stepwell.passes.tensor.zero_borders import Inside, share_inside, zero_borders
 from stepwell.runtime.target import TargetDescription
 
 # A loop over rows shorter than this gives too few independent sums.
 _ENOUGH_ROWS = 4
+# Rows of which more sees zeros are worth another loop in the tile.
+_MOSTLY_INSIDE = 0.8
 # Unrolled windows (3x3 of 144 channels at 56x56: 0.94 of peak with 7 sums, 0.75 with 28 in loops).
 _UNROLLED_STEPS = 25
 _UNROLLED_SUMS = 10
@@ -192,7 +196,7 @@ def _along_results(
     view: Structured, roles: _Roles, registers: RegisterFile, target: TargetDescription
 ) -> Schedule:
     extents = view.extents
-    row = _longest_inner(roles.rows, extents)
+    row = _longest_inner(_rows_inside(view, roles), extents)
     if row is not None and (block := tile_block(view, target, row, roles.lanes)) is not None:
         return _by_tiles(view, roles, row, block, target)
     panel = roles.panels[-1] if roles.panels else None
@@ -297,6 +301,21 @@ def _slides(view: Structured, dim: int) -> bool:
     """Whether a summed loop moves a window that a loop of results moves too."""
     reached = [expr.used_dims() for map in view.maps for expr in map.results if dim in expr.used_dims()]
     return any(view.parallel[d] for dims in reached for d in dims)
+
+
+def _rows_inside(view: Structured, roles: _Roles) -> Sequence[int]:
+    """
+    The loops over rows that a tile may run along: not one that walks in and out of zeros around an image.
+
+    Outside of the tile it leaves out the steps of a sum that see zeros only (1x7 of 240, dilated by 2, at
+    144x5: 5.4 to 3.6 ms).
+    """
+    func = view.op.parent_op()
+    borders: Mapping[SSAValue, Inside] = zero_borders(func) if isinstance(func, FuncOp) else {}
+    inside: Inside = borders.get(view.inputs[roles.other], {})
+    long = [d for d in roles.rows if (view.extents[d] or _ENOUGH_ROWS) >= _ENOUGH_ROWS]
+    left = [d for d in roles.rows if share_inside(view, roles.other, d, inside) >= _MOSTLY_INSIDE]
+    return left if any(d in long for d in left) else roles.rows
 
 
 def _longest_inner(rows: Sequence[int], extents: Sequence[int | None]) -> int | None:

@@ -23,6 +23,9 @@ from stepwell.passes.tensor.groups import is_empty
 from stepwell.passes.tensor.memory import slice_offsets
 from stepwell.passes.tensor.structured import Structured, linear, tensor_shape
 
+# Borders are little of what longer rows see.
+_SHORT_ROWS = 28
+
 Inside: TypeAlias = Mapping[int, tuple[int, int]]
 """The dimensions of a tensor that have borders of zeros: where what is inside begins, and ends."""
 
@@ -107,6 +110,23 @@ def steps_inside(
                 extent, _first_from(emit, start, end, step)
             )
     return None
+
+
+def share_inside(view: Structured, operand: int, row: int, inside: Inside) -> float:
+    """Of what a short loop over rows sees by the steps of a window, the share that is no border."""
+    for position, (begin, end) in inside.items():
+        index = linear(view.maps[operand].results[position])
+        terms = dict(index.terms) if index is not None else {}
+        points = [d for d in terms if not view.parallel[d]]
+        rows = view.extents[row]
+        if index is None or row not in terms or len(points) != 1 or rows is None or rows > _SHORT_ROWS:
+            continue
+        step, count = terms[points[0]], view.extents[points[0]] or 1
+        seen = [
+            index.constant + terms[row] * at + step * point for at in range(rows) for point in range(count)
+        ]
+        return sum(begin <= place < end for place in seen) / len(seen)
+    return 1
 
 
 def _reach(view: Structured, terms: Sequence[tuple[int, int]]) -> int | None:

@@ -16,6 +16,7 @@ CASES = {
     "one side, strided": ((1, 16, 9, 8), (32, 16, 4, 3), 2, 1, (0, 0, 5, 2)),
     "dilated and strided": ((1, 16, 10, 6), (16, 16, 3, 3), 3, 2, (3, 2, 4, 2)),
     "columns further apart than tiles are wide": ((1, 16, 16, 16), (32, 16, 3, 3), 1, 12, (12, 12, 12, 12)),
+    "tiles along rows, narrow and dilated": ((2, 16, 37, 5), (32, 16, 1, 5), 1, 2, (0, 4, 0, 4)),
     "results of zeros alone": ((1, 16, 2, 4), (16, 16, 2, 1), 1, 1, (4, 0, 3, 0)),
 }
 

@@ -321,3 +321,41 @@ func.func private @copies(%x: tensor<640xf32>, %e: tensor<2x640xf32>, %f: tensor
   } -> tensor<9x640xf32>
   func.return %few, %many : tensor<2x640xf32>, tensor<9x640xf32>
 }
+
+// -----
+
+// Columns see zeros by 12 of 25 of their steps: a tile runs along rows, so that each column leaves them out.
+// CHECK-LABEL: @narrow_image
+// CHECK: #sched.schedule<tile = [24, 1, 0, 1, 1], parallel = [1, 0], vectorize = 2>
+func.func private @narrow_image(%x: tensor<48x5x8xf32>, %w: tensor<5x8x16xf32>, %y: tensor<48x5x16xf32>) -> tensor<48x5x16xf32> attributes {sched.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<48x13x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<48x13x8xf32>) -> tensor<48x13x8xf32>
+  %in = tensor.insert_slice %x into %f[0, 4, 0] [48, 5, 8] [1, 1, 1] : tensor<48x5x8xf32> into tensor<48x13x8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(h, w, o, k, c) -> (h, w + k * 2, c)>, affine_map<(h, w, o, k, c) -> (k, c, o)>, affine_map<(h, w, o, k, c) -> (h, w, o)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%in, %w : tensor<48x13x8xf32>, tensor<5x8x16xf32>) outs(%y : tensor<48x5x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<48x5x16xf32>
+  func.return %r : tensor<48x5x16xf32>
+}
+
+// -----
+
+// Few of them do in narrower borders.
+// CHECK-LABEL: @narrow_border
+// CHECK: #sched.schedule<tile = [1, 0, 0, 1, 1], parallel = [0], vectorize = 2>
+func.func private @narrow_border(%x: tensor<48x5x8xf32>, %w: tensor<3x8x16xf32>, %y: tensor<48x5x16xf32>) -> tensor<48x5x16xf32> attributes {sched.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<48x7x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<48x7x8xf32>) -> tensor<48x7x8xf32>
+  %in = tensor.insert_slice %x into %f[0, 1, 0] [48, 5, 8] [1, 1, 1] : tensor<48x5x8xf32> into tensor<48x7x8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(h, w, o, k, c) -> (h, w + k, c)>, affine_map<(h, w, o, k, c) -> (k, c, o)>, affine_map<(h, w, o, k, c) -> (h, w, o)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%in, %w : tensor<48x7x8xf32>, tensor<3x8x16xf32>) outs(%y : tensor<48x5x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<48x5x16xf32>
+  func.return %r : tensor<48x5x16xf32>
+}
