@@ -26,6 +26,7 @@ from xdsl.transforms.dead_code_elimination import dce
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.instruments import module_text
 from stepwell.patterns import Rule, rewrite
+from stepwell.runtime.target import target_from
 from tests.support.fragments import (
     ONE_VALUE,
     check_fragment,
@@ -92,8 +93,9 @@ def test_rule_turns_its_first_half_into_its_second(example: Example) -> None:
     ctx = StepwellContext()
     make_rule = rule_of(example)
     assert make_rule is not None
-    # Rules that look at constants are made with the weights.
-    given = {"weights": ctx.weights} if "weights" in signature(make_rule).parameters else {}
+    # Rules that look at constants are made with the weights, those that look at caches with a target.
+    known = {"weights": ctx.weights, "target": target_from("x86-64-v3")}
+    given = {name: known[name] for name in signature(make_rule).parameters if name in known}
     rule = make_rule(**given)
     before, after = halves_as_modules(ctx, example)
     apply(rule, before)
