@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,9 +23,9 @@ from stepwell.lowering.interpret import interpret
 from stepwell.lowering.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.machine import emit_assembly
 from stepwell.passes import run_pipeline
+from stepwell.runtime import tile_check, tile_permission
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.target import granted_features, target_from
-from stepwell.runtime.tile_check import loaded_product
 from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
 from tests.onnx_models import imported, onnx_model
 
@@ -156,4 +159,34 @@ def test_other_targets_have_no_tiles() -> None:
 
 
 def test_the_check_before_use_is_machine_code() -> None:
-    assert loaded_product()[1]
+    assert tile_check.loaded_product().address
+
+
+@pytest.mark.parametrize(
+    ("right", "faster", "refusal"),
+    [(True, True, None), (True, False, "vectors are faster"), (False, True, "their sums are wrong")],
+)
+def test_tiles_are_used_when_right_and_fast(
+    right: bool, faster: bool, refusal: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def permit(*_: object) -> int:
+        return 0
+
+    library = SimpleNamespace(syscall=permit)
+    monkeypatch.setattr(tile_permission.ctypes, "CDLL", lambda _: library)
+    monkeypatch.setattr(tile_permission.sys, "platform", "linux")
+    monkeypatch.setattr(tile_permission.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(tile_check, "tiles_multiply", lambda: right)
+    monkeypatch.setattr(tile_check, "tiles_are_faster", lambda: faster)
+    assert tile_permission.tile_refusal.__wrapped__() == refusal
+
+
+def test_the_timed_code_is_machine_code() -> None:
+    assert tile_check.loaded(tile_check.TILE_SPEED, "speed", "+amx-tile,+amx-int8").address
+    assert tile_check.loaded(tile_check.vector_speed(), "speed", "+avx512f,+avx512vnni").address
+
+
+def test_loaded_code_stays_in_memory() -> None:
+    code = tile_check.loaded("define i64 @next(i64 %x) {\n%y = add i64 %x, 1\nret i64 %y\n}", "next", "")
+    gc.collect()
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(code.address)(41) == 42

@@ -43,6 +43,7 @@ def run(args: Namespace) -> int:
     if limits is not None:
         _print_limits(limits)
     _print_tiles(shares)
+    _print_tile_registers()
     return 0
 
 
@@ -63,6 +64,17 @@ def _print_limits(limits: MachineLimits) -> None:
     for threads, gflops in limits.gflops.items():
         memory, cache = limits.memory_gbps[threads], limits.cache_gbps[threads]
         print(f"{threads:7}  {gflops:11.1f}  {memory:14.1f}  {cache:17.1f}")
+
+
+def _print_tile_registers() -> None:
+    """Whether the machine's tile registers are used; nothing where there are none."""
+    import llvmlite.binding as llvm
+
+    from stepwell.runtime.tile_permission import tile_refusal
+
+    if llvm.get_host_cpu_features().get("amx-int8"):
+        refusal = tile_refusal()
+        print("tile registers: " + ("used" if refusal is None else f"not used: {refusal}"))
 
 
 def _print_tiles(shares: TileShares) -> None:
