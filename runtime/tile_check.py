@@ -85,11 +85,11 @@ def vector_speed() -> str:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A function in memory, as long as this is kept: the code goes with the JIT that loaded it."""
+    """A function in memory, as long as this is kept: it goes with the JIT, or a tracker of it."""
 
     address: int
     jit: llvm.LLJIT
-    code: llvm.ResourceTracker
+    trackers: tuple[llvm.ResourceTracker, ...]
 
 
 def loaded(text: str, name: str, features: str) -> Loaded:
@@ -102,8 +102,9 @@ def loaded(text: str, name: str, features: str) -> Loaded:
     jit = llvm.create_lljit_compiler(
         target.create_target_machine(**options, opt=2, jit=True), suppress_errors=True
     )
-    linked = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(name).link(jit, name)
-    return Loaded(linked[name], jit, linked)
+    linked = llvm.JITLibraryBuilder().add_object_img(code).link(jit, name)
+    found = jit.lookup(name, name)
+    return Loaded(int(found[name]), jit, (linked, found))
 
 
 def loaded_product() -> Loaded:
