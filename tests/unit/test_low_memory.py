@@ -69,11 +69,11 @@ def test_bytes_stay_bytes_without_vnni() -> None:
     v3 = target_from("x86-64-v3")
     assert "shorts=true" in graph_pipeline(2, v3)
     low = graph_pipeline(2, v3, low_memory=True)
-    assert "shorts=false" in low and "winograd" not in low
+    assert "shorts=false" in low and "winograd-conv" not in low
 
 
 def test_options(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["compile", str(file), "--memory", "low", "--print-pipeline"]) == 0
-    assert "winograd" not in capsys.readouterr().out
+    assert "winograd-conv" not in capsys.readouterr().out
     with pytest.raises(stepwell.StepwellError, match="memory must be one of normal, low"):
         stepwell.compile(file, memory="none")

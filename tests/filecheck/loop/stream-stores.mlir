@@ -28,7 +28,7 @@ func.func private @large(%x: memref<1048576xf32>, %out: memref<1048576xf32>) att
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
   %c32 = arith.constant 32 : index
-  %n = arith.constant 1048576 : index
+  %n = arith.constant 131072 : index
   "scf.parallel"(%c0, %n, %c32) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
   ^bb0(%i: index):
     %j = arith.addi %i, %c16 : index
@@ -48,7 +48,7 @@ func.func private @small(%x: memref<65536xf32>, %out: memref<65536xf32>) attribu
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
-  %n = arith.constant 65536 : index
+  %n = arith.constant 4096 : index
   "scf.parallel"(%c0, %n, %c16) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
   ^bb0(%i: index):
     %a = vector.transfer_read %x[%i], %zero {in_bounds = [true]} : memref<65536xf32>, vector<16xf32>
@@ -65,7 +65,7 @@ func.func private @parts_of_lines(%x: memref<2097152xf32>, %out: memref<2097152x
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
-  %n = arith.constant 2097152 : index
+  %n = arith.constant 4096 : index
   "scf.parallel"(%c0, %n, %c8) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
   ^bb0(%i: index):
     %a = vector.transfer_read %x[%i], %zero {in_bounds = [true]} : memref<2097152xf32>, vector<8xf32>
@@ -83,7 +83,7 @@ func.func private @across_lines(%x: memref<2097152xf32>, %out: memref<2097152xf3
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
   %c16 = arith.constant 16 : index
-  %n = arith.constant 2097136 : index
+  %n = arith.constant 4096 : index
   "scf.parallel"(%c0, %n, %c16) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
   ^bb0(%i: index):
     %a = vector.transfer_read %x[%i], %zero {in_bounds = [true]} : memref<2097152xf32>, vector<16xf32>
@@ -102,7 +102,7 @@ func.func private @read_again(%x: memref<2048x1023xf32>, %out: memref<2048x1024x
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
-  %n = arith.constant 2048 : index
+  %n = arith.constant 64 : index
   %m = arith.constant 1008 : index
   "scf.parallel"(%c0, %c0, %n, %m, %c1, %c16) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
   ^bb0(%i: index, %j: index):
