@@ -31,7 +31,7 @@ CODES: dict[str, ErrorCode] = {
     "bad-option": ErrorCode("an option does not exist, has an illegal value, or excludes another one",
         "The error lists the legal values."),
     "bad-pattern": ErrorCode("a pattern is incomplete, or names what does not exist",
-        "See [write a pattern](write-a-pattern.md)."),
+        "See docs/write-a-pattern.md."),
     "bad-pipeline": ErrorCode("the text of a pipeline cannot be read",
         "Write `pass,pass{option=value other=value}`."),
     "bad-plugin": ErrorCode("a plugin cannot be imported, or defines nothing",

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+import onnx
+import pytest
+
 from stepwell.runtime.error_codes import CODES
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.plugins import LOADED
+from stepwell.tools import cli, opt
+from stepwell.tools.generate_docs import Example, error_examples
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools", "benchmarks")
@@ -112,3 +121,58 @@ def test_rows_are_in_order_and_worded_alike() -> None:
             code
         )
         assert not meaning.endswith(".") and help.endswith("."), code
+
+
+EXAMPLES = error_examples()
+COMMANDS = {"stepwell": cli.main, "stepwell-opt": opt.main}
+
+
+def test_each_code_has_an_example() -> None:
+    assert EXAMPLES.keys() == CODES.keys()
+    idle = [code for code, e in EXAMPLES.items() if bool(e.run) + bool(e.python) + bool(e.why) != 1]
+    assert not idle, idle
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in; plugins that a test loads are forgotten."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("stepwell.tools.plugins._LOADED", set[str]())
+    for place in ("stepwell.passes.registry", "stepwell.runtime.backends"):
+        monkeypatch.setattr(f"{place}._PLUGGED_IN", {})
+    for known in list(LOADED):
+        monkeypatch.delitem(LOADED, known)
+    return tmp_path
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    for name, text in files.items():
+        is_model = name.endswith(".onnx")
+        data = onnx.parser.parse_model(text).SerializeToString() if is_model else text.encode()
+        (folder / name).write_bytes(data)
+
+
+@pytest.mark.parametrize("code", [code for code, example in EXAMPLES.items() if not example.why])
+def test_an_example_makes_its_code(
+    code: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example: Example = EXAMPLES[code]
+    write_files(example.files, folder)
+    if example.hidden:
+        monkeypatch.setitem(sys.modules, example.hidden, None)
+    if example.python:
+        with pytest.raises(StepwellError) as caught:
+            exec(example.python, {"__name__": "__main__"})
+        assert caught.value.code == code, caught.value
+        return
+    *before, last = map(shlex.split, example.run)
+    for tool, *arguments in before:
+        status = COMMANDS[tool](arguments)
+        assert not status, capsys.readouterr().err
+    capsys.readouterr()
+    try:
+        status = COMMANDS[last[0]](last[1:])
+    except SystemExit as stop:
+        status = stop.code
+    shown = capsys.readouterr().err
+    assert status and shown.startswith(f"error[{code}]: "), shown
