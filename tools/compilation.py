@@ -31,7 +31,7 @@ from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.fingerprint import kernel_key
 from stepwell.lowering.graph_to_linalg.plain_types import type_before
-from stepwell.lowering.kernel import LLVM_PIPELINE, KernelObject, canonical_text
+from stepwell.lowering.kernel import KernelObject, canonical_text
 from stepwell.lowering.kernel_compiler import compile_kernels
 from stepwell.lowering.machine import compile_to_object
 from stepwell.passes import run_pipeline
@@ -47,6 +47,7 @@ from stepwell.passes.loop.main_buffers import (
     symbols_of,
 )
 from stepwell.passes.loop.main_on_buffers import main_facts, returned_values
+from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
 from stepwell.runtime.artifact import ModelImage, RuntimeErrorRow
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim
@@ -379,7 +380,7 @@ def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bo
     if cache is not None and (entry := cache.load(key)) is not None:
         code, meta = entry
         return KernelObject(code, meta)
-    run_pipeline(module, "plan-memory,time-kernels" if timed else "plan-memory", compilation.ctx)
+    run_pipeline(module, TIMED_MAIN_PIPELINE if timed else MAIN_PIPELINE, compilation.ctx)
     meta = main_facts(main_of(module))
     run_pipeline(module, LLVM_PIPELINE, compilation.ctx)
     code = compile_to_object(emit_llvm(module), compilation.ctx.target, optimize=False)

@@ -7,13 +7,13 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.kernel import LLVM_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.machine import compile_to_object, emit_assembly
 from stepwell.passes.instruments import module_text
 from stepwell.passes.loop.arena import plan_arena
 from stepwell.passes.loop.main_analysis import analyse_main
 from stepwell.passes.loop.main_buffers import KernelSignature
 from stepwell.passes.loop.plan_memory import plan_text
+from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files import write_bytes, write_text
 from stepwell.tools.compilation import Compilation, kernels_of, main_of, read_interface
@@ -21,7 +21,6 @@ from stepwell.tools.driver import CompileOptions
 from stepwell.tools.ir_files import write_ir
 from stepwell.tools.levels import is_lowered, start, to_level_1, to_level_2
 from stepwell.tools.model_attribute import is_on_loops, is_on_machine, to_loops
-from stepwell.tools.pipelines import LEVELS
 
 
 def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:

@@ -1,6 +1,6 @@
 """
-Generate `docs/passes.md`, `docs/dialects.md` and `docs/errors.md` from the registry, the op classes and the
-table of error codes.
+Generate `docs/passes.md`, `docs/dialects.md`, `docs/errors.md` and the table in `docs/lowering.md` from the
+registry, the op classes, the table of error codes and the pipelines.
 
 Run `make docs` (or `python -m stepwell.tools.generate_docs`) after a change; a test fails when a page is
 stale.
@@ -28,6 +28,7 @@ from xdsl.utils.hints import type_repr
 from stepwell.dialects._xdsl import DIALECTS
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.passes.base import Pass
+from stepwell.passes.pipelines import GRAPH, PARTITION, all_levels
 from stepwell.passes.registry import PASSES, Entry, load_pass
 from stepwell.runtime.error_codes import CODES
 
@@ -51,7 +52,12 @@ WITHOUT_REFERENCE = ("onnx",)
 
 def pages() -> dict[str, str]:
     """The generated pages: file name -> text."""
-    return {"passes.md": passes_page(), "dialects.md": dialects_page(), "errors.md": errors_page()}
+    return {
+        "passes.md": passes_page(),
+        "dialects.md": dialects_page(),
+        "errors.md": errors_page(),
+        "lowering.md": lowering_page(),
+    }
 
 
 def passes_page() -> str:
@@ -246,6 +252,19 @@ def errors_page() -> str:
         lines += ["", f"No example: {example.why}."] if example.why else []
         lines += ["", f"What to do: {help}"]
     return "\n".join(lines) + "\n"
+
+
+def lowering_page() -> str:
+    """The written page, with a new table of the passes of all levels between its marks."""
+    begin, end = "<!-- pipelines: written by `make docs` -->\n", "<!-- end of pipelines -->"
+    before, rest = (DOCS / "lowering.md").read_text(encoding="utf-8").split(begin)
+    partition = GRAPH.index(next(step for step in GRAPH if step.text == "BACKENDS"))
+    graph = (*GRAPH[:partition], *PARTITION, *GRAPH[partition + 1 :])
+    rows = ["| Level | Pass | From `--opt-level` | What it does, and why there |", "|---|---|---|---|"]
+    for level, steps in all_levels(graph, profile=True).items():
+        rows += [f"| {level} | `{s.text}` | {s.level or ''} | {s.reason} |" for s in steps]
+    table = "\n".join(rows)
+    return f"{before}{begin}\n{table}\n\n{end}{rest.partition(end)[2]}"
 
 
 def _code_list(names: Iterable[str]) -> str:

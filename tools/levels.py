@@ -14,6 +14,15 @@ from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
 from stepwell.passes.context import PassContext
+from stepwell.passes.pipelines import (
+    FROM_ONNX,
+    TO_KERNELS,
+    WORK_PIPELINE,
+    Step,
+    expect_needed_passes,
+    graph_steps,
+    text_of,
+)
 from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.collector import collector_paused
@@ -35,7 +44,6 @@ from stepwell.tools.compilation import (
 from stepwell.tools.kept_models import KeptModel
 from stepwell.tools.model_attribute import image_of, is_on_loops
 from stepwell.tools.partitions import available_backends, compile_partitions, expect_backends
-from stepwell.tools.pipelines import FROM_ONNX, expect_needed_passes, graph_pipeline
 
 if TYPE_CHECKING:
     from stepwell.frontend.source import Source
@@ -60,7 +68,7 @@ def lower_and_compile(
         to_level_1(compilation, options)
         interface = read_interface(main_of(compilation.module))
         if options.profile and not is_lowered(compilation.module):
-            compilation.run("graph", "annotate-work")
+            compilation.run("graph", WORK_PIPELINE)
         to_level_2(compilation, options)
     chosen = PassContext.current().chooses_passes  # which neither a kernel's key nor a worker knows of
     image = compile_image(
@@ -137,16 +145,16 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     context = _chosen_passes(options).at_level(options.opt_level)
     with context.active():
         compilation.run("onnx to graph", FROM_ONNX)
-        compilation.run("graph", pipeline_of(options, compilation.ctx.target, context))
+        compilation.run("graph", text_of(steps_of(options, compilation.ctx.target, context)))
 
 
 def _chosen_passes(options: CompileOptions) -> PassContext:
     return PassContext.current().choosing(options.required_passes, options.disabled_passes)
 
 
-def pipeline_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> str:
+def steps_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> list[Step]:
     """The passes of level 1 that options and the pass context ask for."""
-    return graph_pipeline(
+    return graph_steps(
         options.opt_level,
         target,
         options.winograd,
@@ -163,4 +171,4 @@ def to_level_2(compilation: Compilation, options: CompileOptions) -> None:
         return
     expect_needed_passes(_chosen_passes(options).disabled_pass)
     compile_partitions(compilation, options)
-    compilation.run("graph to linalg", "convert-graph-to-linalg")
+    compilation.run("graph to linalg", TO_KERNELS)

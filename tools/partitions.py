@@ -21,6 +21,7 @@ from stepwell.lowering.graph_to_onnx.structure import open_regions
 from stepwell.passes.context import PassContext, remark
 from stepwell.passes.graph.partition_graph import BACKEND
 from stepwell.passes.graph.symbol_sources import SYMBOLS
+from stepwell.passes.pipelines import text_of
 from stepwell.runtime.artifact import image_bytes
 from stepwell.runtime.backends import find_backend
 from stepwell.runtime.cache import KernelCache
@@ -107,14 +108,14 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
 
 def _optimize_again(compilation: Compilation, options: CompileOptions) -> None:
     """Bring what backends gave back to where the rest of level 1 is."""
-    from stepwell.tools.levels import pipeline_of  # which compiles partitions: a cycle of modules
+    from stepwell.tools.levels import steps_of  # which compiles partitions: a cycle of modules
 
     open_regions(compilation.module, graph.CompositeOp)
     context = PassContext.current().at_level(options.opt_level)
     context = context.choosing(options.required_passes, options.disabled_passes)
     with context.active():
         plain = replace(options, backends=())
-        compilation.run("graph", pipeline_of(plain, compilation.ctx.target, context))
+        compilation.run("graph", text_of(steps_of(plain, compilation.ctx.target, context)))
 
 
 def _compiled(
