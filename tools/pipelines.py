@@ -5,7 +5,7 @@ from functools import reduce
 
 from stepwell.passes.registry import load_pass
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.target import TargetDescription
+from stepwell.runtime.machine.target import TargetDescription
 
 LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
 """What a program can be written as, from the model down."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.files.artifact import ModelImage
 
 MAX_EXPRESSION = 80
 """The most characters of an expression that people may be expected to read."""

@@ -27,7 +27,7 @@ from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.graph_to_linalg.objects import hand_over_objects
 from stepwell.lowering.graph_to_linalg.support import SYMBOLS, symbol_arguments
-from stepwell.passes.graph.annotate_work import WORK
+from stepwell.passes.graph.report.annotate_work import WORK
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError

@@ -8,7 +8,7 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph, onnx
 from stepwell.lowering.graph_to_onnx.support import OnnxExport
-from stepwell.passes.graph.defuse_ops import dissolve
+from stepwell.passes.graph.fusion.defuse_ops import dissolve
 
 
 class ConstantExport(OnnxExport):

@@ -17,7 +17,7 @@ from stepwell.lowering.graph_to_onnx.extents import dims_vector
 from stepwell.lowering.graph_to_onnx.nodes import insert_node
 from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 
 @dataclass

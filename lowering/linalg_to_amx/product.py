@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.arith import DotBytesOp
-from stepwell.passes.tensor.emit import Emitter, Index
-from stepwell.passes.tensor.structured import linear, map_dims, single_dim
+from stepwell.dialects.tensor_ir.emit import Emitter, Index
+from stepwell.dialects.tensor_ir.structured import linear, map_dims, single_dim
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, emit
-from stepwell.passes.graph.fusion_flow import STOP_FUSION
+from stepwell.passes.graph.fusion.data_flow import STOP_FUSION
 from stepwell.runtime.dims import Dim
 
 # A reduction as: what is done to each element, what is accumulated, what is done in the end.

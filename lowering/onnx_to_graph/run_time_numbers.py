@@ -18,8 +18,8 @@ from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.onnx_to_graph.shape_values import bound_elements, extents
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
-from stepwell.passes.graph.check_indices import IN_BOUNDS
-from stepwell.passes.graph.fusion_flow import STOP_FUSION
+from stepwell.passes.graph.fusion.data_flow import STOP_FUSION
+from stepwell.passes.graph.legalize.check_indices import IN_BOUNDS
 from stepwell.runtime.dims import Dim
 
 

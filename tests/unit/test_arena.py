@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from stepwell.passes.loop.arena import ArenaPlan, Interval, plan_arena
+from stepwell.passes.analysis.arena import ArenaPlan, Interval, plan_arena
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

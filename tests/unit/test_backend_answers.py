@@ -7,7 +7,7 @@ import pytest
 import stepwell
 from stepwell.passes.context import PassContext
 from stepwell.runtime.errors import StepwellError
-from stepwell.tools.explain_match import explain_match
+from stepwell.tools.opt.explain_match import explain_match
 from tests.patterns import elementwise
 from tests.unit.test_backends import BrokenBackend, model
 from tests.unit.test_backends import plugged_in as plugged_in

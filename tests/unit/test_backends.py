@@ -25,8 +25,8 @@ from stepwell.runtime import backends
 from stepwell.runtime.backends import find_backend, register_backend
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
+from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.model import load
-from stepwell.runtime.target import TargetDescription
 from stepwell.tools.report import summary_text
 from tests.patterns import elementwise
 

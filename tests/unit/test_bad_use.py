@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import stepwell
-from stepwell.runtime.artifact import load_image, save
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import load_image, save
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools import cli
 from stepwell.tools.report import summary_text

@@ -7,8 +7,8 @@ from importlib.metadata import version
 import pytest
 
 from benchmarks.run import report
-from stepwell.tools.bench import ModelResult
-from stepwell.tools.peers import ENGINES, installed_peers
+from stepwell.tools.measure.bench import ModelResult
+from stepwell.tools.measure.peers import ENGINES, installed_peers
 
 
 @pytest.mark.parametrize("name", ["stepwell", *installed_peers()])

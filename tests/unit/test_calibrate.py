@@ -8,13 +8,19 @@ from time import perf_counter
 
 import pytest
 
-from stepwell.lowering.fingerprint import kernel_key
-from stepwell.lowering.schedules.register_tile import RegisterFile, choose_register_tile
-from stepwell.runtime.target import TargetDescription, host_target
-from stepwell.runtime.tile_shares import CalibrationWarning, keep_shares, shares_file, with_kept_shares
-from stepwell.tools import cli, tile_order
-from stepwell.tools.driver import CompileOptions
-from stepwell.tools.kept_models import kept_model
+from stepwell.lowering.kernels.fingerprint import kernel_key
+from stepwell.passes.tensor.schedule.register_tile import RegisterFile, choose_register_tile
+from stepwell.runtime.machine.target import TargetDescription, host_target
+from stepwell.runtime.machine.tile_shares import (
+    CalibrationWarning,
+    keep_shares,
+    shares_file,
+    with_kept_shares,
+)
+from stepwell.tools import cli
+from stepwell.tools.driver.compile import CompileOptions
+from stepwell.tools.driver.kept_models import kept_model
+from stepwell.tools.measure import tile_order
 
 SHARES = (("f32 long", ((4, 2, 1.0), (6, 2, 0.5), (5, 2, 0.0))),)
 

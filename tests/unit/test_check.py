@@ -12,8 +12,8 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Interface, TensorSpec
 from stepwell.tools import cli
+from stepwell.tools.check.reference import reference_evaluator
 from stepwell.tools.inputs import made_up_inputs
-from stepwell.tools.reference import reference_evaluator
 
 F32 = np.dtype("float32")
 

@@ -16,8 +16,8 @@ from stepwell.dialects.constants import array_of, constant_attr
 from stepwell.dialects.parser import LocatingParser
 from stepwell.dialects.types import WeightAttr
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.weight_file import DTYPES, MAGIC
-from stepwell.runtime.weights import WeightStore, content_hash
+from stepwell.runtime.files.weight_file import DTYPES, MAGIC
+from stepwell.runtime.files.weights import WeightStore, content_hash
 
 Array = npt.NDArray[np.generic]
 

@@ -26,7 +26,7 @@ from xdsl.transforms.dead_code_elimination import dce
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.instruments import module_text
 from stepwell.patterns import Rule, rewrite
-from stepwell.runtime.target import target_from
+from stepwell.runtime.machine.target import target_from
 from tests.support.fragments import (
     ONE_VALUE,
     check_fragment,

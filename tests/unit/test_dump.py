@@ -13,9 +13,9 @@ from onnx import numpy_helper
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools.driver import CompileOptions
-from stepwell.tools.dump import compile_and_dump, text_diff
-from stepwell.tools.ir_files import SHARED_WEIGHTS, read_ir
+from stepwell.tools.driver.compile import CompileOptions
+from stepwell.tools.driver.dump import compile_and_dump, text_diff
+from stepwell.tools.driver.ir_files import SHARED_WEIGHTS, read_ir
 from tests.onnx_models import onnx_model
 
 

@@ -10,10 +10,10 @@ import pytest
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.machine import compile_to_object, emit_assembly, optimized_text
-from stepwell.runtime.engine import load_objects
+from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly, optimized_text
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.target import host_target, target_from
+from stepwell.runtime.machine.loader import load_objects
+from stepwell.runtime.machine.target import host_target, target_from
 
 
 def emitted(text: str) -> str:

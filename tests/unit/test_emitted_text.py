@@ -10,8 +10,8 @@ import pytest
 
 import stepwell
 from stepwell.runtime.errors import StepwellError
-from stepwell.tools.driver import CompileOptions
-from stepwell.tools.emit import emit_file
+from stepwell.tools.driver.compile import CompileOptions
+from stepwell.tools.driver.emit import emit_file
 from tests.onnx_models import onnx_model
 
 OPEN = """g (uint8[N, 8] x, bool[N] keep) => (float[N, 4] y, int64[1, K] kept, uint8[N, 8] z)

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField
-from stepwell.runtime.engine import Library, load_objects
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.native import object_code
-from stepwell.runtime.pool import Pool, get_pool
-from stepwell.runtime.pool_code import WORKER_SPINS, pool_code
-from stepwell.runtime.target import check_features, host_target, missing_features, target_from
+from stepwell.runtime.machine.loader import Library, load_objects
+from stepwell.runtime.machine.native import object_code
+from stepwell.runtime.machine.pool import Pool, get_pool
+from stepwell.runtime.machine.pool_code import WORKER_SPINS, pool_code
+from stepwell.runtime.machine.target import check_features, host_target, missing_features, target_from
 
 ADD_ONE = """
 define void @add_one(ptr %arg, i64 %begin, i64 %end) {
@@ -197,7 +197,7 @@ SCRIPT = """
 import os, sys, warnings
 # From 3.12 on Python warns of every fork with threads around; that the pool survives it is what is tested.
 warnings.simplefilter("ignore", DeprecationWarning)
-from stepwell.runtime.pool import get_pool
+from stepwell.runtime.machine.pool import get_pool
 from tests.unit.test_engine import Runner
 runner = Runner(get_pool(3))
 runner.count(16, 10)

@@ -7,7 +7,7 @@ import pytest
 
 import stepwell
 from stepwell.runtime.meaning import evaluate
-from stepwell.tools.reference import reference_evaluator
+from stepwell.tools.check.reference import reference_evaluator
 from tests.onnx_models import onnx_model
 
 MODELS = {
@@ -27,7 +27,7 @@ MODELS = {
     # The number of tiles, a difference of remainders, bounded no buffer: there is one for each tile.
     "tiles of open sizes": "g (float[A, B, C, D] x) => (float[A, B, C, D] y) <int64 k = {1}>"
                            " { z = Sigmoid(x)  y = Trilu <upper = 1> (z, k) }",
-    # What the reference evaluator itself gets wrong, and tools/reference_ops.py puts right.
+    # What the reference evaluator itself gets wrong, and tools/check/reference_ops.py puts right.
     "response norm": "g (float[1, 4, 2, 2] x) => (float[1, 4, 2, 2] y) { y = LRN <size = 3> (x) }",
     "mean and variance given": "g (float[2, 3, 2] x) => (float[2, 3, 2] y) <float[3] w = {1, 2, 3}>"
                                " { y = BatchNormalization (x, w, w, w, w) }",

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import ModelWarning, export_onnx
-from stepwell.frontend.expand_functions import BY_BODY, ExpandOnnxFunctionsPass
+from stepwell.frontend.expand_onnx_functions import BY_BODY, ExpandOnnxFunctionsPass
 from stepwell.runtime.errors import StepwellError, describe_location
 from tests.onnx_models import imported, onnx_model, ops_named, run
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stepwell.tools.generate_docs import DOCS, pages
+from stepwell.tools.generators.generate_docs import DOCS, pages
 
 
 @pytest.mark.parametrize("name", ["passes.md", "dialects.md"])

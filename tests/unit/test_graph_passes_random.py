@@ -17,7 +17,7 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
-from stepwell.passes.graph.fusion_flow import computes
+from stepwell.passes.graph.fusion.data_flow import computes
 
 Builder = Callable[[st.DataObject, list[SSAValue], StepwellContext], GraphOp | None]
 

@@ -12,7 +12,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.passes import run_pipeline
-from stepwell.passes.graph.rules import RuleSet, apply_rules
+from stepwell.patterns.rule_sets import RuleSet, apply_rules
 from stepwell.runtime.errors import StepwellError
 
 

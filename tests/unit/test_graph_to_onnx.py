@@ -16,8 +16,8 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.types import DimLike, element_of, tensor_type
 from stepwell.lowering.graph_to_onnx import GRAPH_TO_ONNX
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
-from stepwell.runtime.weights import WeightStore
 from tests.support.exported_ops import Build, booleans, check, exported, integers, normal, positive, small
 
 X = normal(2, 3, 4)

@@ -16,7 +16,7 @@ from stepwell.runtime import host
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.host import HostFunction
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools.ir_files import read_ir
+from stepwell.tools.driver.ir_files import read_ir
 
 _T = 'tensor<?xf32, #graph.dims<["N"]>>'
 _D = 'tensor<?xf32, #graph.dims<["data_0"]>>'

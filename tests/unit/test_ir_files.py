@@ -7,7 +7,7 @@ import pytest
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.instruments import module_text
 from stepwell.runtime.errors import StepwellError
-from stepwell.tools.ir_files import read_ir, read_parts, weights_beside, write_ir
+from stepwell.tools.driver.ir_files import read_ir, read_parts, weights_beside, write_ir
 
 MODEL = Path(__file__).resolve().parents[1] / "models" / "gru_seq.onnx"
 

@@ -12,10 +12,10 @@ from onnx.external_data_helper import convert_model_to_external_data
 
 import stepwell
 from stepwell.passes.context import PassContext
+from stepwell.runtime.files.model_cache import MAX_BYTES, ModelCache
 from stepwell.runtime.model import CompiledModel
-from stepwell.runtime.model_cache import MAX_BYTES, ModelCache
-from stepwell.tools.driver import CompileOptions
-from stepwell.tools.kept_models import KeptModel, kept_model
+from stepwell.tools.driver.compile import CompileOptions
+from stepwell.tools.driver.kept_models import KeptModel, kept_model
 from tests.onnx_models import onnx_model
 
 X = np.arange(4, dtype=np.float32)

@@ -10,8 +10,8 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.passes import run_pipeline
-from stepwell.passes.graph.legalizations import legalization
-from stepwell.runtime.target import TargetDescription
+from stepwell.passes.graph.legalize.legalizations import legalization
+from stepwell.runtime.machine.target import TargetDescription
 
 TARGETS: list[TargetDescription] = []
 

@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.machine import compile_to_object, emit_assembly, vector_spills
+from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly, vector_spills
 from stepwell.passes import run_pipeline
 from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField
-from stepwell.runtime.pool import get_pool
-from stepwell.runtime.target import target_from
+from stepwell.runtime.machine.pool import get_pool
+from stepwell.runtime.machine.target import target_from
 from tests.support.native_code import RUNNABLE, Native, kernel, llvm_text
 
 Floats: TypeAlias = npt.NDArray[np.float32]

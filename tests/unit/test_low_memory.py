@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import stepwell
 from stepwell.runtime.interface import Array
-from stepwell.runtime.target import target_from
+from stepwell.runtime.machine.target import target_from
 from stepwell.tools import cli
 from stepwell.tools.pipelines import graph_pipeline
 

@@ -13,8 +13,8 @@ from xdsl.ir import Operation
 from stepwell.dialects import graph
 from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
-from stepwell.passes.graph.annotate_target import TARGET
-from stepwell.passes.graph.merge_regions import REGION
+from stepwell.passes.graph.partition.annotate_target import TARGET
+from stepwell.passes.graph.partition.merge_regions import REGION
 from tests.patterns import Graph, elementwise
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stepwell.runtime.plugins import LOADED, load_options
-from stepwell.tools import opt
+from stepwell.tools.opt.main import main as opt
 
 Capture = pytest.CaptureFixture[str]
 
@@ -71,7 +71,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "    def apply(self, ctx, op):\n"
         "        [][1]\n"
     )
-    monkeypatch.setattr("stepwell.tools.plugins._LOADED", set[str]())
+    monkeypatch.setattr("stepwell.tools.driver.plugins._LOADED", set[str]())
     monkeypatch.setattr("stepwell.passes.registry._PLUGGED_IN", {})
     for known in list(LOADED):
         monkeypatch.delitem(LOADED, known)

@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import stepwell
-from stepwell.passes.graph.pack_narrow_weights import packed_parts
+from stepwell.passes.graph.layout.pack_narrow_weights import packed_parts
 
 RNG = np.random.default_rng(43)
 K, N, BLOCK = 256, 96, 32

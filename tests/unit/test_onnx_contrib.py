@@ -12,7 +12,7 @@ from onnx import helper
 import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
-from stepwell.tools.support import BODY, HOST, MISSING, NATIVE, support_of_model
+from stepwell.tools.onnx_support import BODY, HOST, MISSING, NATIVE, support_of_model
 from tests.contrib_models import agree, expected_of, floats, model_of
 
 RNG = np.random.default_rng(37)

@@ -17,7 +17,7 @@ from stepwell.dialects import onnx as dialect
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import import_onnx
 from stepwell.runtime.meaning import Array
-from stepwell.tools.support import NATIVE, support_of
+from stepwell.tools.onnx_support import NATIVE, support_of
 
 RNG = np.random.default_rng(23)
 

@@ -14,7 +14,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.dialects.parser import parse_module
 from stepwell.runtime.errors import StepwellError
-from stepwell.tools.generate_onnx import FOLDER, all_schemas, ops_source, versions_source
+from stepwell.tools.generators.generate_onnx import FOLDER, all_schemas, ops_source, versions_source
 
 
 def op_of(line: str, opset: int | None = None) -> Operation:
@@ -35,7 +35,7 @@ def onnx_op_of(line: str, opset: int | None = None) -> onnx.OnnxOp:
 
 
 def test_generated_files_are_fresh() -> None:
-    """`python -m stepwell.tools.generate_onnx` changes nothing."""
+    """`python -m stepwell.tools.generators.generate_onnx` changes nothing."""
     assert FOLDER.joinpath("ops.py").read_text() == ops_source()
     assert FOLDER.joinpath("versions.py").read_text() == versions_source()
 

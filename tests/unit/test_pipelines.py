@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 import stepwell
 from stepwell.passes import Pass, parse_passes
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.target import host_target
+from stepwell.runtime.machine.target import host_target
 from stepwell.tools import cli
 from stepwell.tools.pipelines import graph_pipeline
 

@@ -11,10 +11,11 @@ import pytest
 from onnx import numpy_helper
 
 import stepwell
-from stepwell.runtime.target import host_target
-from stepwell.tools import calibrate, cli
-from stepwell.tools.calibrate import MachineLimits, kept_limits, machine_limits
-from stepwell.tools.profile import profile, profile_text
+from stepwell.runtime.machine.target import host_target
+from stepwell.tools import cli
+from stepwell.tools.measure import calibrate
+from stepwell.tools.measure.calibrate import MachineLimits, kept_limits, machine_limits
+from stepwell.tools.measure.profile import profile, profile_text
 from tests.onnx_models import onnx_model
 
 LIMITS = MachineLimits({1: 100.0, 2: 200.0}, {1: 10.0, 2: 20.0}, {1: 40.0, 2: 80.0})

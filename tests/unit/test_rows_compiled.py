@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from stepwell.tools.driver import compile
+from stepwell.tools.driver.compile import compile
 from tests.onnx_models import onnx_model
 
 Floats = npt.NDArray[np.float32]

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import stepwell
 from stepwell.runtime.addresses import address_of
-from stepwell.runtime.artifact import ModelImage, load_image, save
-from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.dims import Dim, symbol_name
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import ModelImage, load_image, save
+from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.interface import Array, Interface, ShapeCheck, TensorSpec, checked_input
 from stepwell.runtime.memory import LargeOutputs
 from tests.onnx_models import onnx_model

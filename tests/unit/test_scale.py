@@ -13,9 +13,9 @@ import stepwell
 from benchmarks.compiler import SHAPES
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.dialects.tensor_ir import groups
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
-from stepwell.passes.tensor import groups
 from stepwell.tools.pipelines import graph_pipeline
 from tests.onnx_models import onnx_model
 

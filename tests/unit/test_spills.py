@@ -9,10 +9,10 @@ from xdsl.dialects.func import FuncOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
-from stepwell.lowering.machine import emit_assembly, vector_spills
+from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.lowering.kernels.machine import emit_assembly, vector_spills
 from stepwell.passes import run_pipeline
-from stepwell.runtime.target import target_from
+from stepwell.runtime.machine.target import target_from
 
 KERNEL = """
 func.func @main(%x: tensor<{rows}x96xf32>, %w: tensor<24x96x32xf32>, %b: tensor<768xf32>)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.memory import aligned_empty
-from stepwell.runtime.target import target_from
 from tests.support.native_code import RUNNABLE, Native, kernel
 
 _NUMBER = 1 << 20

@@ -7,7 +7,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.parser import Parser
 
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.passes.graph.symbolic_values import symbolic_dims
+from stepwell.passes.analysis.symbolic_values import symbolic_dims
 
 X = 'tensor<?x?x256xf32, #graph.dims<["N", "S", 256]>>'
 TAKEN = "(tensor<3xi64>, tensor<i64>) -> tensor<i64>"

@@ -6,9 +6,9 @@ from xdsl.dialects.arith import CmpfOp, CmpiOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.kernel import compile_kernel
-from stepwell.lowering.worker import Worker
-from stepwell.runtime.target import target_from
+from stepwell.lowering.kernels.kernel import compile_kernel
+from stepwell.lowering.kernels.worker import Worker
+from stepwell.runtime.machine.target import target_from
 
 KERNEL = """
 func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sched.symbols = []} {

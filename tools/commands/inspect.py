@@ -14,15 +14,15 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.runtime.artifact import load_image
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.host import FALLBACK, NUMPY
 from stepwell.tools.commands.options import add_model
-from stepwell.tools.compilation import KINDS, main_of, named_types, tensor_spec
-from stepwell.tools.driver import check_suffix
-from stepwell.tools.levels import read_module
+from stepwell.tools.driver.compile import check_suffix
+from stepwell.tools.driver.image import KINDS, main_of, named_types, tensor_spec
+from stepwell.tools.driver.lower import read_module
+from stepwell.tools.onnx_support import MEANINGS, MISSING, operators_of
 from stepwell.tools.report import readable_bytes
-from stepwell.tools.support import MEANINGS, MISSING, operators_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:

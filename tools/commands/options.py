@@ -7,7 +7,14 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from stepwell.runtime.model import CompiledModel, load
-from stepwell.tools.driver import MEMORY, OPT_LEVELS, WINOGRAD, CompileOptions, check_suffix, compile
+from stepwell.tools.driver.compile import (
+    MEMORY,
+    OPT_LEVELS,
+    WINOGRAD,
+    CompileOptions,
+    check_suffix,
+    compile,
+)
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
@@ -159,7 +166,7 @@ def ready_model(args: Namespace) -> CompiledModel:
 
 def _load_plugins(args: Namespace) -> None:
     if args.load:
-        from stepwell.tools.plugins import load_plugin
+        from stepwell.tools.driver.plugins import load_plugin
 
         for name in args.load:
             load_plugin(name)
