@@ -4,7 +4,7 @@ Whether a change leaves compiled code as it was: `python -m benchmarks.replay --
 For each kernel of each model, a digest of its text as it enters the kernel pipeline and one of its object
 code; for `@main` the same, with its callees renamed in order. Every kernel is compiled in this process under
 one name, without the cache: the symbols of a compiled model hold a hash of the compiler's own sources. The
-target is no machine but a feature level with fixed caches and cores, so another machine gets the same digests.
+target is no machine but a feature level with fixed caches and cores, so every machine gets the same digests.
 """
 
 from __future__ import annotations
