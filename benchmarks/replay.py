@@ -25,14 +25,14 @@ from xdsl.dialects.func import CallOp, FuncOp
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, REPOSITORY, model_path, models_folder
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.kernel import LLVM_PIPELINE, canonical_text, compile_kernel
-from stepwell.lowering.machine import compile_to_object
+from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, canonical_text, compile_kernel
+from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes import run_pipeline
 from stepwell.runtime.collector import collector_paused
-from stepwell.runtime.target import TargetDescription, target_from
-from stepwell.tools.compilation import Compilation, kernels_of, main_of
-from stepwell.tools.driver import CompileOptions
-from stepwell.tools.levels import start, to_level_1, to_level_2
+from stepwell.runtime.machine.target import TargetDescription, target_from
+from stepwell.tools.driver.compile import CompileOptions
+from stepwell.tools.driver.image import Compilation, kernels_of, main_of
+from stepwell.tools.driver.lower import start, to_level_1, to_level_2
 
 SIX = ("silero_seq", "bert_mini_dyn", "resnet18_qdq", "light_squeezenet", "skl_gbr", "greedy_loop")
 """A recurrent network, a transformer with open sizes, a quantized one, convolutions, trees, control flow."""
