@@ -323,7 +323,7 @@ PASSES: dict[str, Entry] = {
         aliases=("ToBasicBlockNormalForm",),
     ),
     "to-graph-normal-form": Entry(
-        "stepwell.passes.graph.functions.to_a_normal_form:ToGraphNormalFormPass",
+        "stepwell.passes.graph.functions.to_graph_normal_form:ToGraphNormalFormPass",
         "ops of each block in a canonical order",
         aliases=("ToGraphNormalForm",),
     ),

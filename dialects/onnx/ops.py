@@ -1,6 +1,6 @@
 # fmt: off
 # ruff: noqa: E501, E741, I001
-"""One op class for each operator of onnx 1.23.2. Made by `stepwell.tools.generators.generate_onnx`: do not edit."""
+"""One op class for each operator of onnx 1.23.2. Made by `tools.generators.generate_onnx`: do not edit."""
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.irdl import (
@@ -16,16 +16,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 
-from stepwell.dialects.onnx.base import (
-    FLOATS,
-    INTS,
-    OPERAND_SEGMENTS,
-    REGION_SEGMENTS,
-    RESULT_SEGMENTS,
-    STRING,
-    STRINGS,
-    OnnxOp,
-)
+from stepwell.dialects.onnx.base import FLOATS, INTS, OPERAND_SEGMENTS, REGION_SEGMENTS, RESULT_SEGMENTS, STRING, STRINGS, OnnxOp
 
 
 @irdl_op_definition

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import arith, vector
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.arith import vector_form
 from stepwell.dialects.tensor_ir.emit import Emitter
@@ -47,3 +48,24 @@ class VectorValues:
         )
         self.emit.add(made)
         self._known.update(zip(op.results, made.results, strict=True))
+
+
+# More than this is a program, not a tile: Python and LLVM would take seconds over it.
+MAX_ELEMENTS = 2048
+
+
+MAX_STEPS = 32
+
+
+def is_number(type: Attribute) -> bool:
+    return isinstance(type, AnyFloat | IntegerType | IndexType)
+
+
+def has_vector_form(op: Operation) -> bool:
+    """Whether an op of a body can compute on vectors instead of scalars."""
+    return (
+        op.name.startswith(("arith.", "math."))
+        and not isinstance(op, arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDivUIOp)
+        and not op.regions
+        and all(is_number(v.type) for v in (*op.operands, *op.results))
+    )

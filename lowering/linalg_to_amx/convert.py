@@ -26,8 +26,8 @@ from stepwell.dialects.amx import (
     TileZeroOp,
 )
 from stepwell.dialects.arith import DotBytesOp
+from stepwell.dialects.tensor_ir.amx_product import Operand, TileProduct
 from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index
-from stepwell.lowering.linalg_to_amx.product import Operand, TileProduct
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import count, remark
 from stepwell.runtime.machine.target import target_from

@@ -31,7 +31,8 @@ class PlanMemoryPass(ModulePass):
     declarations) beside it; leaves kernels on tensors as declarations on buffers, kernels on buffers as they
     are. The arena's size stands in `sched.arena` as a dimension expression in bytes. `print` shows the plan
     on standard error (`--print-memory-plan`).
-    Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the form.
+    Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the
+    form.
     """
 
     name = "plan-memory"

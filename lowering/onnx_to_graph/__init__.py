@@ -25,9 +25,12 @@ from stepwell.lowering.onnx_to_graph.agreement import check_agreement
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.declared import check_declared
 from stepwell.lowering.onnx_to_graph.host.string_movement import move_strings
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.lowering.onnx_to_graph.math.elementwise import UNARY
+from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS, OnnxLowering
 from stepwell.passes.registry import load_pass
 from stepwell.runtime.dims import Dim
+
+__all__ = ["ELEMENT_NUMBERS", "ONNX_TO_GRAPH", "UNARY", "ConvertOnnxToGraphPass", "contrib"]
 
 _NOT_A_NAME = re.compile(r"\W")
 

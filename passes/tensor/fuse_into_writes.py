@@ -20,10 +20,9 @@ from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.emit import Constants, Emitter
 from stepwell.dialects.tensor_ir.structured import Structured, single_dim, tensor_element
 from stepwell.dialects.tensor_ir.transfers import dim_of, vector_of, vector_type
-from stepwell.dialects.tensor_ir.vector_values import VectorValues
+from stepwell.dialects.tensor_ir.vector_values import VectorValues, has_vector_form
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
-from stepwell.passes.tensor.vector.vectorize import has_vector_form
 
 # What may move in front of the loops that it does not depend on.
 _MOVABLE = ("arith.", "tensor.dim", "tensor.empty", "tensor.expand_shape", "tensor.collapse_shape")

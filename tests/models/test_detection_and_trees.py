@@ -10,7 +10,7 @@ import pytest
 import stepwell
 from benchmarks.zoo import model_path
 from stepwell.runtime.interface import Array
-from stepwell.tools.check.check import TOLERANCE, relative_difference
+from stepwell.tools.check.differences import TOLERANCE, relative_difference
 from stepwell.tools.measure.peers import onnxruntime_session
 
 Feeds = dict[str, Array]

@@ -11,7 +11,7 @@ import pytest
 import stepwell
 from benchmarks.zoo import F32_MODELS, OPEN_MODELS, QUANTIZED_MODELS, Model, model_path
 from stepwell.runtime.interface import Array
-from stepwell.tools.check.check import TOLERANCE, relative_difference
+from stepwell.tools.check.differences import TOLERANCE, relative_difference
 from stepwell.tools.measure.peers import onnxruntime_session
 
 # Run by every `make test`; `make models` runs all.

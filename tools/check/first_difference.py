@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from stepwell.runtime.interface import Array
-from stepwell.tools.check.check import TOLERANCE, relative_difference
+from stepwell.tools.check.differences import TOLERANCE, relative_difference
 from stepwell.tools.check.reference import reference_evaluator
 from stepwell.tools.driver.compile import compile
 

@@ -13,7 +13,8 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage, save
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.tools.commands.options import add_compile_options, add_model, compile_options
-from stepwell.tools.driver.compile import CompileOptions, build_image, check_suffix
+from stepwell.tools.driver.compile import build_image
+from stepwell.tools.driver.options import CompileOptions, check_suffix
 from stepwell.tools.pipelines import LEVELS
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
@@ -46,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def _pipeline(options: CompileOptions) -> str:
     from stepwell.passes.context import PassContext
     from stepwell.runtime.machine.target import target_from
-    from stepwell.tools.driver.lower import pipeline_of
+    from stepwell.tools.driver.levels import pipeline_of
     from stepwell.tools.pipelines import FROM_ONNX
 
     context = PassContext.current().choosing(options.required_passes, options.disabled_passes)

@@ -7,13 +7,13 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from stepwell.runtime.model import CompiledModel, load
-from stepwell.tools.driver.compile import (
+from stepwell.tools.driver.compile import compile
+from stepwell.tools.driver.options import (
     MEMORY,
     OPT_LEVELS,
     WINOGRAD,
     CompileOptions,
     check_suffix,
-    compile,
 )
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")

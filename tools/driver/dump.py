@@ -21,7 +21,6 @@ from stepwell.passes.instruments import Instrument, OpCounts, PassTiming, Snapsh
 from stepwell.runtime.files.artifact import ModelImage
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.files.whole_files import make_folder, write_text
-from stepwell.tools.driver.compile import CompileOptions
 from stepwell.tools.driver.dump_page import page
 from stepwell.tools.driver.image import (
     Compilation,
@@ -32,7 +31,9 @@ from stepwell.tools.driver.image import (
     read_interface,
 )
 from stepwell.tools.driver.ir_files import SHARED_WEIGHTS
-from stepwell.tools.driver.lower import start, to_level_1, to_level_2
+from stepwell.tools.driver.levels import to_level_1
+from stepwell.tools.driver.lower import start, to_level_2
+from stepwell.tools.driver.options import CompileOptions
 
 # The way from kernels on tensors to machine code, for the whole program at once: level, passes.
 LOWER_LEVELS = (

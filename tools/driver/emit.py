@@ -9,18 +9,17 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
-from stepwell.lowering.main_to_buffers.analysis import analyse_main
-from stepwell.lowering.main_to_buffers.main import KernelSignature
-from stepwell.lowering.main_to_buffers.plan_memory import plan_text
+from stepwell.lowering.main_to_buffers import KernelSignature, analyse_main, plan_text
 from stepwell.passes.analysis.arena import plan_arena
 from stepwell.passes.instruments import module_text
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes, write_text
-from stepwell.tools.driver.compile import CompileOptions
 from stepwell.tools.driver.image import Compilation, kernels_of, main_of, read_interface
 from stepwell.tools.driver.ir_files import write_ir
-from stepwell.tools.driver.lower import is_lowered, start, to_level_1, to_level_2
+from stepwell.tools.driver.levels import is_lowered, to_level_1
+from stepwell.tools.driver.lower import start, to_level_2
 from stepwell.tools.driver.model_attribute import is_on_loops, is_on_machine, to_loops
+from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.pipelines import LEVELS
 
 

@@ -26,27 +26,28 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.host import is_opaque, payload_bytes
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.graph_to_linalg.plain_types import type_before
+from stepwell.lowering.graph_to_linalg import type_before
 from stepwell.lowering.kernels.fingerprint import kernel_key
 from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, KernelObject, canonical_text
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool import compile_kernels
-from stepwell.lowering.main_to_buffers.lowered_main import main_facts, returned_values
-from stepwell.lowering.main_to_buffers.main import (
+from stepwell.lowering.main_to_buffers import (
     assertion_symbols,
     fallible_ops,
     input_symbols,
     inputs_of,
+    main_facts,
     object_places,
     published_symbols,
+    returned_values,
     signature_of,
     symbols_of,
 )
 from stepwell.passes import run_pipeline
-from stepwell.passes.graph.report.annotate_work import work_told_on
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.files.artifact import ModelImage, RuntimeErrorRow

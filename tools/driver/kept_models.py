@@ -27,7 +27,7 @@ from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.machine.tile_shares import with_kept_shares
 
 if TYPE_CHECKING:
-    from stepwell.tools.driver.compile import CompileOptions, Model
+    from stepwell.tools.driver.options import CompileOptions, Model
 
 _SOURCES = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools")
 # Options that are their own value; with any other set, a compilation has no key.

@@ -19,7 +19,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.interface import Array
-from stepwell.runtime.machine.target import TargetDescription, target_from
+from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.machine.tile_shares import with_kept_shares
 from stepwell.runtime.memory import aligned_empty
 from stepwell.tools.driver.image import (
@@ -27,19 +27,20 @@ from stepwell.tools.driver.image import (
     Progress,
     check_main,
     compile_image,
-    kernels_of,
     main_of,
     read_interface,
     require_ranks,
 )
 from stepwell.tools.driver.kept_models import KeptModel
+from stepwell.tools.driver.levels import chosen_passes, is_lowered, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_attribute import image_of, is_on_loops
-from stepwell.tools.driver.partitions import available_backends, compile_partitions, expect_backends
-from stepwell.tools.pipelines import FROM_ONNX, expect_needed_passes, graph_pipeline
+from stepwell.tools.driver.partitions import compile_partitions
+from stepwell.tools.driver.requested_backends import expect_backends
+from stepwell.tools.pipelines import expect_needed_passes
 
 if TYPE_CHECKING:
     from stepwell.frontend.source import Source
-    from stepwell.tools.driver.compile import CompileOptions, Model
+    from stepwell.tools.driver.options import CompileOptions, Model
 
 
 def lower_and_compile(
@@ -105,7 +106,7 @@ def start(model: Model | Source, options: CompileOptions) -> Compilation:
     not_nodes = (onnx.ConstantOp, graph.ConstantOp, func.ReturnOp)
     compilation.counts["nodes"] = sum(not isinstance(op, not_nodes) for op in ops)
     if options.input_shapes:
-        from stepwell.passes.onnx.set_input_shapes import set_input_shapes
+        from stepwell.dialects.onnx.input_shapes import set_input_shapes
 
         set_input_shapes(main_of(compilation.module), options.input_shapes)
     require_ranks(main_of(compilation.module))
@@ -125,42 +126,10 @@ def read_module(model: Model | Source, ctx: StepwellContext) -> ModuleOp:
     return import_onnx(model, ctx)
 
 
-def is_lowered(module: ModuleOp) -> bool:
-    """Whether a module is on level 2, or below."""
-    return is_on_loops(module) or bool(kernels_of(module))
-
-
-def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
-    """From the model as it is to the graph dialect, optimized, kernels decided; level 2 stays as it is."""
-    if is_lowered(compilation.module):
-        return
-    context = _chosen_passes(options).at_level(options.opt_level)
-    with context.active():
-        compilation.run("onnx to graph", FROM_ONNX)
-        compilation.run("graph", pipeline_of(options, compilation.ctx.target, context))
-
-
-def _chosen_passes(options: CompileOptions) -> PassContext:
-    return PassContext.current().choosing(options.required_passes, options.disabled_passes)
-
-
-def pipeline_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> str:
-    """The passes of level 1 that options and the pass context ask for."""
-    return graph_pipeline(
-        options.opt_level,
-        target,
-        options.winograd,
-        available_backends(options),
-        low_memory=options.memory == "low",
-        required=context.required_pass,
-        disabled=context.disabled_pass,
-    )
-
-
 def to_level_2(compilation: Compilation, options: CompileOptions) -> None:
     """From kernels of graph ops to kernel functions on tensors; partitions of backends are compiled."""
     if is_lowered(compilation.module):
         return
-    expect_needed_passes(_chosen_passes(options).disabled_pass)
+    expect_needed_passes(chosen_passes(options).disabled_pass)
     compile_partitions(compilation, options)
-    compilation.run("graph to linalg", "convert-graph-to-linalg")
+    to_kernel_functions(compilation, options)

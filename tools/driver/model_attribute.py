@@ -30,7 +30,7 @@ from stepwell.dialects.graph.base import plain
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, LOOP_PIPELINE, has_vectors
 from stepwell.lowering.kernels.machine import compile_to_object
-from stepwell.lowering.main_to_buffers.lowered_main import main_facts
+from stepwell.lowering.main_to_buffers import main_facts
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage, describe, described_image
 from stepwell.runtime.interface import Interface

@@ -14,13 +14,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.constants import constant_attr
+from stepwell.dialects.graph_ir.annotations import BACKEND
+from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimsAttr, tensor_type
 from stepwell.lowering.backends import Backend, Constants
-from stepwell.lowering.graph_to_onnx.structure import open_regions
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext, remark
-from stepwell.passes.graph.partition.partition_graph import BACKEND
 from stepwell.runtime.backends import find_backend
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.fallback import with_fallback
@@ -28,7 +28,6 @@ from stepwell.runtime.files.artifact import image_bytes
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import FALLBACK
 from stepwell.runtime.interface import Array, TensorSpec
-from stepwell.tools.driver.compile import CompileOptions
 from stepwell.tools.driver.image import (
     Compilation,
     compile_image,
@@ -36,42 +35,13 @@ from stepwell.tools.driver.image import (
     read_interface,
     tensor_spec,
 )
+from stepwell.tools.driver.levels import pipeline_of, to_kernel_functions, to_level_1
+from stepwell.tools.driver.options import CompileOptions
 
 SKIPPED = "skip_optimization"
 _TRIAL_SIZE = 4
 """What each symbol is when a partition is tried: the model's own sizes are not known yet."""
 _UNFILLED = b"\xa5"
-
-
-def available_backends(options: CompileOptions) -> Sequence[str]:
-    """
-    The backends that a compilation uses: those that are asked for.
-
-    Raises: StepwellError `unknown-backend`, `missing-backend`; with `--fallback` a missing one is left out,
-    and a remark says so.
-    """
-    missing = expect_backends(options)
-    for error in missing.values():
-        remark(None, f"goes on without a backend: {error.message}")
-    return [name for name in options.backends if name not in missing]
-
-
-def expect_backends(options: CompileOptions) -> Mapping[str, StepwellError]:
-    """
-    Require that the backends which are asked for can be had.
-
-    Returns: with `--fallback`, those that are not installed, and why.
-    Raises: StepwellError `unknown-backend`, `missing-backend`.
-    """
-    missing: dict[str, StepwellError] = {}
-    for name in options.backends:
-        try:
-            cast(Backend, find_backend(name)).require()
-        except StepwellError as error:
-            if not options.fallback or error.code != "missing-backend":
-                raise
-            missing[name] = error
-    return missing
 
 
 def compile_partitions(compilation: Compilation, options: CompileOptions) -> None:
@@ -113,10 +83,6 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
 
 def _optimize_again(compilation: Compilation, options: CompileOptions) -> None:
     """Bring what backends gave back to where the rest of level 1 is."""
-    from stepwell.tools.driver.lower import (
-        pipeline_of,  # which compiles partitions: a cycle of modules
-    )
-
     open_regions(compilation.module, graph.CompositeOp)
     context = PassContext.current().at_level(options.opt_level)
     context = context.choosing(options.required_passes, options.disabled_passes)
@@ -230,8 +196,6 @@ def _sizes(dims: DimsAttr, symbols: Mapping[str, int]) -> Array:
 
 def _own_image(func: FuncOp, compilation: Compilation, options: CompileOptions) -> bytes:
     """The partition as a model of ours, which runs where the backend is missing."""
-    from stepwell.tools.driver.lower import to_level_1, to_level_2
-
     main = func.clone()
     main.properties["sym_name"] = StringAttr("main")
     main.attributes = {name: a for name, a in main.attributes.items() if name not in (BACKEND, SKIPPED)}
@@ -243,7 +207,7 @@ def _own_image(func: FuncOp, compilation: Compilation, options: CompileOptions) 
     plain = replace(options, backends=(), fallback=False)
     to_level_1(own, plain)
     interface = read_interface(main_of(module))
-    to_level_2(own, plain)
+    to_kernel_functions(own, plain)
     cache = KernelCache() if options.use_cache else None
     return image_bytes(compile_image(own, interface, cache, processes=options.processes))
 

@@ -1,8 +1,8 @@
 """
 Generate `docs/passes.md` and `docs/dialects.md` from the registry and the op classes.
 
-Run `make docs` (or `python -m stepwell.tools.generators.generate_docs`) after a change; a test fails when a page is
-stale.
+Run `make docs` (or `python -m stepwell.tools.generators.generate_docs`) after a change; a test fails when a
+page is stale.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 
 from stepwell.runtime.interface import Array
-from stepwell.tools.check.check import relative_difference
+from stepwell.tools.check.differences import relative_difference
 from stepwell.tools.inputs import made_up_inputs
 from stepwell.tools.measure.interleaved import Ratio, interleave, ratio
 from stepwell.tools.measure.peers import Runner, Stepwell, engine_named, onnxruntime_session
@@ -75,9 +75,9 @@ def bench_model(
 
 
 def _made_up(path: Path, shapes: Mapping[str, Sequence[int]], seed: int) -> dict[str, Array]:
-    from stepwell.tools.driver.compile import CompileOptions
     from stepwell.tools.driver.image import main_of, read_interface
     from stepwell.tools.driver.lower import start
+    from stepwell.tools.driver.options import CompileOptions
 
     interface = read_interface(main_of(start(path, CompileOptions()).module))
     return made_up_inputs(interface, "random", seed, shapes)

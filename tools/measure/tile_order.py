@@ -9,9 +9,9 @@ from time import perf_counter, thread_time
 
 import numpy as np
 
+from stepwell.dialects.tensor_ir.register_file import RegisterFile, measured_tiles
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly, vector_spills
-from stepwell.lowering.loops_to_llvm.byte_products import byte_dot, short_dot
-from stepwell.passes.tensor.schedule.register_tile import RegisterFile, measured_tiles
+from stepwell.lowering.loops_to_llvm import byte_dot, short_dot
 from stepwell.runtime.machine.loader import load_objects
 from stepwell.runtime.machine.target import TargetDescription, TileShares
 from stepwell.runtime.memory import aligned_empty

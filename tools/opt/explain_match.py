@@ -9,7 +9,7 @@ from xdsl.traits import SymbolOpInterface
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.base import bodies_of
 from stepwell.passes.context import remark
-from stepwell.passes.graph.partition.merge_composite import entries_of_backend, names_backend
+from stepwell.patterns.backend_tables import entries_of_backend, names_backend
 from stepwell.patterns.explain import closest, place_of
 from stepwell.patterns.files import load_patterns
 from stepwell.patterns.nodes import Pattern

@@ -11,10 +11,10 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import is_float
+from stepwell.dialects.graph_ir.unpacking import unpacked
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.onnx_to_graph.contrib.node import ContribNode, Meaning
 from stepwell.lowering.onnx_to_graph.support import element_of
-from stepwell.passes.graph.unpacking import unpacked
 from stepwell.runtime.dims import Dim
 
 _U8 = IntegerType(8, Signedness.UNSIGNED)

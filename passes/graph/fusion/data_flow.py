@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.symbols import symbol_sources
+from stepwell.dialects.graph_ir.annotations import STOP_FUSION
 from stepwell.dialects.types import Tensor, dims_of
 from stepwell.patterns.dominators import PostDominators
 from stepwell.runtime.dims import same_dims
@@ -18,8 +19,6 @@ from stepwell.runtime.dims import same_dims
 if TYPE_CHECKING:
     from stepwell.passes.graph.fusion.groups import Group
 
-STOP_FUSION = "graph.stop_fusion"
-"""An attribute on an op: no kernel holds it and one of its consumers."""
 
 _VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, graph.WordsOp)
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import OpResult, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.graph_ir.dissolve import dissolve
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import count
 from stepwell.patterns.groups import blocks_of
@@ -41,19 +39,3 @@ class DefuseOpsPass(FunctionPass):
                 if isinstance(op, graph.FusedOp):
                     dissolve(op)
                     count("kernels")
-
-
-def dissolve(fused: graph.ClosedRegionOp) -> None:
-    """Replace a kernel or composite by its ops."""
-    values: dict[SSAValue, SSAValue] = dict(zip(fused.body.block.args, fused.operands, strict=True))
-    adopt_location(fused, fused.location)
-    for arg, operand in values.items():
-        arg.replace_all_uses_with(operand)
-    results = list(fused.yield_op.values)
-    for op in list(fused.body.block.ops)[:-1]:
-        op.detach()
-        Rewriter.insert_op(op, InsertPoint.before(fused))
-    for inner, outer in zip(results, fused.results, strict=True):
-        if isinstance(inner, OpResult):  # an argument keeps its name
-            inner.name_hint = outer.name_hint or inner.name_hint
-    Rewriter.replace_op(fused, [], results)

@@ -16,7 +16,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of
-from stepwell.passes.graph.simplify.constant_rules import along_axis
+from stepwell.passes.graph.constant_operands import along_axis
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import parse_layout
 from stepwell.runtime.meaning import Array

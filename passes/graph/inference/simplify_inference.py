@@ -11,6 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph_ir.refine import refine_types
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.norm_parts import (
@@ -20,7 +21,6 @@ from stepwell.passes.graph.norm_parts import (
     ExpandRmsNorm,
     Parts,
 )
-from stepwell.passes.graph.simplify.dynamic_to_static import refine_types
 from stepwell.patterns.rule_sets import apply_rules, expect_rules
 from stepwell.runtime.files.weights import WeightStore
 

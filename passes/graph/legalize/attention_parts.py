@@ -11,9 +11,9 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, dtype_of
+from stepwell.passes.graph.attention_kernel import has_kernel
 from stepwell.passes.graph.legalize.legalizations import legalization
 from stepwell.passes.graph.norm_parts import Parts
-from stepwell.passes.graph.raising.attention_rules import has_kernel
 from stepwell.runtime.files.weights import WeightStore
 
 

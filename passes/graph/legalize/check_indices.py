@@ -14,14 +14,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.graph_ir.annotations import IN_BOUNDS
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
-
-IN_BOUNDS = "graph.in_bounds"
-"""An attribute on a gather or scatter: whoever made it knows that all indices lie inside."""
 
 _CHECKED = (
     graph.GatherOp,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import StringAttr, TensorType
@@ -14,12 +14,12 @@ from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph_ir.dissolve import dissolve
 from stepwell.dialects.types import Tensor, dims_of
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import count, remark
-from stepwell.passes.graph.fusion.defuse_ops import dissolve
-from stepwell.patterns.groups import Check, blocks_of
-from stepwell.patterns.nodes import Pattern
+from stepwell.patterns.backend_tables import Claimant
+from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.backends import find_backend
 
 TARGET = "graph.target"
@@ -27,17 +27,6 @@ TARGET = "graph.target"
 
 PASSIVE = (graph.TupleOp, graph.GetOp, graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp)
 """Ops that do nothing by themselves: they go where their neighbours go."""
-
-
-class Claimant(Protocol):
-    """What this pass asks of a backend (`stepwell.lowering.backends.Backend`)."""
-
-    name: str
-    table: Sequence[tuple[str, Pattern | Callable[[], Pattern], Check | None]]
-
-    def supports(self, op: Operation) -> bool:
-        """Whether it takes an op by itself."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
-from stepwell.passes.graph.partition.annotate_target import Claimant
+from stepwell.patterns.backend_tables import entries_of_backend, names_backend
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate
-from stepwell.patterns.nodes import Pattern
 from stepwell.patterns.partition import TableRow, partition_table
-from stepwell.patterns.read_text import TableEntry
-from stepwell.runtime.backends import find_backend
 
 
 @dataclass(frozen=True)
@@ -46,17 +41,3 @@ class MergeCompositePass(Pass):
         for func in functions_of(op):
             made = partition_table(rows, func, None, Duplicate.NEVER, remark=remark)
             count("composites", len(made))
-
-
-def names_backend(table: str) -> bool:
-    """Whether a table is called by the name of a backend, and is no file."""
-    return bool(table) and not Path(table).suffix and not Path(table).exists()
-
-
-def entries_of_backend(name: str) -> list[TableEntry]:
-    """The table of a backend. Raises: StepwellError `unknown-backend`, `missing-backend`."""
-    claimant = cast(Claimant, find_backend(name))
-    return [
-        TableEntry(row, pattern if isinstance(pattern, Pattern) else pattern(), check)
-        for row, pattern, check in claimant.table
-    ]

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.dialects.types import dims_attr
 from stepwell.passes.analysis.symbol_sources import SYMBOLS, symbols_needed, symbols_of_type
@@ -21,9 +22,6 @@ from stepwell.passes.context import count
 from stepwell.passes.graph.partition.annotate_target import TARGET
 from stepwell.passes.graph.partition.merge_regions import REGION, regions_of
 from stepwell.patterns.groups import blocks_of
-
-BACKEND = "graph.backend"
-"""Attribute of a function: the backend that computes it."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from stepwell.dialects.graph.contraction import BYTES
 from stepwell.dialects.graph.relations import element_of_value, is_unsigned
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
+from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.graph.simplify.dead_code_elimination import erase_dead_ops
 from stepwell.patterns.rule_sets import apply_rules
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array

@@ -8,9 +8,9 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
+from stepwell.passes.graph.constant_operands import any_number, is_closed, number, scalar_of
 from stepwell.patterns import Pattern, Rule, is_op, wildcard
 from stepwell.patterns.rewrite import NodeMap
-from stepwell.patterns.scalar_parts import any_number, is_closed, number, scalar_of
 
 _add, _multiply, _divide = is_op("graph.add"), is_op("graph.multiply"), is_op("graph.divide")
 _erf, _exp, _neg = is_op("graph.erf"), is_op("graph.exp"), is_op("graph.neg")

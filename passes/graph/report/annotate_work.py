@@ -12,16 +12,11 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph_ir.annotations import ARITHMETIC, BYTES, FLOPS
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.passes.base import Pass
 from stepwell.passes.graph.report.count_macs import macs_of
 from stepwell.runtime.dims import Dim
-
-FLOPS = "graph.flops"
-BYTES = "graph.bytes"
-ARITHMETIC = "graph.arithmetic"
-WORK = (FLOPS, BYTES, ARITHMETIC)
-"""The attributes that say what a kernel does."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +46,6 @@ class AnnotateWorkPass(Pass):
                         kernel.attributes[name] = StringAttr(str(amount))
                 if kind := next((k for op in inner if (k := _arithmetic(op))), ""):
                     kernel.attributes[ARITHMETIC] = StringAttr(kind)
-
-
-def work_told_on(op: Operation) -> tuple[Dim, Dim, str]:
-    """The operations, bytes and arithmetic that an op is annotated with; 0 where it does not say."""
-    told = [op.attributes.get(name) for name in WORK]
-    flops, moved, kind = (each.data if isinstance(each, StringAttr) else "" for each in told)
-    return Dim.of(flops or 0), Dim.of(moved or 0), kind
 
 
 def flops_of(op: GraphOp) -> Dim:

@@ -15,7 +15,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.passes.analysis.symbolic_values import symbolic_dims
-from stepwell.patterns.scalar_parts import scalar_of
+from stepwell.passes.graph.constant_operands import scalar_of
 from stepwell.runtime.files.weights import WeightStore
 
 _LARGEST_ZEROS_BYTES = 65536

@@ -14,6 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
+from stepwell.passes.graph.constant_operands import along_axis
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
 
@@ -142,11 +143,3 @@ class MergeIntoBias(RewritePattern):
                 constant = rewriter.insert(graph.ConstantOp.of(merged, self.weights)).result
                 rewriter.replace(op, graph.BiasAddOp(inner.x, constant, axis))
                 return
-
-
-def along_axis(array: Array, axis: int, rank: int) -> Array | None:
-    """What broadcasts to `rank` dimensions as a vector along one; None when it varies along others."""
-    shape = (1,) * (rank - array.ndim) + array.shape
-    if len(shape) != rank or any(size != 1 for i, size in enumerate(shape) if i != axis):
-        return None
-    return array.reshape(-1)

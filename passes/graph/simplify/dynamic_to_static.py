@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32
+from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.types import Tensor, dims_attr, dims_of, tensor_of, tensor_type
+from stepwell.dialects.graph_ir.refine import refine_result_types
+from stepwell.dialects.types import dims_attr
 from stepwell.passes.analysis.symbolic_values import SymbolicValues
 from stepwell.passes.base import FunctionPass
 
@@ -42,14 +42,7 @@ class DynamicToStaticPass(FunctionPass):
         for op in func.body.walk():
             if isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE:
                 _fix_known_parameters(op, values)
-                _refine_result_types(op)
-
-
-def refine_types(func: FuncOp) -> None:
-    """Infer all types again, where what was replaced knows more of its dimensions than before."""
-    for op in func.body.walk():
-        if isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE:
-            _refine_result_types(op)
+                refine_result_types(op)
 
 
 def _fix_known_parameters(op: GraphOp, values: SymbolicValues) -> None:
@@ -73,14 +66,3 @@ def _as_group(value: SSAValue | Sequence[SSAValue] | None) -> list[SSAValue]:
     if value is None:
         return []
     return [value] if isinstance(value, SSAValue) else list(value)
-
-
-def _refine_result_types(op: GraphOp) -> None:
-    """Give results the dimensions that the type relation knows; a name that it does not know stays."""
-    for result, inferred in zip(op.results, op.infer(), strict=True):
-        if not isinstance(inferred, TensorType) or inferred == result.type:
-            continue
-        found, known = dims_of(result.type), dims_of(cast(Tensor, inferred))
-        dims = [old if new.is_unknown else new for old, new in zip(found, known, strict=True)]
-        type = tensor_type(tensor_of(result).element_type, dims)
-        result._type = type  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does

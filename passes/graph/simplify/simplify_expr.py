@@ -13,10 +13,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_of
+from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.simplify.algebra_rules import algebra_rules
 from stepwell.passes.graph.simplify.constant_rules import MergeConstants, MergeIntoBias, MultiplyByReciprocal
-from stepwell.passes.graph.simplify.dead_code_elimination import erase_dead_ops
 from stepwell.passes.graph.simplify.movement_rules import MOVEMENT_RULES
 from stepwell.passes.graph.simplify.slice_rules import slice_rules
 from stepwell.passes.graph.simplify.view_rules import ElementwiseBeforeView

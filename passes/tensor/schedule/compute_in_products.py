@@ -16,6 +16,7 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.tensor_ir.expand_loops import expanded, is_elementwise
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
     map_dims,
@@ -25,7 +26,6 @@ from stepwell.dialects.tensor_ir.structured import (
 )
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.schedule.contraction import Product, neighbours
-from stepwell.passes.tensor.sink_reshapes import expanded, is_elementwise
 
 # Rows that read each weight: one weight is computed once for them all, as many as a register tile holds.
 _FEW_ROWS = 4

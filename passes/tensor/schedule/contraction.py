@@ -17,6 +17,7 @@ from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.padding import Inside, share_inside, zero_borders
+from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file, widest_element
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
     linear,
@@ -26,13 +27,7 @@ from stepwell.dialects.tensor_ir.structured import (
 )
 from stepwell.dialects.tensor_ir.transfers import element_type
 from stepwell.dialects.types import element_bytes
-from stepwell.passes.tensor.schedule.register_tile import (
-    RegisterFile,
-    choose_register_tile,
-    register_file,
-    rows_in_cache,
-    widest_element,
-)
+from stepwell.passes.tensor.schedule.register_tile import choose_register_tile, rows_in_cache
 from stepwell.passes.tensor.schedule.tile_product import TileBlock, tile_block
 from stepwell.runtime.machine.target import TargetDescription
 

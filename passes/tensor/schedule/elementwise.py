@@ -13,9 +13,9 @@ from xdsl.ir.affine import AffineExpr
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.element_reads import is_element_read, positions_in_data
 from stepwell.dialects.tensor_ir.groups import Member
+from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file
 from stepwell.dialects.tensor_ir.structured import Structured, projected_permutation, single_dim, tensor_shape
-from stepwell.passes.tensor.schedule.register_tile import RegisterFile, register_file
-from stepwell.passes.tensor.vector.vectorize import MAX_ELEMENTS, MAX_STEPS, has_vector_form
+from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS, MAX_STEPS, has_vector_form
 from stepwell.runtime.machine.target import TargetDescription
 
 # What `expand-math` turns into polynomials, and about how many instructions these have.

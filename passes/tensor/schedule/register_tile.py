@@ -2,92 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import ceil
-from typing import TypeAlias
 
-from xdsl.dialects.builtin import f32
-
-from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
-from stepwell.dialects.tensor_ir.structured import Structured
-from stepwell.dialects.tensor_ir.transfers import element_type
-from stepwell.dialects.types import element_bytes
+from stepwell.dialects.tensor_ir.register_file import (
+    MAX_REGISTERS_ALONG_LANES,
+    MAX_ROWS,
+    RegisterFile,
+    fits,
+)
 from stepwell.runtime.machine.target import TargetDescription
 
 # What an extent that is not known counts as: long, and no multiple of anything.
 _TYPICAL_EXTENT = 127
-_MAX_ROWS = 28
 _MAX_PANELS = 6
-_MAX_REGISTERS_ALONG_LANES = 6
 # An FMA takes 4 cycles: sums that are too few for the units wait for each other (8 sums: 0.92, 12: 0.98).
 _FMA_LATENCY = 4.5
-# Fewer sums than this are a remainder's, whose speed hardly matters.
-_ENOUGH_SUMS = 4
 # Bytes of a panel that L2 delivers to the registers in a cycle.
 _L2_BYTES_A_CYCLE = 32
-# What stays in a level-1 cache of 32 KiB next to rows and results.
-_SHORT_PANEL_BYTES = 24 << 10
 # Rows in pages of their own that a processor fetches ahead (28 rows of 8000 bytes: 0.65 of peak, 16: 0.85).
 _STREAMS = 16
 _PAGE, _LINE = 4096, 64
 # A copy of the tile's code for a remainder costs compile time and instruction cache; it must win this much.
 _COPY_PENALTY = 0.02
-
-
-@dataclass(frozen=True)
-class RegisterFile:
-    """The vector registers of the target, and how many elements one holds."""
-
-    count: int
-    lanes: int
-    bytes: int
-    shares: Mapping[str, Mapping[tuple[int, int], float]] = field(default_factory=dict[str, "TileSpeeds"])
-    """Measured speeds of tiles by length of the sums: `short` or `long`; empty where nothing was measured."""
-    conversions: int = 0
-    """Instructions that make a vector of the type of the sums of one that was read."""
-
-    def share(self, rows: int, vectors: int, steps: int) -> float | None:
-        """The measured speed of a tile as a share of the best one's; None when it was not measured."""
-        return self.shares.get(sum_length(steps, vectors, self.bytes), {}).get((rows, vectors))
-
-
-TileSpeeds: TypeAlias = Mapping[tuple[int, int], float]
-
-
-def register_file(view: Structured, target: TargetDescription) -> RegisterFile:
-    """The registers as an op sees them: lanes are counted in its widest elements."""
-    bytes = target.vector_bytes
-    kind = sum_kind(view)
-    shares = {
-        name.removeprefix(f"{kind} "): {(m, v): share for m, v, share in rows}
-        for name, rows in target.tile_shares
-        if name.startswith(f"{kind} ")
-    }
-    return RegisterFile(target.vector_registers, max(1, bytes // widest_element(view)), bytes, shares)
-
-
-def sum_kind(view: Structured) -> str:
-    """The class of a sum of products by its elements; `other` for what no calibration measures."""
-    for op in view.body.ops:
-        if isinstance(op, DotBytesOp):
-            return "bytes"
-        if isinstance(op, DotShortsOp):
-            return "shorts"
-        if isinstance(op, DotBfloatsOp):
-            return "f32"  # registers, bytes and instructions are as many
-    return "f32" if {element_type(v.type) for v in view.op.operands} == {f32} else "other"
-
-
-def sum_length(steps: int, vectors: int, vector_bytes: int) -> str:
-    """Whether the panel that a sum reads stays in the level-1 cache (`short`) or not (`long`)."""
-    return "short" if steps * vectors * vector_bytes <= _SHORT_PANEL_BYTES else "long"
-
-
-def widest_element(view: Structured) -> int:
-    """Bytes of the widest element that an op reads or writes."""
-    return max(element_bytes(element_type(value.type)) for value in view.op.operands)
 
 
 @dataclass(frozen=True)
@@ -108,11 +47,11 @@ def rows_in_cache(pitch: int, target: TargetDescription) -> int:
     0.84).
     """
     if pitch < _LINE:
-        return _MAX_ROWS
+        return MAX_ROWS
     ways = max(1, target.l1_bytes // _PAGE)
-    places = [row * pitch % _PAGE // _LINE for row in range(_MAX_ROWS)]
+    places = [row * pitch % _PAGE // _LINE for row in range(MAX_ROWS)]
     crowded = (row for row, place in enumerate(places) if places[:row].count(place) == ways)
-    return min(next(crowded, _MAX_ROWS), _STREAMS if pitch >= _PAGE // 2 else _MAX_ROWS)
+    return min(next(crowded, MAX_ROWS), _STREAMS if pitch >= _PAGE // 2 else MAX_ROWS)
 
 
 def choose_register_tile(
@@ -121,7 +60,7 @@ def choose_register_tile(
     lanes: int | None,
     steps: int | None,
     registers: RegisterFile,
-    most_rows: int = _MAX_ROWS,
+    most_rows: int = MAX_ROWS,
 ) -> RegisterTile:
     """
     The tile with the least estimated cycles.
@@ -163,30 +102,17 @@ def _candidates(
             if p > 1 and n != lanes:
                 break  # panels lie side by side only when each is taken whole
             for m in range(1, most_rows + 1):
-                if _fits(m, vectors, registers) and registers.share(m, vectors, steps) != 0:
+                if fits(m, vectors, registers) and registers.share(m, vectors, steps) != 0:
                     yield RegisterTile(m, p, n)
-
-
-def measured_tiles(registers: RegisterFile) -> Sequence[tuple[int, int]]:
-    """The tiles, rows by vectors, whose speeds a calibration measures: those that the rules allow."""
-    sizes = product(range(1, _MAX_ROWS + 1), range(1, _MAX_REGISTERS_ALONG_LANES + 1))
-    return [(m, v) for m, v in sizes if m * v >= _ENOUGH_SUMS and _fits(m, v, registers)]
-
-
-def _fits(rows: int, vectors: int, registers: RegisterFile) -> bool:
-    # One vector only: each broadcast is used once, and is an operand in memory.
-    needed = rows + 2 if vectors == 1 else rows * vectors + vectors + 1
-    # One stays free: 4 x 3 vectors in 16 registers spill and halve the speed (0.43 of peak, 6 x 2 has 0.98).
-    return needed < registers.count
 
 
 def lane_tiles(extent: int | None, lanes: int) -> Sequence[int]:
     """Steps to try along the lanes: whole registers, or all of a short loop."""
-    steps = [lanes * k for k in range(1, _MAX_REGISTERS_ALONG_LANES + 1)]
+    steps = [lanes * k for k in range(1, MAX_REGISTERS_ALONG_LANES + 1)]
     if extent is None:
         return steps
     steps = [step for step in steps if step <= extent]
-    if extent <= lanes * _MAX_REGISTERS_ALONG_LANES and extent not in steps:
+    if extent <= lanes * MAX_REGISTERS_ALONG_LANES and extent not in steps:
         steps.append(extent)
     return steps
 

@@ -11,15 +11,15 @@ from xdsl.dialects.linalg import ops as linalg
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.groups import Member
+from stepwell.dialects.tensor_ir.register_file import register_file
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
     projected_permutation,
     single_dim,
     tensor_element,
 )
+from stepwell.dialects.tensor_ir.vector_values import has_vector_form
 from stepwell.dialects.types import element_bytes
-from stepwell.passes.tensor.schedule.register_tile import register_file
-from stepwell.passes.tensor.vector.vectorize import has_vector_form
 from stepwell.runtime.machine.target import TargetDescription
 
 # Rows of up to this share of the registers are computed whole, in registers (softmax 591x197: 97 to 75 us).

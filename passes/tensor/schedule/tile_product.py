@@ -8,10 +8,10 @@ from xdsl.dialects.linalg.ops import FillOp
 
 from stepwell.dialects.amx import TILE_ROWS, TILE_WORDS
 from stepwell.dialects.sched import Schedule
+from stepwell.dialects.tensor_ir.amx_product import TileLoops
 from stepwell.dialects.tensor_ir.groups import Member
+from stepwell.dialects.tensor_ir.register_file import sum_kind
 from stepwell.dialects.tensor_ir.structured import Structured, single_dim
-from stepwell.lowering.linalg_to_amx.product import TileLoops
-from stepwell.passes.tensor.schedule.register_tile import sum_kind
 from stepwell.runtime.machine.target import TargetDescription
 
 # Two tiles each way: the four products of a step then read each operand once.

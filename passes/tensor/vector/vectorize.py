@@ -8,11 +8,11 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor, vector
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.vector import CombiningKindAttr
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.sched import schedule_of
@@ -22,16 +22,19 @@ from stepwell.dialects.tensor_ir.element_reads import is_element_read, read_lane
 from stepwell.dialects.tensor_ir.emit import INDEX, Constants, Emitter, dense_attr
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.dialects.tensor_ir.transfers import element_type, vector_type
-from stepwell.dialects.tensor_ir.vector_values import VectorValues
+from stepwell.dialects.tensor_ir.vector_values import (
+    MAX_ELEMENTS,
+    MAX_STEPS,
+    VectorValues,
+    has_vector_form,
+    is_number,
+)
 from stepwell.dialects.vector import MultiReductionOp
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
 from stepwell.passes.tensor.vector.access import Access, access, read, write
 from stepwell.passes.tensor.vector.forward import forward_tiles
 
-# More than this is a program, not a tile: Python and LLVM would take seconds over it.
-MAX_ELEMENTS = 2048
-MAX_STEPS = 32
 # Elements at computed positions are read one by one.
 MAX_READS = 64
 
@@ -99,9 +102,7 @@ class _TileVectorizer:
             return "no vector operation combines the lanes of its reduction"
         point = dict.fromkeys(self.steps, 0)
         for map, value in zip(self.view.maps, self.view.op.operands, strict=True):
-            if access(map, self.dims, self.extents, point) is None or not _is_number(
-                element_type(value.type)
-            ):
+            if access(map, self.dims, self.extents, point) is None or not is_number(element_type(value.type)):
                 return f"it reaches an operand of type {value.type} by {map}"
         for map in self.view.init_maps:
             at = access(map, self.kept, self.extents, point)
@@ -233,17 +234,3 @@ def _products_to_fuse(view: Structured) -> dict[Operation, Operation]:
         if isinstance(factor, OpResult) and isinstance(factor.op, arith.MulfOp) and factor.has_one_use():
             found[op] = factor.op
     return found
-
-
-def _is_number(type: Attribute) -> bool:
-    return isinstance(type, AnyFloat | IntegerType | IndexType)
-
-
-def has_vector_form(op: Operation) -> bool:
-    """Whether an op of a body can compute on vectors instead of scalars."""
-    return (
-        op.name.startswith(("arith.", "math."))
-        and not isinstance(op, arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDivUIOp)
-        and not op.regions
-        and all(_is_number(v.type) for v in (*op.operands, *op.results))
-    )
