@@ -1,6 +1,6 @@
 """
-The code in README.md and docs/ runs: a page is a session in an empty folder, from its first block to its
-last.
+The code in README.md, CONTRIBUTING.md and docs/ runs: a page is a session in an empty folder, from its first
+block to its last.
 
 - `python`: run in the page's namespace; with `file=NAME` behind the language the block becomes a file
   instead, as does a block of any other language.
@@ -31,7 +31,7 @@ import pytest
 from tests.support.fragments import check_fragment, halves_of, is_sketch
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = ("stepwell ", "stepwell-opt ", "python ", "cat ")
 
 _BLOCK = re.compile(
