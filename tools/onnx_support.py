@@ -14,7 +14,7 @@ from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext, matched_op_types
 from stepwell.dialects.onnx.base import domain_of
 from stepwell.frontend.graphs import INITIALIZER
-from stepwell.lowering.onnx_to_graph import ONNX_TO_GRAPH, contrib
+from stepwell.lowering.onnx_to_graph import CONTRIB_ON_HOST, ONNX_TO_GRAPH, contrib_meaning_of
 from stepwell.runtime.files.weights import WeightStore
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
         module = cast(ModuleOp, op.get_toplevel_object())
         functions = [f for f in module.ops if isinstance(f, onnx.FunctionOp)]
         local = any((f.domain, f.op_type) == (op.domain, op.op_type) for f in functions)
-        if not local and contrib.meaning_of(op) is not None:
-            return HOST if op.op_type.data in contrib.ON_HOST else NATIVE
+        if not local and contrib_meaning_of(op) is not None:
+            return HOST if op.op_type.data in CONTRIB_ON_HOST else NATIVE
         return BODY if local else MISSING
     native, host = type(op) in _converted(on_host=False), type(op) in _converted(on_host=True)
     if host or native:

@@ -22,6 +22,8 @@ from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.onnx_to_graph import contrib, control, host, math, ml, nn, quantized, sequence, tensor
 from stepwell.lowering.onnx_to_graph.agreement import check_agreement
+from stepwell.lowering.onnx_to_graph.contrib import ON_HOST as CONTRIB_ON_HOST
+from stepwell.lowering.onnx_to_graph.contrib import meaning_of as contrib_meaning_of
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.declared import check_declared
 from stepwell.lowering.onnx_to_graph.host.string_movement import move_strings
@@ -30,7 +32,14 @@ from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS, OnnxLowerin
 from stepwell.passes.registry import load_pass
 from stepwell.runtime.dims import Dim
 
-__all__ = ["ELEMENT_NUMBERS", "ONNX_TO_GRAPH", "UNARY", "ConvertOnnxToGraphPass", "contrib"]
+__all__ = [
+    "CONTRIB_ON_HOST",
+    "ELEMENT_NUMBERS",
+    "ONNX_TO_GRAPH",
+    "UNARY",
+    "ConvertOnnxToGraphPass",
+    "contrib_meaning_of",
+]
 
 _NOT_A_NAME = re.compile(r"\W")
 
