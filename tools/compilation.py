@@ -34,7 +34,7 @@ from stepwell.lowering.graph_to_linalg.plain_types import type_before
 from stepwell.lowering.kernel import LLVM_PIPELINE, KernelObject, canonical_text
 from stepwell.lowering.kernel_compiler import compile_kernels
 from stepwell.lowering.machine import compile_to_object
-from stepwell.passes import run_pipeline
+from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.graph.annotate_work import work_told_on
 from stepwell.passes.loop.main_buffers import (
     assertion_symbols,
@@ -223,6 +223,8 @@ def compile_image(
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
+    if PassContext.current().chooses_passes:
+        cache = None  # whose keys know nothing of it
     with compilation.timed("kernels"):
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}

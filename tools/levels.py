@@ -62,13 +62,12 @@ def lower_and_compile(
         if options.profile and not is_lowered(compilation.module):
             compilation.run("graph", "annotate-work")
         to_level_2(compilation, options)
-    chosen = PassContext.current().chooses_passes  # which neither a kernel's key nor a worker knows of
     image = compile_image(
         compilation,
         interface,
-        KernelCache() if options.use_cache and not chosen else None,
+        KernelCache() if options.use_cache else None,
         timed=options.profile,
-        processes=1 if chosen else options.processes,
+        processes=options.processes,
         progress=progress,
     )
     if options.memory == "low":
