@@ -230,7 +230,7 @@ def compile_image(
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
         report = partial(progress, "kernels") if progress is not None else None
         objects, hits = compile_kernels(kernels, target, cache, processes=processes, progress=report)
-    compilation.counts |= {"kernels": len(kernels), "cached kernels": hits}
+    compilation.counts["kernels"] = len(kernels)
     for func_op, _ in kernels.values():
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             func_op.attributes["sched.scratch"] = StringAttr(scratch)
@@ -244,6 +244,10 @@ def compile_image(
         objects=(*(kernel.code for kernel in objects.values()), main.code),
         timed=told,
         summary=summary(compilation, image.interface, image.weights),
+        effort={
+            "cached kernels": hits,
+            "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
+        },
     )
 
 
@@ -394,5 +398,4 @@ def summary(compilation: Compilation, interface: Interface, weights: Sequence[Ar
         **compilation.counts,
         "arena bytes": str(interface.arena_bytes),
         "weight bytes": sum(int(w.nbytes) for w in weights),
-        "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
     }

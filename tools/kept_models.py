@@ -49,7 +49,7 @@ class KeptModel:
             return None
         seconds = {"load": round(perf_counter() - start, 4)}
         kernels = image.summary.get("kernels", 0)
-        return replace(image, summary={**image.summary, "cached kernels": kernels, "seconds": seconds})
+        return replace(image, effort={"cached kernels": kernels, "seconds": seconds})
 
     def store(self, image: ModelImage, external: Mapping[str, memoryview]) -> None:
         """Keep a compiled model, unless its file has changed since the key was made."""
