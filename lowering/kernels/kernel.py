@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
-from time import perf_counter
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
@@ -39,8 +38,7 @@ class KernelObject:
     code: bytes
     meta: Mapping[str, object]
     """
-    `scratch`: bytes as a dimension expression over the kernel's own symbols; `seconds`: time per level;
-    `remarks` of the passes, if any.
+    `scratch`: bytes as a dimension expression over the kernel's own symbols; `remarks` of the passes, if any.
     """
 
     @property
@@ -90,26 +88,20 @@ def compile_kernel(module: ModuleOp, ctx: StepwellContext, target: TargetDescrip
 
     Raises: StepwellError when a pass refuses the kernel.
     """
-    seconds: dict[str, float] = {}
     ctx.target = target
     context = PassContext.current().with_own_remarks()
     reproducer = Reproducer(module)
 
-    def step(level: str, pipeline: str) -> None:
-        start = perf_counter()
+    def step(pipeline: str) -> None:
         with context.active():
             run_pipeline(module, pipeline, ctx, reproducer)
-        seconds[level] = perf_counter() - start
 
-    step("tensor", SCHEDULE_PIPELINE)
-    step("loop", LOOP_PIPELINE)
+    step(SCHEDULE_PIPELINE)
+    step(LOOP_PIPELINE)
     scratch = next((f.attributes.get("sched.scratch") for f in module.ops if isinstance(f, FuncOp)), None)
-    step("llvm", LLVM_PIPELINE)
-    start = perf_counter()
+    step(LLVM_PIPELINE)
     code = compile_to_object(emit_llvm(module), target, optimize=not has_vectors(module))
-    seconds["machine"] = perf_counter() - start
-    meta: dict[str, object] = {"seconds": seconds}
-    meta["scratch"] = scratch.data if isinstance(scratch, StringAttr) else "0"
+    meta: dict[str, object] = {"scratch": scratch.data if isinstance(scratch, StringAttr) else "0"}
     if context.remarks:
         meta["remarks"] = [[r.pass_name, r.where, r.message] for r in context.remarks]
     return KernelObject(code, meta)

@@ -17,6 +17,7 @@ from stepwell.passes.context import PassContext
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.plugins import LOADED
 
 # A worker takes about 0.4 s to start and import; below this many characters of uncached kernels it does not
 # pay.
@@ -32,7 +33,7 @@ def compile_kernels(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, KernelObject], int]:
     """
-    Objects of kernels by cache key, and how many of them came from the cache.
+    Objects of kernels by cache key, in the order of `kernels`, and how many of them came from the cache.
 
     Args: `kernels` maps a key to the level-2 function, named as it shall be called, and its canonical text;
     `processes` (default: cores) bounds how many compile at once; `progress(done, total)` is called as they
@@ -47,8 +48,12 @@ def compile_kernels(
     hits = len(done)
     # Large kernels first, so that no core waits for a last long one.
     waiting = deque(sorted((k for k in kernels if k not in done), key=lambda k: -len(kernels[k][1])))
+    context = PassContext.current()
+    if LOADED or context.is_special:
+        processes = 1  # a worker knows neither the plugins nor the context of this process
     _Pool(kernels, target, cache, done, waiting, progress).run(processes or os.cpu_count() or 1)
-    PassContext.current().remarks += [remark for kernel in done.values() for remark in kernel.remarks]
+    done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
+    context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
     return done, hits
 
 

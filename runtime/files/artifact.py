@@ -71,7 +71,9 @@ class ModelImage:
     timed: tuple[TimedKernel, ...] = ()
     """The kernel calls of `main`, in order, when it writes down their times."""
     summary: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Facts for people: nodes, kernels, sizes, compile times."""
+    """Facts for people: nodes, kernels, sizes."""
+    effort: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What this compilation took: `seconds` of each step, `cached kernels`. Stored nowhere."""
     ir: Mapping[str, str] = field(default_factory=dict[str, str])
     """The IR at each level as text, if asked for."""
 

@@ -82,7 +82,7 @@ def _stdin(text: str) -> io.TextIOWrapper:
 
 
 def _stepwell_opt(argv: Sequence[str]) -> int:
-    from stepwell.tools.opt.main import main
+    from stepwell.tools.opt import main
 
     return main(argv)
 

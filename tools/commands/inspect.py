@@ -6,7 +6,6 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Mapping
 from math import prod
-from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -70,11 +69,7 @@ def _inspect_artifact(args: Namespace) -> int:
             kind = "its backend, else our kernels" if callee.kind == FALLBACK else callee.kind
             print(f"partition {callee.name}: {readable_bytes(len(callee.code))} for {kind}")
     for name, value in image.summary.items():
-        if not isinstance(value, Mapping):
-            print(f"{name}: {value}")
-        else:
-            parts = cast(Mapping[str, object], value)
-            print(f"{name}: " + ", ".join(f"{part} {number}" for part, number in parts.items()))
+        print(f"{name}: {value}")
     return 0
 
 

@@ -213,5 +213,6 @@ def compile_and_dump(
     title = f"{model.name} for {options.mcpu}, --opt-level {options.opt_level}"
     outside = PassContext.current().remarks  # those of the kernels came there
     outside += context.remarks
-    write_text(folder / "index.html", page(title, dump.steps, groups, outside, image.summary))
+    facts = {**image.summary, **image.effort}
+    write_text(folder / "index.html", page(title, dump.steps, groups, outside, facts))
     return image

@@ -47,7 +47,7 @@ from stepwell.lowering.main_to_buffers import (
     signature_of,
     symbols_of,
 )
-from stepwell.passes import run_pipeline
+from stepwell.passes import PassContext, run_pipeline
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.files.artifact import ModelImage, RuntimeErrorRow
@@ -224,12 +224,14 @@ def compile_image(
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
+    if PassContext.current().chooses_passes:
+        cache = None  # whose keys know nothing of it
     with compilation.timed("kernels"):
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
         report = partial(progress, "kernels") if progress is not None else None
         objects, hits = compile_kernels(kernels, target, cache, processes=processes, progress=report)
-    compilation.counts |= {"kernels": len(kernels), "cached kernels": hits}
+    compilation.counts["kernels"] = len(kernels)
     for func_op, _ in kernels.values():
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             func_op.attributes["sched.scratch"] = StringAttr(scratch)
@@ -243,6 +245,10 @@ def compile_image(
         objects=(*(kernel.code for kernel in objects.values()), main.code),
         timed=told,
         summary=summary(compilation, image.interface, image.weights),
+        effort={
+            "cached kernels": hits,
+            "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
+        },
     )
 
 
@@ -393,5 +399,4 @@ def summary(compilation: Compilation, interface: Interface, weights: Sequence[Ar
         **compilation.counts,
         "arena bytes": str(interface.arena_bytes),
         "weight bytes": sum(int(w.nbytes) for w in weights),
-        "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
     }

@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from stepwell.lowering.kernels.fingerprint import compiler_fingerprint
+from stepwell.lowering.kernels.fingerprint import compiler_fingerprint, plugins_fingerprint
 from stepwell.runtime.files.artifact import ModelImage
 from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.files.model_cache import ModelCache, digest_of
@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model
 
 _SOURCES = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools")
-# Options that are their own value; with any other set, a compilation has no key.
-_KEYED_OPTIONS = (
-    "disabled_passes",
-    "input_shapes",
-    "mcpu",
-    "memory",
-    "opt_level",
-    "required_passes",
-    "target",
-    "winograd",
-)
-_FREE_OPTIONS = ("processes", "use_cache")  # which do not change the result
 
 
 @dataclass(frozen=True)
@@ -61,7 +49,7 @@ class KeptModel:
             return None
         seconds = {"load": round(perf_counter() - start, 4)}
         kernels = image.summary.get("kernels", 0)
-        return replace(image, summary={**image.summary, "cached kernels": kernels, "seconds": seconds})
+        return replace(image, effort={"cached kernels": kernels, "seconds": seconds})
 
     def store(self, image: ModelImage, external: Mapping[str, memoryview]) -> None:
         """Keep a compiled model, unless its file has changed since the key was made."""
@@ -85,8 +73,9 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
     target = with_kept_shares(target_from(options.mcpu, options.target))
     described = {
         "sources": compiler_fingerprint(_SOURCES),
+        "plugins": plugins_fingerprint(),
         "target": target.to_json(),
-        "options": {name: getattr(options, name) for name in _KEYED_OPTIONS},
+        "options": {name: getattr(options, name) for name in _options(options, "key")},
         "model": [path.name, content],  # the name, because run-time errors tell it
     }
     digest = hashlib.blake2b(json.dumps(described, sort_keys=True, default=list).encode(), digest_size=16)
@@ -96,9 +85,14 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
 def _is_keyed(options: CompileOptions) -> bool:
     """Whether a key can describe all options that are set."""
     default = type(options)()
-    known = (*_KEYED_OPTIONS, *_FREE_OPTIONS)
-    others = [field.name for field in fields(options) if field.name not in known]
-    return options.use_cache and all(getattr(options, o) == getattr(default, o) for o in others)
+    return options.use_cache and all(
+        getattr(options, name) == getattr(default, name) for name in _options(options, "never")
+    )
+
+
+def _options(options: CompileOptions, role: str) -> list[str]:
+    """The options that play a role in keys: `key`, `free` or `never`."""
+    return [option.name for option in fields(options) if option.metadata["cache"] == role]
 
 
 def _has_pass_context() -> bool:

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
-from stepwell.passes.context import PassContext
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage
@@ -63,13 +62,12 @@ def lower_and_compile(
         if options.profile and not is_lowered(compilation.module):
             compilation.run("graph", "annotate-work")
         to_level_2(compilation, options)
-    chosen = PassContext.current().chooses_passes  # which neither a kernel's key nor a worker knows of
     image = compile_image(
         compilation,
         interface,
-        KernelCache() if options.use_cache and not chosen else None,
+        KernelCache() if options.use_cache else None,
         timed=options.profile,
-        processes=1 if chosen else options.processes,
+        processes=options.processes,
         progress=progress,
     )
     if options.memory == "low":

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.runtime.plugins import LOADED, load_options
-from stepwell.tools.opt.main import main as opt
+from stepwell.runtime.plugins import load_options
+from stepwell.tools import opt
 
 Capture = pytest.CaptureFixture[str]
 
@@ -71,10 +71,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "    def apply(self, ctx, op):\n"
         "        [][1]\n"
     )
-    monkeypatch.setattr("stepwell.tools.driver.plugins._LOADED", set[str]())
     monkeypatch.setattr("stepwell.passes.registry._PLUGGED_IN", {})
-    for known in list(LOADED):
-        monkeypatch.delitem(LOADED, known)
     return file
 
 
@@ -85,7 +82,6 @@ def test_a_failing_plugin_is_named_by_its_line(plugin: Path, tmp_path: Path, cap
     assert f"raised it at {plugin}:10, in apply" in printed and "in pass failing-pass" in printed
     assert "bug in Stepwell" not in printed
     assert load_options() == f" --load {plugin}"
-    LOADED.pop(str(plugin))
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from stepwell.passes.instruments import VerifyEach, module_text
 from stepwell.passes.registry import register_pass
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.tools.opt.main import main as stepwell_opt
+from stepwell.tools.opt import main as stepwell_opt
 
 TEXT = """
 func.func @main(%x: i32) -> i32 {

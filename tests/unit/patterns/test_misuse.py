@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import pytest
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
@@ -21,11 +22,13 @@ from stepwell.patterns import (
     is_op,
     is_var,
     match,
+    partition,
     rewrite,
     rewrite_graph,
     wildcard,
 )
 from stepwell.patterns.graph_mode import Bound
+from stepwell.patterns.nodes import AttributeLike
 from stepwell.patterns.rewrite import NodeMap
 from stepwell.runtime.errors import StepwellError
 from tests.patterns import elementwise
@@ -49,6 +52,27 @@ def test_operands_of_patterns_are_patterns() -> None:
     value: object = elementwise("r = relu x")["x"]
     with pytest.raises(StepwellError, match=r"an operand is a pattern, found BlockArgument"):
         is_op("graph.relu")(cast(Pattern, value))
+
+
+def partitioned(attrs: Mapping[str, object]) -> str:
+    """A function with a `graph.relu` in a composite of some attributes, as text."""
+    func = elementwise("r = relu x")["r"].owner.parent_op()  # pyright: ignore[reportAttributeAccessIssue]
+    partition(is_op("graph.relu")(None), cast(FuncOp, func), cast("Mapping[str, AttributeLike]", attrs))
+    return str(cast(FuncOp, func))
+
+
+def test_python_values_become_attributes() -> None:
+    text = partitioned({"composite": "text", "n": 2, "on": True, "f": 0.5, "list": [1, "a"]})
+    wanted = 'composite = "text", n = 2 : i64, on = true, f = 5.000000e-01 : f64, list = [1 : i64, "a"]'
+    assert wanted in text
+
+
+@pytest.mark.parametrize("value", [None, {"a": 1}, {1}, b"a", 1 << 70, [None]], ids=str)
+def test_python_values_that_are_no_attributes(value: object) -> None:
+    for use in (partitioned, wildcard().has_attr):
+        with pytest.raises(StepwellError, match="expected an attribute, or a bool, ") as error:
+            use({"a": value})  # pyright: ignore[reportArgumentType]
+        assert error.value.code == "bad-value"
 
 
 def test_what_is_not_wanted_is_named() -> None:

@@ -2,8 +2,8 @@
 The words of the code: docstrings, comments, summaries of passes and messages of errors in plain English.
 
 CONTRIBUTING.md has the table of words and their replacements. Every finding under files or folders:
-`python -m tests.unit.project.test_prose [PATH ...]`. The measure is blind: a good sentence may be a finding, which is
-why the limits are not 0, and a bad one may be none.
+`python -m tests.unit.project.test_prose [PATH ...]`. The measure is blind: a good sentence may be a finding,
+which is why the limits are not 0, and a bad one may be none.
 """
 
 from __future__ import annotations

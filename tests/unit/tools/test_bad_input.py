@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from onnx import ModelProto, TensorProto
 
-from stepwell.tools import cli
-from stepwell.tools.opt.main import main as opt
+from stepwell.tools import cli, opt
 from tests.commands import Capture, shown_error, shown_everywhere, written
 from tests.onnx_models import onnx_model
 

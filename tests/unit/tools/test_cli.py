@@ -16,9 +16,8 @@ from onnx import ModelProto, numpy_helper
 import stepwell
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools import cli
+from stepwell.tools import cli, opt
 from stepwell.tools.driver.emit import LEVELS
-from stepwell.tools.opt.main import main as opt
 from tests.commands import Capture, shown_error, written
 from tests.onnx_models import onnx_model
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,15 @@ import onnx
 import pytest
 from onnx import numpy_helper
 from onnx.external_data_helper import convert_model_to_external_data
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 import stepwell
-from stepwell.passes.context import PassContext
+from stepwell.passes import Instrument, PassContext
 from stepwell.runtime.files.model_cache import MAX_BYTES, ModelCache
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.driver.kept_models import KeptModel, kept_model
-from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.options import OPTION_GROUPS, CompileOptions
 from tests.onnx_models import onnx_model
 
 X = np.arange(4, dtype=np.float32)
@@ -41,7 +44,7 @@ def scaling_model(path: Path, factor: float, *, external: bool = False) -> Path:
 
 def was_kept(model: CompiledModel) -> bool:
     """Whether the code came from the model cache."""
-    return "load" in str(model.image.summary["seconds"])
+    return "load" in str(model.image.effort["seconds"])
 
 
 def key_of(path: Path, options: CompileOptions | None = None) -> KeptModel:
@@ -56,7 +59,7 @@ def test_the_second_compilation_is_a_load(tmp_path: Path) -> None:
     first, second = stepwell.compile(path), stepwell.compile(path)
     assert not was_kept(first) and was_kept(second)
     assert np.array_equal(first(X), 3 * X) and np.array_equal(second(X), 3 * X)
-    assert second.image.summary["cached kernels"] == second.image.summary["kernels"]
+    assert second.image.effort["cached kernels"] == second.image.summary["kernels"]
     assert not was_kept(stepwell.compile(path, use_cache=False))
 
 
@@ -104,6 +107,16 @@ def test_what_the_key_depends_on(tmp_path: Path) -> None:
         assert kept_model(path, CompileOptions()) is None
 
 
+def test_each_option_says_what_it_is_to_a_key(tmp_path: Path) -> None:
+    """A new one is declared, lest it is left out of the key, or turns the cache off."""
+    for option in fields(CompileOptions):
+        assert option.metadata["cache"] in ("key", "free", "never"), option.name
+        assert option.metadata["group"] in OPTION_GROUPS, option.name
+    path = scaling_model(tmp_path / "m.onnx", 3)
+    assert kept_model(path, CompileOptions(profile=True)) is None
+    assert kept_model(path, CompileOptions(backends="reference")) is None
+
+
 def test_a_file_that_changes_while_it_is_compiled_is_not_kept(tmp_path: Path) -> None:
     path = scaling_model(tmp_path / "m.onnx", 3)
     place = key_of(path)
@@ -126,9 +139,14 @@ def test_the_cache_is_bounded(tmp_path: Path) -> None:
 def test_a_context_that_chooses_passes_leaves_no_kernels(tmp_path: Path) -> None:
     """What is compiled under it must not be taken for what the default passes make."""
     path = scaling_model(tmp_path / "m.onnx", 3)
-    with PassContext(disabled_pass=["unroll-vectors"]) as context:
-        assert context.chooses_passes
-        model = stepwell.compile(path)
-    assert np.array_equal(model(X), 3 * X)
-    assert not list((tmp_path / "cache").glob("*.kernel"))
+
+    class Refusing(Instrument):
+        def should_run(self, module: ModuleOp, step: ModulePass) -> bool:
+            return step.name != "unroll-vectors"
+
+    for context in (PassContext(disabled_pass=["unroll-vectors"]), PassContext(instruments=[Refusing()])):
+        with context:
+            model = stepwell.compile(path)
+        assert context.chooses_passes and np.array_equal(model(X), 3 * X)
+        assert not list((tmp_path / "cache").glob("*.kernel"))
     assert not PassContext().chooses_passes
