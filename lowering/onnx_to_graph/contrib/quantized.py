@@ -17,7 +17,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.onnx_to_graph.contrib.attention import attended_projection
 from stepwell.lowering.onnx_to_graph.contrib.node import ContribNode, Meaning
-from stepwell.lowering.onnx_to_graph.quantized.products import dynamic_scale
+from stepwell.lowering.onnx_to_graph.quantized.products import dynamic_scale, exact_product
 from stepwell.lowering.onnx_to_graph.support import element_of
 from stepwell.runtime.dims import Dim
 
@@ -159,7 +159,7 @@ def _scaled_product(
     scales: tuple[SSAValue, SSAValue],
     bias: SSAValue | None,
 ) -> SSAValue:
-    sums = node.emit(graph.CastOp(node.emit(graph.MatmulIntegerOp(a, b, *points)), f32))
+    sums = node.emit(graph.CastOp(exact_product(a, b, points, node.lowering, node.rewriter), f32))
     value = node.emit(graph.MultiplyOp(sums, node.emit(graph.MultiplyOp(*scales))))
     return value if bias is None else node.emit(graph.AddOp(value, bias))
 

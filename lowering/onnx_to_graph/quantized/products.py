@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, f32
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.graph.integer_sums import conv_fits_i32, matmul_fits_i32
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.onnx_to_graph.broadcasting import agreeing_batches, fitted
@@ -26,6 +28,7 @@ from stepwell.lowering.onnx_to_graph.support import (
 )
 from stepwell.lowering.onnx_to_graph.window_attributes import windows_of
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.layout import plain_layout
 
 _U8 = IntegerType(8, Signedness.UNSIGNED)
 _ONE = Dim.of(1)
@@ -81,6 +84,18 @@ class QuantizedLowering(OnnxLowering):
         """The size of the axis that scales belong to; 1 for an input that has not so many axes."""
         dims, axis = shape_of(x, op), op.integer("axis") if op.has("axis") else 1
         return dims[axis] if -len(dims) <= axis < len(dims) else _ONE
+
+    def requantized(
+        self,
+        sums: SSAValue,
+        scale: SSAValue,
+        point: SSAValue | None,
+        to: Attribute,
+        rewriter: PatternRewriter,
+    ) -> graph.QuantizeOp:
+        """Sums of any type times scales that broadcast, quantized: what `graph.requantize` is for i32."""
+        numbers = emit(graph.MultiplyOp(_as_f32(sums, rewriter), scale), rewriter)
+        return graph.QuantizeOp(numbers, self.scalar(1, f32, rewriter), point, to=to)
 
     def axis_and_block(self, op: onnx.OnnxOp, x: SSAValue, scale: SSAValue) -> tuple[int, int]:
         """The axis that scales belong to, and how many elements along it have one; 0, 0 for one scale."""
@@ -196,6 +211,36 @@ def _rows(a: SSAValue) -> Dim:
     return dims_of(a.type)[-2] if len(dims_of(a.type)) > 1 else _ONE
 
 
+def exact_product(
+    a: SSAValue,
+    b: SSAValue,
+    points: Sequence[SSAValue | None],
+    lowering: OnnxLowering,
+    rewriter: PatternRewriter,
+) -> SSAValue:
+    """A product of integers that does not wrap: in i32, or in f64 where its sums can exceed 32 bits."""
+    if matmul_fits_i32((a, points[0]), (b, points[1]), lowering.array):
+        return emit(integer_product(a, b, points, rewriter), rewriter)
+    factors = ((a, points[0], 1), (b, points[1], 0))
+    return emit(graph.MatmulOp(*(_centred(*factor, rewriter) for factor in factors)), rewriter)
+
+
+def _centred(x: SSAValue, point: SSAValue | None, ones: int, rewriter: PatternRewriter) -> SSAValue:
+    """Integers less their zero point in f64, which adds 2^37 of their products without rounding."""
+    numbers = emit(graph.CastOp(x, f64), rewriter)
+    if point is None:
+        return numbers
+    origin = emit(graph.CastOp(_before_ones(point, ones, rewriter), f64), rewriter)
+    return emit(graph.SubtractOp(numbers, origin), rewriter)
+
+
+def _before_ones(value: SSAValue, ones: int, rewriter: PatternRewriter) -> SSAValue:
+    """A vector with more dimensions, of size 1, after its own; a tensor of another rank as it is."""
+    if len(dims_of(value.type)) != 1 or not ones:
+        return value
+    return emit(graph.ExpandDimsOp(value, range(1, ones + 1)), rewriter)
+
+
 def integer_product(
     a: SSAValue, b: SSAValue, points: Sequence[SSAValue | None], rewriter: PatternRewriter
 ) -> graph.MatmulIntegerOp | graph.SqueezeOp:
@@ -223,20 +268,29 @@ class ConvIntegerLowering(QuantizedLowering):
             self.zero_point(op.x_zero_point, op, rewriter),
             self.zero_point(op.w_zero_point, op, rewriter, shape_of(op.w, op)[0]),
         ]
-        rewriter.replace(op, integer_conv(op, op.x, op.w, points, rewriter))
+        rewriter.replace(op, integer_conv(op, known_filters(op, op.x, op.w, rewriter), points, rewriter))
 
 
 def integer_conv(
-    op: onnx.OnnxOp, x: SSAValue, w: SSAValue, points: Sequence[SSAValue | None], rewriter: PatternRewriter
-) -> graph.ConvIntegerOp:
-    """The sums of a convolution of integers, windows as an operator's attributes say."""
-    w = known_filters(op, x, w, rewriter)
-    windows = windows_of(op, x, dims_of(w.type)[2:])
-    x, pads = padded_input(x, windows, rewriter, points[0])
-    return graph.ConvIntegerOp(
+    op: onnx.ConvIntegerOp | onnx.QLinearConvOp,
+    w: SSAValue,
+    points: Sequence[SSAValue | None],
+    rewriter: PatternRewriter,
+    *,
+    wide: bool = False,
+) -> graph.ConvIntegerOp | graph.ConvOp:
+    """The sums of a convolution of integers, windows as an operator's attributes say; `wide` ones in f64."""
+    windows = windows_of(op, op.x, dims_of(w.type)[2:])
+    x, pads = padded_input(op.x, windows, rewriter, points[0])
+    if wide:
+        rank = len(dims_of(w.type))
+        x, w = (_centred(x, points[0], 0, rewriter), _centred(w, points[1], rank - 1, rewriter))
+    make = (
+        graph.ConvOp if wide else partial(graph.ConvIntegerOp, x_zero_point=points[0], w_zero_point=points[1])
+    )
+    return make(
         x,
         w,
-        *points,
         strides=windows.strides,
         dilations=windows.dilations,
         pads=pads,
@@ -248,7 +302,8 @@ class QLinearConvLowering(QuantizedLowering):
     """
     `QLinearConv` → `graph.conv_integer`, its bias in i32, and `graph.requantize`.
 
-    The scale is x_scale · w_scale / y_scale, formed once in f32.
+    The scale is x_scale · w_scale / y_scale, formed once in f32. Sums that can exceed 32 bits
+    are kept in f64.
     """
 
     @op_type_rewrite_pattern
@@ -258,9 +313,13 @@ class QLinearConvLowering(QuantizedLowering):
             self.zero_point(op.x_zero_point, op, rewriter),
             self.zero_point(op.w_zero_point, op, rewriter, filters),
         ]
-        sums = emit(integer_conv(op, op.x, op.w, points, rewriter), rewriter)
+        w = known_filters(op, op.x, op.w, rewriter)
+        layout = plain_layout("OI", len(dims_of(w.type)) - 2)
+        wide = not conv_fits_i32((op.x, points[0]), (w, points[1]), layout, self.array, op.B)
+        sums = emit(integer_conv(op, w, points, rewriter, wide=wide), rewriter)
         if op.B is not None:
-            sums = emit(graph.BiasAddOp(sums, op.B, 1), rewriter)
+            bias = emit(graph.CastOp(op.B, f64), rewriter) if wide else op.B
+            sums = emit(graph.BiasAddOp(sums, bias, 1), rewriter)
         sizes = (_ONE, filters, _ONE)
         scales = [
             self.parameter(scale, op, rewriter, size)
@@ -268,8 +327,12 @@ class QLinearConvLowering(QuantizedLowering):
         ]
         scale = _combined(scales, rewriter)
         point = self.zero_point(op.y_zero_point, op, rewriter)
-        axis = 1 if dims_of(scale.type) else 0
         to = element_of(op.y_zero_point)
+        if wide:
+            scale = _before_ones(scale, len(dims_of(w.type)) - 2, rewriter)
+            rewriter.replace(op, self.requantized(sums, scale, point, to, rewriter))
+            return
+        axis = 1 if dims_of(scale.type) else 0
         rewriter.replace(op, graph.RequantizeOp(sums, scale, point, to=to, axis=axis))
 
 
@@ -287,7 +350,8 @@ class QLinearMatMulLowering(QuantizedLowering):
     """
     `QLinearMatMul` → `graph.matmul_integer` and `graph.requantize`; of narrow floats, a product of floats.
 
-    With a scale for each row the sums are multiplied as floats and quantized.
+    With a scale for each row the sums are multiplied as floats and quantized. Sums that can exceed 32 bits
+    are kept in f64.
     """
 
     @op_type_rewrite_pattern
@@ -311,20 +375,16 @@ class QLinearMatMulLowering(QuantizedLowering):
             self.zero_point(point, op, rewriter, size)
             for point, size in zip((op.a_zero_point, op.b_zero_point), sizes, strict=False)
         ]
-        sums = emit(integer_product(a, b, points, rewriter), rewriter)
+        sums = exact_product(a, b, points, self, rewriter)
         rank = len(dims_of(sums.type))
-        by_column = len(dims_of(b_scale.type)) <= 1
+        by_column = len(dims_of(b_scale.type)) <= 1 and element_of(sums) == i32
         if not dims_of(a_scale.type) and by_column and not dims_of(y_scale.type):
             scale = _combined([a_scale, b_scale, y_scale], rewriter)
             axis = rank - 1 if dims_of(scale.type) else 0
             rewriter.replace(op, graph.RequantizeOp(sums, scale, y_point, to=to, axis=axis))
             return
-        if len(dims_of(a_scale.type)) == 1:
-            a_scale = emit(graph.ExpandDimsOp(a_scale, [1]), rewriter)
-        scale = _combined([a_scale, b_scale, y_scale], rewriter)
-        numbers = emit(graph.MultiplyOp(_as_f32(sums, rewriter), scale), rewriter)
-        one = self.scalar(1, f32, rewriter)
-        rewriter.replace(op, graph.QuantizeOp(numbers, one, y_point, to=to))
+        scale = _combined([_before_ones(a_scale, 1, rewriter), b_scale, y_scale], rewriter)
+        rewriter.replace(op, self.requantized(sums, scale, y_point, to, rewriter))
 
 
 PATTERNS: list[type[OnnxLowering]] = [

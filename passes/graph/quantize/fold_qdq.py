@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.builtin import f32, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.contraction import BYTES
+from stepwell.dialects.graph.integer_sums import conv_fits_i32, matmul_fits_i32
 from stepwell.dialects.graph.relations import element_of_value, is_unsigned
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.context import remark
 from stepwell.patterns.rule_sets import apply_rules
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
@@ -41,8 +44,9 @@ class FoldQdqPass(FunctionPass):
     %1 = graph.multiply %s, %t : (tensor<f32>, tensor<32xf32>) -> tensor<32xf32>
     %y = graph.dequantize %0, %1 axis 1 to f32 : (tensor<8x32xi32>, tensor<32xf32>) -> tensor<8x32xf32>
     ```
-    The integer sums are exact; a result may differ by one quantization step from that of the sums in floats,
-    which `--disable-pass fold-qdq` keeps. Class: quantized. Runs before constants are folded, which would
+    The integer sums are exact; what could exceed 32 bits, by its types and weights, stays in floats.
+    A result may differ by one quantization step from that of the sums in floats, which
+    `--disable-pass fold-qdq` keeps. Class: quantized. Runs before constants are folded, which would
     dequantize the weights.
     Source: Jacob et al. 2018, "Quantization and Training of Neural Networks for Efficient
     Integer-Arithmetic-Only Inference".
@@ -54,9 +58,10 @@ class FoldQdqPass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         weights = weights_of(ctx)
+        declined: set[Operation] = set()
         rules = [
-            ConvOfBytes(),
-            MatmulOfBytes(),
+            ConvOfBytes(weights, declined),
+            MatmulOfBytes(weights, declined),
             PoolOfBytes(),
             DropQuantizeOfDequantize(weights),
             DropReluBeforeQuantize(weights),
@@ -88,6 +93,7 @@ def _weight_behind(value: SSAValue, axis: int) -> graph.DequantizeOp | None:
     return op if not dims_of(op.scale.type) or op.axis.value.data == axis else None
 
 
+@dataclass
 class ConvOfBytes(RewritePattern):
     """
     A convolution of dequantized bytes is a scaled convolution of integers.
@@ -95,10 +101,19 @@ class ConvOfBytes(RewritePattern):
     So is one with a filter for each channel; other groups stay in floats.
     """
 
+    weights: WeightStore
+    declined: set[Operation]
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
+        if op in self.declined or op.out_layout is not None:
+            return
         x, w = _activation_behind(op.x), _weight_behind(op.w, 0)
-        if x is None or w is None or not _is_dense_or_depthwise(op) or op.out_layout is not None:
+        if x is None or w is None or not _is_dense_or_depthwise(op):
+            return
+        factors = (x.input, x.zero_point), (w.input, w.zero_point)
+        if not conv_fits_i32(*factors, op.kernel_layout.data, partial(constant_of, weights=self.weights)):
+            _decline(op, self.declined)
             return
         sums = graph.ConvIntegerOp(
             x.input,
@@ -116,22 +131,37 @@ class ConvOfBytes(RewritePattern):
         _replace_by_scaled(op, sums, x, w, axis, rewriter)
 
 
+def _decline(op: Operation, declined: set[Operation]) -> None:
+    """Report an op whose sums are too large, and remember it: its weights are read once."""
+    declined.add(op)
+    remark(op, "not folded: its sums can exceed 32 bits")
+
+
 def _is_dense_or_depthwise(op: graph.ConvOp) -> bool:
     groups, filters = op.groups.value.data, dims_of(op.w.type)
     plain = op.kernel_layout.data.startswith("OI")
     return groups == 1 or (plain and filters[0] == groups and filters[1] == 1)
 
 
+@dataclass
 class MatmulOfBytes(RewritePattern):
     """A product of a matrix of dequantized bytes with a constant one is a scaled product of integers."""
 
+    weights: WeightStore
+    declined: set[Operation]
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter) -> None:
-        if op.panel or op.transpose_a.value.data or op.out_type is not None:
+        if op in self.declined or op.panel or op.transpose_a.value.data or op.out_type is not None:
             return
         is_transposed = bool(op.transpose_b.value.data)
         a, b = _activation_behind(op.a), _weight_behind(op.b, 0 if is_transposed else 1)
         if a is None or b is None or len(dims_of(op.a.type)) < 2 or len(dims_of(op.b.type)) != 2:
+            return
+        factors = (a.input, a.zero_point), (b.input, b.zero_point)
+        constants = partial(constant_of, weights=self.weights)
+        if not matmul_fits_i32(*factors, constants, transpose_b=is_transposed):
+            _decline(op, self.declined)
             return
         columns = b.input
         if is_transposed:

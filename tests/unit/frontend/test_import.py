@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+import stepwell
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.constants import array_of
@@ -47,6 +48,41 @@ def test_nodes_in_wrong_order_are_sorted() -> None:
         "onnx.Neg",
         "onnx.Tanh",
     ]
+
+
+def _negative_model() -> ModelProto:
+    """A model in which sizes that its exporter did not know are negative numbers, in a subgraph too."""
+    model = onnx_model(
+        "g (float[2, 4] x, float[2, 4] b, bool c) => (float[2, 4] y) <float[2, 4] a> {"
+        f" a = Add(x, b) y = If <{if_branches('Neg(a)', 'Abs(a)')}> (c) }}"
+    )
+    (then, otherwise), main = (a.g for a in model.graph.node[1].attribute), model.graph
+    for info in (main.input[0], main.value_info[0], main.output[0], then.output[0]):
+        info.type.tensor_type.shape.dim[0].dim_value = -1
+    main.input[1].type.tensor_type.shape.dim[0].dim_value = -3
+    otherwise.output[0].type.tensor_type.shape.dim[0].dim_param = "M"
+    return model
+
+
+def test_a_negative_dimension_is_unknown() -> None:
+    """As PaddlePaddle writes them; one warning lists the values."""
+    with pytest.warns(ModelWarning) as found:
+        module, _ = imported(_negative_model())
+    (message,) = [str(w.message) for w in found]
+    assert message == "<model>: negative dimensions are taken as unknown: " + ", ".join(
+        f'value "{name}"' for name in "ayxbr"
+    )
+    (add,) = ops_named(module, "onnx.Add")
+    assert [str(value.type) for value in (*add.operands, *add.results)] == ["tensor<?x4xf32>"] * 3
+
+
+def test_models_with_negative_dimensions_run_at_all_sizes() -> None:
+    with pytest.warns(ModelWarning, match="negative dimensions"):
+        compiled = stepwell.compile(_negative_model())
+    for rows in (1, 5):
+        x, b = np.random.default_rng(rows).uniform(-1, 1, (2, rows, 4)).astype(np.float32)
+        y = compiled.run({"x": x, "b": b, "c": np.array(True)})["y"]
+        np.testing.assert_array_equal(y, -(x + b))
 
 
 def test_a_subgraph_waits_for_what_it_captures() -> None:

@@ -71,8 +71,8 @@ def test_a_plugin_changes_all_kernels(tmp_path: Path) -> None:
 
 def fingerprint_of(folder: Path, *files: str) -> str:
     """What keys know of plugins where some are loaded and some packages are installed."""
-    code = "import sys; from stepwell.tools.plugins import load_plugin; "
-    code += "from stepwell.lowering.fingerprint import plugins_fingerprint as f; "
+    code = "import sys; from stepwell.tools.driver.plugins import load_plugin; "
+    code += "from stepwell.lowering.kernels.fingerprint import plugins_fingerprint as f; "
     code += "[load_plugin(name) for name in sys.argv[1:]]; print(f())"
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
     command = [sys.executable, "-c", code, *files]
