@@ -83,7 +83,7 @@ def _inline_calls(module: ModuleOp) -> None:
     sizes: dict[str, int] = {}
     for op in others:
         if (ops := _expanded_size(op, functions, sizes, ())) > MAX_OPS:
-            raise StepwellError("invalid-model", op, f"the functions expand to {ops} ops, at most {MAX_OPS}")
+            raise StepwellError("too-large", op, f"the functions expand to {ops} ops, at most {MAX_OPS}")
         while calls := _calls(op, functions):
             for call in calls:
                 function = functions[_callee(call)]

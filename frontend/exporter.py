@@ -60,7 +60,7 @@ def export_onnx(module: ModuleOp, ctx: StepwellContext) -> ModelProto:
     total_bytes = sum(ctx.weights.get(key).nbytes for key in weights)
     if total_bytes > MAX_MODEL_BYTES:
         raise StepwellError(
-            "unsupported",
+            "too-large",
             module,
             f"a model file holds at most 2 GB, the weights take {total_bytes / 1e9:.1f} GB",
         )

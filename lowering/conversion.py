@@ -136,7 +136,11 @@ class _Walk:
             try:
                 pattern.match_and_rewrite(op, rewriter)
             except VerifyException as error:
-                raise StepwellError("invalid-op", op, f"{op.name}: {error}") from error
+                raise StepwellError(
+                    "invalid-model" if op.name.startswith("onnx.") else "invalid-ir",
+                    op,
+                    f"{op.name}: {error}",
+                ) from error
             except StepwellError as error:
                 if error.where:
                     raise

@@ -175,7 +175,7 @@ def _required_names(step: ModulePass) -> Iterator[str]:
             required = load_pass(name)
             if required.name in asking:
                 circle = " -> ".join([*asking, required.name])
-                raise StepwellError("required-circle", None, f"passes require each other: {circle}")
+                raise StepwellError("cycle", None, f"passes require each other: {circle}")
             if required.name not in seen:
                 seen.add(required.name)
                 if issubclass(required, Pass):

@@ -20,7 +20,7 @@ def names_backend(table: str) -> bool:
 
 
 def entries_of_backend(name: str) -> list[TableEntry]:
-    """The table of a backend. Raises: StepwellError `unknown-backend`, `missing-backend`."""
+    """The table of a backend. Raises: StepwellError `unknown-backend`, `missing-package`."""
     claimant = cast(Claimant, find_backend(name))
     return [
         TableEntry(row, pattern if isinstance(pattern, Pattern) else pattern(), check)

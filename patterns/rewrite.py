@@ -57,7 +57,7 @@ def rewrite(rules: Sequence[Rule], func: Operation, *, max_depth: int = MAX_DEPT
 
     Args: `max_depth` bounds how many rules in a row may work on what the one before made.
     Returns: the number of replacements.
-    Raises: StepwellError `endless-rules`, `replaced-type`.
+    Raises: StepwellError `endless-rules`, `bad-rule`.
     """
     rounds = _Rounds(rules, func, max_depth)
     while rounds.run_one():
@@ -175,7 +175,7 @@ def expect_value(who: object, root: SSAValue, new: object) -> SSAValue:
 
 
 def expect_type(who: object, root: SSAValue, new: SSAValue) -> None:
-    """Require a value to have the type of the one that it replaces. Raises: StepwellError `replaced-type`."""
+    """Require a value to have the type of the one that it replaces. Raises: StepwellError `bad-rule`."""
     if new.type != root.type:
         raise _wrong_type(who, root.owner, root.type, new.type)
 
@@ -184,7 +184,7 @@ def _wrong_type(
     who: object, where: object, wanted: Attribute, found: Attribute, why: str = ""
 ) -> StepwellError:
     message = f"{who} replaces a value of type {wanted} by one of type {found}{why}"
-    return StepwellError("replaced-type", where, message)
+    return StepwellError("bad-rule", where, message)
 
 
 def _type_users(rule: Rule, new: SSAValue, wanted: Attribute) -> None:

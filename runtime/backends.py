@@ -62,7 +62,7 @@ def find_backend(name: str) -> Loader:
     The backend of a name.
 
     Raises: StepwellError `unknown-backend`, with the nearest names, for one that nobody registered;
-    `missing-backend` when what registers it cannot be imported.
+    `missing-package` when what registers it cannot be imported.
     """
     if name in _PLUGGED_IN:
         return _instance(_PLUGGED_IN[name])
@@ -82,7 +82,7 @@ def find_backend(name: str) -> Loader:
         return _instance(getattr(import_module(module), attribute))
     except ImportError as error:
         raise StepwellError(
-            "missing-backend",
+            "missing-package",
             None,
             f"the backend {name!r} needs a package that is not installed: {error}",
             help=f"install {error.name or name}",

@@ -14,7 +14,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import image_of_bytes
 
 _LENGTH_BYTES = 4
-_MISSING = ("missing-backend", "unknown-backend")
+_MISSING = ("missing-package", "unknown-backend")
 
 
 def with_fallback(backend: str, name: str, code: bytes, image: bytes, symbols: int | None) -> bytes:

@@ -79,8 +79,8 @@ def load_callee(callee: Callee) -> HostFunction:
     """
     Make the function of a callee.
 
-    Raises: StepwellError `missing-backend` when nothing here loads its kind, `bad-artifact` when its loader
-    refuses the bytes.
+    Raises: StepwellError `unknown-backend` or `missing-package` when nothing here loads its kind,
+    `bad-artifact` when its loader refuses the bytes.
     """
     load = _loader(callee)
     try:
@@ -98,7 +98,7 @@ def _loader(callee: Callee) -> Loader:
             return find_backend(callee.kind).load
     except StepwellError as error:
         raise StepwellError(
-            "missing-backend",
+            error.code,
             callee.where,
             f"the model needs the backend {callee.kind!r}: {error.message}",
             help=error.help,

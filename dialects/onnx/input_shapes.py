@@ -18,7 +18,7 @@ def set_input_shapes(main: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
     """
     Fix the shapes of inputs by name, and every symbol that they fix.
 
-    Raises: StepwellError `unknown-input`, or `shape-mismatch` for a shape that the model's contradicts.
+    Raises: StepwellError `extra-input`, or `shape-mismatch` for a shape that the model's contradicts.
     """
     inputs = _inputs_by_name(main)
     symbols: dict[str, Dim] = {}
@@ -26,7 +26,7 @@ def set_input_shapes(main: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
         if name not in inputs:
             known = ", ".join(inputs)
             raise StepwellError(
-                "unknown-input", None, f"the model has no input {name!r}", note=f"inputs: {known}"
+                "extra-input", None, f"the model has no input {name!r}", note=f"inputs: {known}"
             )
         _fix(inputs[name], name, shape, symbols)
     for value in (*main.args, *(result for op in main.walk() for result in op.results)):

@@ -56,7 +56,7 @@ class Backend(ABC):
     """
 
     def require(self) -> None:  # noqa: B027  # most engines need nothing
-        """Look whether the engine is there. Raises: StepwellError `missing-backend`, with what to install."""
+        """Look whether the engine is there. Raises: StepwellError `missing-package`, with what to install."""
 
     def supports(self, op: Operation) -> bool:
         """Whether it takes an op, or a composite of another table, by itself."""

@@ -69,7 +69,7 @@ def _engine() -> Any:
         return import_module("onnxruntime")
     except ImportError:
         raise StepwellError(
-            "missing-backend",
+            "missing-package",
             None,
             "the backend 'onnxruntime' needs the package onnxruntime, which is not installed",
             help="pip install 'stepwell[onnxruntime]'",

@@ -23,7 +23,7 @@ def view_type(op: Operation, source: MemRef) -> MemRef | None:
     The type of the view that an op on tensors makes of its operand's buffer.
 
     Returns: None when the elements do not lie as the result needs them, so that only a copy will do.
-    Raises: StepwellError `bad-slice` when a slice's result has no shape that the slice can have.
+    Raises: StepwellError `invalid-ir` when a slice's result has no shape that the slice can have.
     """
     match op:
         case tensor.ExtractSliceOp():
@@ -47,6 +47,6 @@ def subview_type(
     kept = kept_dims(sizes, shape)
     if kept is None:
         raise StepwellError(
-            "bad-slice", op, f"{op.name}: a slice of sizes {list(sizes)} cannot have the shape {shape}"
+            "invalid-ir", op, f"{op.name}: a slice of sizes {list(sizes)} cannot have the shape {shape}"
         )
     return slice_type(source, op.static_offsets.get_values(), sizes, op.static_strides.get_values(), kept)

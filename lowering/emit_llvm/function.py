@@ -104,7 +104,7 @@ class FunctionEmitter:
         """
         for block in blocks:
             if (terminator := block.last_op) is None:
-                raise StepwellError("unsupported-op", None, "a block without terminator has no LLVM IR")
+                raise StepwellError("invalid-ir", None, "a block without terminator has no LLVM IR")
             label = self._labels[block]
             seen: dict[Block, Sequence[SSAValue]] = {}
             texts: list[str] = []

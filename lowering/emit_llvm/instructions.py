@@ -93,7 +93,7 @@ def alignment_of(op: Operation, type: object) -> str:
         return f", align {alignment.value.data}"
     if isinstance(type, VectorType):
         raise StepwellError(
-            "missing-alignment",
+            "invalid-ir",
             op,
             f"{op.name} of a vector needs its alignment",
             note="without one LLVM assumes the vector's own size, and faults on rows that are less aligned",
@@ -169,7 +169,7 @@ def _aggregate(word: str) -> Emit:
 def _call(f: FunctionEmitter, op: Operation) -> str:
     assert isinstance(op, llvm.CallOp)
     if op.op_bundle_operands:
-        raise StepwellError("unsupported-op", op, "operand bundles have no LLVM IR")
+        raise StepwellError("unsupported", op, "operand bundles have no LLVM IR")
     words = ["" if op.TailCallKind.data.value == "none" else f"{op.TailCallKind.data.value} ", "call "]
     words.append(fast_flags(op))
     if (convention := op.CConv.convention.data) != "ccc":

@@ -138,7 +138,7 @@ def _stack_restore(f: FunctionEmitter, op: Operation) -> str:
 def _call_intrinsic(f: FunctionEmitter, op: Operation) -> str:
     assert isinstance(op, llvm.CallIntrinsicOp)
     if op.op_bundle_operands:
-        raise StepwellError("unsupported-op", op, "operand bundles have no LLVM IR")
+        raise StepwellError("unsupported", op, "operand bundles have no LLVM IR")
     return f"call {fast_flags(op)}{f.module.call(op.intrin.data, op, op.args, f)}"
 
 

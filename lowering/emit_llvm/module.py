@@ -60,7 +60,7 @@ def emit_llvm(module: ModuleOp) -> str:
     LLVM IR text of a module of `llvm.func` and `llvm.mlir.global`.
 
     Raises: StepwellError `unsupported-op` for anything that cannot be expressed, so that nothing is dropped
-    in silence; `missing-alignment` for a vector load or store that does not say its alignment.
+    in silence; `invalid-ir` for a vector load or store that does not say its alignment.
     """
     return ModuleEmitter().emit(module)
 
@@ -156,12 +156,12 @@ class ModuleEmitter:
             elif name == "llvm.dereferenceable" and isinstance(value, IntegerAttr):
                 words.append(f"dereferenceable({value.value.data})")
             elif name.startswith("llvm."):
-                raise StepwellError("unsupported-op", op, f"argument attribute {name} has no LLVM IR")
+                raise StepwellError("unsupported", op, f"argument attribute {name} has no LLVM IR")
         return words
 
     def _global(self, op: llvm.GlobalOp) -> str:
         if op.body.blocks:
-            raise StepwellError("unsupported-op", op, "a global with an initializer region has no LLVM IR")
+            raise StepwellError("unsupported", op, "a global with an initializer region has no LLVM IR")
         external = op.value is None
         linkage = op.linkage.linkage.data
         words = [f"@{op.sym_name.data} =", *([linkage] if linkage != "external" or external else [])]
@@ -215,7 +215,7 @@ def _function_attributes(op: llvm.FuncOp) -> list[str]:
             case _, UnitAttr() if name in _FUNCTION_FLAGS:
                 words.append(_FUNCTION_FLAGS[name])
             case _ if name not in _HEADER_PROPERTIES and ("." not in name or name.startswith("llvm.")):
-                raise StepwellError("unsupported-op", op, f"function attribute {name} has no LLVM IR")
+                raise StepwellError("unsupported", op, f"function attribute {name} has no LLVM IR")
             case _:
                 pass  # in the first line already, or a note of another dialect
     return words
@@ -228,4 +228,4 @@ def _passthrough(attribute: Attribute) -> str:
         case ArrayAttr(data=(StringAttr(data=key), StringAttr(data=value))):
             return f'"{key}"="{value}"'
         case _:
-            raise StepwellError("unsupported-op", None, f"passthrough {attribute} has no LLVM IR")
+            raise StepwellError("unsupported", None, f"passthrough {attribute} has no LLVM IR")

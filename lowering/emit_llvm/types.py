@@ -49,7 +49,7 @@ class TypeTexts:
         """
         A type as LLVM IR spells it: `<16 x float>`.
 
-        Raises: StepwellError `unsupported-op` for a type that LLVM has not.
+        Raises: StepwellError `unsupported` for a type that LLVM has not.
         """
         if (known := self._known.get(id(type))) is not None:
             return known[1]
@@ -79,7 +79,7 @@ class TypeTexts:
                 return f"{self(type.output)} ({', '.join(inputs)})"
             case _:
                 hint = "run unroll-vectors before it" if isinstance(type, VectorType) else None
-                raise StepwellError("unsupported-op", None, f"type {type} has no LLVM IR", help=hint)
+                raise StepwellError("unsupported", None, f"type {type} has no LLVM IR", help=hint)
 
     def mangle(self, type: Attribute) -> str:
         """A type as the name of an overloaded intrinsic spells it: `v16f32`."""
@@ -94,7 +94,7 @@ class TypeTexts:
                 space = type.addr_space
                 return f"p{0 if isinstance(space, NoneAttr) else space.data}"
             case _:
-                raise StepwellError("unsupported-op", None, f"no intrinsic takes a {type}")
+                raise StepwellError("unsupported", None, f"no intrinsic takes a {type}")
 
     def constant(self, value: Attribute, type: Attribute) -> str:
         """A constant without its type: `3`, `0x3FF0000000000000`, `splat (float …)`, `<i32 0, i32 1>`."""
@@ -109,7 +109,7 @@ class TypeTexts:
             case DenseIntOrFPElementsAttr() if isinstance(type, LLVMArrayType):
                 return self._dense(value.get_values(), type.type, "[", "]")
             case _:
-                raise StepwellError("unsupported-op", None, f"constant {value} has no LLVM IR as {type}")
+                raise StepwellError("unsupported", None, f"constant {value} has no LLVM IR as {type}")
 
     def _dense(self, values: Sequence[object], element: Attribute, opening: str, closing: str) -> str:
         numbers = [value for value in values if isinstance(value, (int, float))]
@@ -146,4 +146,4 @@ def float_text(value: float, type: Attribute) -> str:
         case BFloat16Type():
             return f"0xR{np.array(value, ml_dtypes.bfloat16).view(np.uint16).item():04X}"
         case _:
-            raise StepwellError("unsupported-op", None, f"a {type} constant has no LLVM IR")
+            raise StepwellError("unsupported", None, f"a {type} constant has no LLVM IR")

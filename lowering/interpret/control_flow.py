@@ -46,7 +46,7 @@ def prepare_parallel(op: scf.ParallelOp, compiler: Compiler) -> Step:
     body = compiler.program(op.body.block)
     count = len(op.lowerBound)
     if op.res:
-        raise StepwellError("unsupported-op", op, "the interpreter cannot run scf.parallel with reductions")
+        raise StepwellError("unsupported", op, "the interpreter cannot run scf.parallel with reductions")
 
     def run(frame: Frame, *bounds: int) -> tuple[()]:
         ranges = [range(*bounds[k::count])[::-1] for k in range(count)]

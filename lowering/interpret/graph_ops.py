@@ -108,7 +108,7 @@ def prepare_assert(op: graph.AssertOp, compiler: Compiler) -> Step:
             raise StepwellError("run-time", op, f"no input tells the size of {', '.join(sorted(unknown))}")
         a, b = lhs.evaluate(symbols), rhs.evaluate(symbols)
         if a != b:
-            raise StepwellError("run-time", op, op.message.data, note=f"{lhs} is {a}, {rhs} is {b}")
+            raise StepwellError("shape-mismatch", op, op.message.data, note=f"{lhs} is {a}, {rhs} is {b}")
         return ()
 
     return run

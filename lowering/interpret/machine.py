@@ -61,14 +61,14 @@ def interpret(
     Args: `inputs` are the function's tensors, or its input buffers, and stay as they are; outputs, scratch
     and the values of symbols are added.
     Returns: its results, or its output buffers; without `sched.outputs`, all its buffers as they are at last.
-    Raises: StepwellError `unsupported-op`, `run-time` or `bad-inputs`.
+    Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`.
     """
     machine = _Machine(module, ctx)
     target = machine.functions.get(function)
     if target is None:
         names = ", ".join(machine.functions)
         raise StepwellError(
-            "bad-inputs", None, f"no function is named {function!r}", help=f"there are: {names}"
+            "unknown-function", None, f"no function is named {function!r}", help=f"there are: {names}"
         )
     signature = Signature.of(target)
     machine.symbols = signature.symbols(inputs)
@@ -97,7 +97,7 @@ class _Machine:
         if name not in self._programs:
             callee = self.functions.get(name)
             if callee is None or not callee.body.blocks:
-                raise StepwellError("run-time", at, f"function @{name} has no body")
+                raise StepwellError("unknown-function", at, f"function @{name} has no body")
             compiler = Compiler(self)
             self._programs[name] = (compiler, compiler.program(callee.body.block))
         compiler, program = self._programs[name]
@@ -107,7 +107,7 @@ class _Machine:
         """Call a function of level 1, whose symbols are its own."""
         callee = self.functions.get(name)
         if callee is None:
-            raise StepwellError("run-time", at, f"no function is named @{name}")
+            raise StepwellError("unknown-function", at, f"no function is named @{name}")
         symbols: dict[str, int] = {}
         for type, value in zip(callee.function_type.inputs, values, strict=False):
             if type.name == TensorType.name:
@@ -133,7 +133,7 @@ class _Machine:
         """The contents of a global buffer."""
         held = self._globals.get(name)
         if held is None:
-            raise StepwellError("run-time", at, f"no memref.global is named @{name}")
+            raise StepwellError("invalid-ir", at, f"no memref.global is named @{name}")
         weight = held.attributes.get("sched.weight")
         if isinstance(weight, WeightAttr):
             return self.weights.get(weight.hash.data)

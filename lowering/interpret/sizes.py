@@ -51,6 +51,6 @@ def _define(
     op: graph.BindSizesOp | graph.DefineSizesOp, names: list[str], sizes: list[int], symbols: dict[str, int]
 ) -> Value:
     if negative := [size for size in sizes if size < 0]:
-        raise StepwellError("run-time", op, f"a size that depends on data is {negative[0]}")
+        raise StepwellError("bad-size", op, f"a size that depends on data is {negative[0]}")
     symbols.update(zip(names, sizes, strict=True))
     return sizes[0] if len(sizes) == 1 else tuple(sizes)

@@ -119,7 +119,7 @@ class FunctionLowering(LoopsToLLVMPattern):
             raise StepwellError("unsupported", op, "a kernel takes memrefs and index values only")
         if names is not None and len(symbols) != len(indices):
             raise StepwellError(
-                "invalid-op", op, f"sched.symbols names {len(symbols)} symbols for {len(indices)} arguments"
+                "invalid-ir", op, f"sched.symbols names {len(symbols)} symbols for {len(indices)} arguments"
             )
         values: dict[str, SSAValue] = {}
         for slot, arg in enumerate(indices):

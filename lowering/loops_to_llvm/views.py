@@ -91,7 +91,7 @@ def _kept_dims(sizes: Sequence[Extent], shape: Sequence[int], op: Operation) -> 
             kept.append(dim)
             wanted.pop(0)
         elif size != 1:
-            raise StepwellError("invalid-op", op, f"memref.subview drops dimension {dim} of size {size}")
+            raise StepwellError("invalid-ir", op, f"memref.subview drops dimension {dim} of size {size}")
     return kept
 
 

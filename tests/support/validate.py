@@ -61,7 +61,7 @@ def run_before_after(
             found = interpret(module, ctx, name, given[name])
         except StepwellError as error:
             # A pass may fix dimensions that were open, or declare kernels that it had with their bodies.
-            if error.code in ("bad-inputs", "unsupported") or "has no body" in error.message:
+            if error.code in ("bad-inputs", "unsupported", "unknown-function"):
                 continue
             raise
         compare(name, expected[name], found, numerics)

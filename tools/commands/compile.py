@@ -114,7 +114,7 @@ def _emit(args: Namespace, options: CompileOptions) -> None:
 
     if args.emit == "obj":
         if args.output is None:
-            raise StepwellError("missing-output", None, "an object file needs -o FILE")
+            raise StepwellError("bad-option", None, "an object file needs -o FILE")
         emit_object_file(args.model, options, args.output)
         return
     if args.output is None:

@@ -85,8 +85,14 @@ def describe(name: str, array: Array) -> str:
 
 def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace) -> None:
     from stepwell.tools.measure.calibrate import machine_limits
-    from stepwell.tools.measure.profile import profile, profile_json, profile_text
+    from stepwell.tools.measure.profile import (
+        profile,
+        profile_json,
+        profile_text,
+        times_of,
+    )
 
+    times_of(model)  # an error comes before the machine is measured
     limits = machine_limits()
     rows = profile(model, feeds, max(args.repeat, _PROFILED_RUNS), limits)
     if args.json:

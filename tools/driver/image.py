@@ -151,14 +151,16 @@ def read_interface(main: func.FuncOp) -> Interface:
 
 
 def require_ranks(main: func.FuncOp) -> None:
-    """Refuse inputs of unknown rank. Raises: StepwellError `unknown-rank`."""
+    """Refuse inputs of unknown rank. Raises: StepwellError `unsupported-dynamic-rank`."""
     for name, type in named_types(main, "input"):
         if isinstance(type, onnx.AnyType):
             message = f"the model does not say what input {name!r} is"
-            raise StepwellError("unknown-rank", None, message, help="export it with types of its inputs")
+            raise StepwellError(
+                "unsupported-dynamic-rank", None, message, help="export it with types of its inputs"
+            )
         if isinstance(type, UnrankedTensorType):
             raise StepwellError(
-                "unknown-rank",
+                "unsupported-dynamic-rank",
                 None,
                 f"the model does not say how many dimensions input {name!r} has",
                 help=f"give it a shape, such as --input-shape {name}=1x3x224x224",

@@ -67,7 +67,7 @@ def read_ir(path: Path, ctx: StepwellContext) -> ModuleOp:
     """
     A file of IR as a module, not verified yet, and the weights beside it into the context.
 
-    Raises: StepwellError `no-file`, `not-text`, `syntax`.
+    Raises: StepwellError `no-file`, `syntax`.
     """
     (part,) = read_parts(str(path))
     return part.read(ctx)
@@ -77,7 +77,7 @@ def read_parts(file: str, *, split: bool = False) -> list[Part]:
     """
     The parts of a file (`-`: standard input); one part unless `split`, which cuts at lines `// -----`.
 
-    Raises: StepwellError `no-file`, `not-text`.
+    Raises: StepwellError `no-file`, `syntax`.
     """
     path = None if file == STDIN else Path(file)
     if path is not None and path.suffix == ".onnx":
@@ -100,7 +100,7 @@ def _read_text(path: Path) -> str:
         raise StepwellError("no-file", str(path), f"cannot read the IR: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise StepwellError(
-            "not-text",
+            "syntax",
             str(path),
             f"expected IR as UTF-8 text, found byte {error.object[error.start]:#04x} at {error.start}",
             help="a model's file ends in .onnx, an artifact's in .stepwell",

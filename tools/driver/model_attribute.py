@@ -66,7 +66,7 @@ def image_of(compilation: Compilation) -> ModelImage:
     """
     The compiled model of a module on level 3 or 4.
 
-    Raises: StepwellError `bad-model` when `sched.model` is not as it was written.
+    Raises: StepwellError `invalid-ir` when `sched.model` is not as it was written.
     """
     module, ctx = compilation.module, compilation.ctx
     if not is_on_machine(module):
@@ -85,7 +85,7 @@ def image_of(compilation: Compilation) -> ModelImage:
         return described_image(plain_fields, [code], codes, weights, target.triple, target.features)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         message = f"sched.model does not describe the program: {type(error).__name__}: {error}"
-        raise StepwellError("bad-model", module, message) from error
+        raise StepwellError("invalid-ir", module, message) from error
 
 
 def _dictionary(fields: Mapping[str, object]) -> dict[str, Attribute]:

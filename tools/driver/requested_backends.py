@@ -16,7 +16,7 @@ def available_backends(options: CompileOptions) -> Sequence[str]:
     """
     The backends that a compilation uses: those that are asked for.
 
-    Raises: StepwellError `unknown-backend`, `missing-backend`; with `--fallback` a missing one is left out,
+    Raises: StepwellError `unknown-backend`, `missing-package`; with `--fallback` a missing one is left out,
     and a remark says so.
     """
     missing = expect_backends(options)
@@ -30,14 +30,14 @@ def expect_backends(options: CompileOptions) -> Mapping[str, StepwellError]:
     Require that the backends which are asked for can be had.
 
     Returns: with `--fallback`, those that are not installed, and why.
-    Raises: StepwellError `unknown-backend`, `missing-backend`.
+    Raises: StepwellError `unknown-backend`, `missing-package`.
     """
     missing: dict[str, StepwellError] = {}
     for name in options.backends:
         try:
             cast(Backend, find_backend(name)).require()
         except StepwellError as error:
-            if not options.fallback or error.code != "missing-backend":
+            if not options.fallback or error.code != "missing-package":
                 raise
             missing[name] = error
     return missing

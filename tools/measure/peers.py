@@ -195,7 +195,7 @@ def installed_peers() -> list[str]:
 def engine_named(name: str) -> Engine:
     """An engine by name. Raises: StepwellError when there is none, or its package is missing."""
     if name not in ENGINES:
-        raise StepwellError("unknown-engine", None, f"no engine is named {name!r}", help=", ".join(ENGINES))
+        raise StepwellError("bad-option", None, f"no engine is named {name!r}", help=", ".join(ENGINES))
     if not ENGINES[name].is_installed():
         raise StepwellError(
             "missing-package", None, f"{name} is not installed", help="pip install 'stepwell[bench]'"

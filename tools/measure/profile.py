@@ -9,7 +9,7 @@ import numpy as np
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
-from stepwell.runtime.timing import work_of
+from stepwell.runtime.timing import KernelTimes, work_of
 from stepwell.tools.measure.calibrate import MachineLimits
 
 MAX_NODES_CHARS = 70
@@ -44,6 +44,18 @@ class KernelProfile:
     """`winograd`: operations of the direct convolution; `integer`: the peak is that of f32; else empty."""
 
 
+def times_of(model: CompiledModel) -> KernelTimes:
+    """The timers of a model. Raises: StepwellError `no-profile` when it was compiled without them."""
+    if model.kernel_times is None:
+        raise StepwellError(
+            "no-profile",
+            None,
+            "this model does not tell the times of its kernels",
+            help="profile the .onnx file itself, or compile with profile=True",
+        )
+    return model.kernel_times
+
+
 def profile(
     model: CompiledModel, feeds: Mapping[str, object], runs: int, limits: MachineLimits
 ) -> list[KernelProfile]:
@@ -52,14 +64,7 @@ def profile(
 
     Raises: StepwellError `no-profile` for a model that was not compiled to tell its times.
     """
-    times = model.kernel_times
-    if times is None:
-        raise StepwellError(
-            "no-profile",
-            None,
-            "this model does not tell the times of its kernels",
-            help="profile the .onnx file itself, or compile with profile=True",
-        )
+    times = times_of(model)
     inputs = [feeds[spec.name] for spec in model.interface.inputs]
     taken: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
     for run in range(_WARM_UP + runs):

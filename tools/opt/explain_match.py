@@ -24,7 +24,7 @@ def explain_match(module: ModuleOp, which: str, ctx: StepwellContext) -> str:
     Args: `which` is `@name`, of a pattern or rule in the module, `file@name`, or `backend@name` of a row of a
     backend's table; `:location` behind it keeps to the ops of a line, or to those whose location holds a
     text.
-    Raises: StepwellError `no-file`, `bad-pattern`; `no-op` when no op is there.
+    Raises: StepwellError `no-file`, `bad-pattern`; `bad-option` when no op is there.
     """
     file, _, name = which.rpartition("@")
     name, _, location = name.partition(":")
@@ -39,7 +39,10 @@ def explain_match(module: ModuleOp, which: str, ctx: StepwellContext) -> str:
             lines.append(f"@{name} in @{_symbol_of(func)}: {nearest}")
     if location and not lines:
         raise StepwellError(
-            "no-op", None, f"no op has the location {location!r}", help="give the number of a line with an op"
+            "bad-option",
+            None,
+            f"no op has the location {location!r}",
+            help="give the number of a line with an op",
         )
     return "\n".join(lines)
 

@@ -84,7 +84,7 @@ class RangeLowering(OnnxLowering):
 
 def _check_range(op: onnx.RangeOp, start: float, limit: float, delta: float) -> None:
     if delta == 0:
-        raise StepwellError("invalid-op", op, "Range: `delta` must not be 0")
+        raise StepwellError("invalid-model", op, "Range: `delta` must not be 0")
     if (limit - start) / delta > MAX_RANGE_ELEMS:
         raise StepwellError(
             "too-large",

@@ -32,7 +32,10 @@ class RemoveUnusedFunctionsPass(Pass):
             if name not in functions:
                 known = ", ".join(f"@{other}" for other in functions)
                 raise StepwellError(
-                    "no-main", op, f"no function is named @{name}", help=f"there are: {known or 'none'}"
+                    "unknown-function",
+                    op,
+                    f"no function is named @{name}",
+                    help=f"there are: {known or 'none'}",
                 )
         reached = reached_from(self.entry, call_graph(op))
         for name, function in functions.items():

@@ -48,14 +48,14 @@ def legalization(set_name: str) -> Callable[[Rule], Rule]:
 
 
 def legalizations(set_name: str, weights: WeightStore, target: TargetDescription) -> Sequence[RewritePattern]:
-    """The rules of a set. Raises: StepwellError `unknown-set`, with those that there are."""
+    """The rules of a set. Raises: StepwellError `bad-option`, with those that there are."""
     places = _places()
     if set_name in places:
         import_module(places[set_name])
     if set_name not in _SETS:
         known = ", ".join(sorted({*places, *_SETS}))
         raise StepwellError(
-            "unknown-set", None, f"no set of legalizations is named {set_name!r}", help=f"there is {known}"
+            "bad-option", None, f"no set of legalizations is named {set_name!r}", help=f"there is {known}"
         )
     given = {"weights": weights, "target": target}
     return [

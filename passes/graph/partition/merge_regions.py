@@ -58,7 +58,7 @@ def regions_of(block: Block) -> Units:
     """
     The ops of a block in the regions that the IR has: by number, else one each.
 
-    Raises: StepwellError `partition-cycle`, `bad-region` for ops of several targets under one number.
+    Raises: StepwellError `cycle`, `invalid-ir` for ops of several targets under one number.
     """
     units = Units(block)
     first: dict[int, int] = {}
@@ -169,5 +169,5 @@ def _tell(units: Units, source: int, user: int) -> None:
 def _mixed(op: Operation, other: Operation, number: int) -> StepwellError:
     names = [t.data for t in (other.attributes[TARGET], op.attributes[TARGET]) if isinstance(t, StringAttr)]
     return StepwellError(
-        "bad-region", op, f"region {number} holds ops of several targets: {', '.join(names)}"
+        "invalid-ir", op, f"region {number} holds ops of several targets: {', '.join(names)}"
     )

@@ -79,7 +79,7 @@ class Units:
         """
         The units so that each stands behind what it reads, else by their first op.
 
-        Raises: StepwellError `partition-cycle` that names the ops of a cycle.
+        Raises: StepwellError `cycle` that names the ops of a cycle.
         """
         units = self.roots()
         waiting = {unit: len(self.sources[unit]) for unit in units}
@@ -114,7 +114,7 @@ class Units:
         names = [_described(members[unit]) for unit in path]
         several = next(members[unit] for unit in path if len(members[unit]) > 1)
         return StepwellError(
-            "partition-cycle",
+            "cycle",
             several[0],
             f"partitions would wait for each other: {' -> '.join(names)}",
             note=[f"{op.name} at {describe_location(op) or 'unknown place'}" for op in several],

@@ -41,7 +41,7 @@ def add(tmp_path: Path) -> Path:
 # Options of `stepwell`
 
 OPTIONS: list[tuple[list[str], str, str]] = [
-    (["--input-shape", "q=1x4"], "unknown-input", "inputs: x"),
+    (["--input-shape", "q=1x4"], "extra-input", "inputs: x"),
     (["--input-shape", "x=4"], "shape-mismatch", "input 'x' is [N, 4] in the model, found [4]"),
     (["--input-shape", "x=2x5"], "shape-mismatch", "found [2, 5]"),
     (["--input-shape", f"x={2**62}x4"], "too-large", "--> input 'x'"),
@@ -79,7 +79,7 @@ def test_what_is_compiled_already(add: Path, model: CompiledModel, tmp_path: Pat
     with pytest.raises(StepwellError, match=r"compiled already[\s\S]*stepwell.load"):
         stepwell.compile(artifact)
     assert "error[no-reference]: " in shown_error(capsys, cli.main, "run", artifact, "--check")
-    assert "error[missing-output]: " in shown_error(capsys, cli.main, "compile", add, "--emit", "obj")
+    assert "error[bad-option]: " in shown_error(capsys, cli.main, "compile", add, "--emit", "obj")
 
 
 # Writing

@@ -115,7 +115,7 @@ def test_doubling_functions_are_bounded() -> None:
         functions.append(f'<domain: "local", opset_import: ["local" : 1]> F{n} (a) => (b) {{ {body} }}')
     with pytest.raises(StepwellError, match="expand to 3848290697215 ops") as error:
         expanded(local_model("y = local.F39(x)", *functions))
-    assert error.value.code == "invalid-model"
+    assert error.value.code == "too-large"
 
 
 def test_overloads_are_told_apart() -> None:

@@ -199,10 +199,10 @@ def test_a_missing_engine_is_an_error_that_says_what_to_install(
     without_onnxruntime(monkeypatch)
     with pytest.raises(StepwellError, match="pip install 'stepwell\\[onnxruntime\\]'") as caught:
         stepwell.compile(model(), backends=["onnxruntime"])
-    assert caught.value.code == "missing-backend"
+    assert caught.value.code == "missing-package"
     with pytest.raises(StepwellError, match="pip install 'stepwell\\[onnxruntime\\]'") as caught:
         load(tmp_path / "m.stepwell")
-    assert caught.value.code == "missing-backend"
+    assert caught.value.code == "missing-package"
 
 
 def test_fallback_carries_our_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

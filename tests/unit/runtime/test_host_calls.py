@@ -207,4 +207,4 @@ def test_a_backend_that_is_not_there(tmp_path: Path) -> None:
     body = f'  %y = graph.host_call "nobody" "part" payload "x" (%x) : ({_T}) -> {_T} loc("Part_1")'
     with pytest.raises(StepwellError, match="needs the backend 'nobody'") as caught:
         stepwell.compile(_write(tmp_path, body))
-    assert caught.value.code == "missing-backend" and "stepwell.backends" in str(caught.value)
+    assert caught.value.code == "unknown-backend" and "stepwell.backends" in str(caught.value)

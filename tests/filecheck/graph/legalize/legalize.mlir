@@ -3,7 +3,7 @@
 // RUN: stepwell-opt %s -p 'legalize{set=wide-convs}' | filecheck %s --check-prefix CONVS
 // RUN: not stepwell-opt %s -p 'legalize{set=unheard}' 2>&1 | filecheck %s --check-prefix BAD
 // RUN: not stepwell-opt %s -p 'legalize' 2>&1 | filecheck %s --check-prefix NONE
-// BAD: error[unknown-set]: no set of legalizations is named 'unheard'
+// BAD: error[bad-option]: no set of legalizations is named 'unheard'
 // NONE: error[bad-option]
 
 // CHECK-LABEL: @narrow

@@ -3,7 +3,7 @@
 // RUN: not stepwell-opt %s -p 'set-input-shapes{shapes="x=2y"}' 2>&1 | filecheck %s --check-prefix TEXT
 
 // CHECK: error[shape-mismatch]: input 'x' is [N, 4] in the model, found [2, 5]
-// NAME: error[unknown-input]: the model has no input 'z'
+// NAME: error[extra-input]: the model has no input 'z'
 // TEXT: expected NAME=1x3x224x224, found 'x=2y'
 func.func @main(%x: tensor<?x4xf32, #graph.dims<["N", 4]>> {graph.name = "x"}) {
   func.return
