@@ -37,7 +37,7 @@ bench: .venv/with-bench
 	$(BIN)/python -m benchmarks.run
 
 docs: .venv/with-test
-	$(BIN)/python -m stepwell.tools.generate_docs
+	$(BIN)/python -m stepwell.tools.generators.generate_docs
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

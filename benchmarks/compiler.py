@@ -105,8 +105,8 @@ def compile_seconds(name: str, folder: str) -> float:
     path = model_path(name)
     shapes = F32_MODELS[name].input_shapes()
     program = (
-        "import sys, time, stepwell, stepwell.tools.driver\n"
-        "import stepwell.frontend, stepwell.lowering.kernel\n"
+        "import sys, time, stepwell, stepwell.tools.driver.compile\n"
+        "import stepwell.frontend, stepwell.lowering.kernels.kernel\n"
         "start = time.perf_counter()\n"
         f"stepwell.compile({str(path)!r}, input_shapes={shapes!r})\n"
         "print(time.perf_counter() - start)\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.zoo import F32_MODELS, model_path
-from stepwell.tools.driver import compile
+from stepwell.tools.driver.compile import compile
 
 # Each prints its peak over what it held after its imports, in KiB. VmHWM is the peak of what is resident.
 _PEAK = """

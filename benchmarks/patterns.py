@@ -18,7 +18,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import import_onnx
 from stepwell.passes import run_pipeline
 from stepwell.passes.base import functions_of
-from stepwell.passes.graph.match_patterns import matches_in
+from stepwell.passes.graph.partition.match_patterns import matches_in
 from stepwell.patterns import Pattern, dominates, is_constant, is_op, wildcard
 from stepwell.patterns.groups import Duplicate
 from stepwell.patterns.partition import TableRow, partition_table

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from stepwell.tools.bench import ModelResult
+from stepwell.tools.measure.bench import ModelResult
 
 
 def plot_ratios(results: Sequence[ModelResult], path: Path) -> None:

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from benchmarks.memory import memory_ratios
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, model_path
-from stepwell.tools.bench import ModelResult, bench_model
-from stepwell.tools.measure import geometric_mean
-from stepwell.tools.peers import ENGINES, installed_peers
+from stepwell.tools.measure.bench import ModelResult, bench_model
+from stepwell.tools.measure.interleaved import geometric_mean
+from stepwell.tools.measure.peers import ENGINES, installed_peers
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 _BEGIN = "<!-- benchmarks: written by `python -m benchmarks.run --readme` -->"

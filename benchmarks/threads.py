@@ -25,8 +25,8 @@ from benchmarks.kernels import GROUPS
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.timing import work_of
-from stepwell.tools.calibrate import machine_limits
-from stepwell.tools.driver import compile
+from stepwell.tools.driver.compile import compile
+from stepwell.tools.measure.calibrate import machine_limits
 
 _CASES: Mapping[str, Sequence[str]] = {
     "matmul": ("128x768x768", "196x1024x256", "16x768x768", "784x128x1152", "12 x 128x128x64 ABᵀ"),

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.light import LIGHT_MODELS, write_light_model
-from stepwell.runtime.cache import default_folder
+from stepwell.runtime.files.cache import default_folder
 from stepwell.runtime.interface import Array
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -19,8 +19,8 @@ from xdsl.ir import Dialect, Operation
 from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.target import TargetDescription, host_target
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.machine.target import TargetDescription, host_target
 
 # Dialects of ours, and those of xDSL's that we extend: name -> "module:attribute", imported when first used.
 DIALECTS: dict[str, str] = {

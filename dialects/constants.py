@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects.types import WeightAttr, dtype_of, element_of, tensor_type
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Constant: TypeAlias = WeightAttr | DenseIntOrFPElementsAttr

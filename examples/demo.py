@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.panel import Panel
 
 import stepwell
-from stepwell.tools.check import relative_difference
-from stepwell.tools.driver import CompileOptions
-from stepwell.tools.dump import compile_and_dump
+from stepwell.tools.check.differences import relative_difference
+from stepwell.tools.driver.dump import compile_and_dump
+from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.report import summary_text
 
 HERE = Path(__file__).parent

@@ -27,7 +27,7 @@ from stepwell.dialects.onnx.types import SparseAttr, string_attr, string_bytes
 from stepwell.frontend.source import Source
 from stepwell.frontend.tensors import export_sparse, export_tensor, sparse_attr, tensor_attr
 from stepwell.frontend.value_types import TypeImporter, export_type
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 KINDS: Mapping[int, str] = {
     AttributeProto.INT: "int",

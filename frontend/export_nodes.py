@@ -17,7 +17,7 @@ from stepwell.frontend.layout import Layout, layout_of
 from stepwell.frontend.names import Names, strings
 from stepwell.frontend.nodes import NODE
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 T = TypeVar("T")
 U = TypeVar("U")

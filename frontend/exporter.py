@@ -40,7 +40,7 @@ from stepwell.frontend.nodes import VALUES
 from stepwell.frontend.tensors import export_sparse, export_tensor
 from stepwell.frontend.value_types import export_type
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 MAX_MODEL_BYTES = 2**31 - 1
 """protobuf's bound on a message."""

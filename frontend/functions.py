@@ -17,7 +17,7 @@ from stepwell.frontend.nodes import ANY, Scope, standard_domain
 from stepwell.frontend.source import Source
 from stepwell.frontend.value_types import TypeImporter
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 
 class FunctionImporter:

@@ -29,7 +29,7 @@ from stepwell.frontend.source import Source
 from stepwell.frontend.tensors import array_of, sparse_attr, strings_attr
 from stepwell.frontend.value_types import TypeImporter
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 INITIALIZER = "onnx.initializer"
 """Attribute of an `onnx.Constant` that is an initializer of its graph."""

@@ -80,6 +80,7 @@ class _ModelImporter:
             self._source.warn(f"function {function.name} has the name of an operator of ONNX: it is ignored")
         functions = FunctionImporter(self._source, self._types, self._ctx.weights)
         ops = [self._main(model.graph), *map(functions.function, model.functions)]
+        self._types.warn_of_negative()
         module = ModuleOp(ops, self._module_attributes(model))
         module.location = FileLineColLoc(StringAttr(self._source.name), IntAttr(0), IntAttr(0))
         return module

@@ -18,7 +18,7 @@ from stepwell.frontend.names import Names
 from stepwell.frontend.source import Source
 from stepwell.frontend.value_types import TypeImporter, export_type
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 
 class FunctionSchema(Protocol):

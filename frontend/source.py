@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 
 from stepwell.frontend.wire import without_weights
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.external import ExternalFiles
+from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.warned import warn
 
 ModelSource: TypeAlias = str | Path | bytes | onnx.ModelProto

@@ -18,7 +18,7 @@ from stepwell.dialects.types import dtype_of, element_of, tensor_type
 from stepwell.frontend.info import legible
 from stepwell.frontend.source import Source
 from stepwell.frontend.value_types import DATA_TYPES, ELEMENTS, MAX_DIM
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 Array: TypeAlias = npt.NDArray[np.generic]
 

@@ -65,6 +65,13 @@ class TypeImporter:
         self._source = source
         self._types: dict[bytes, Attribute] = {}
         self._symbols: dict[str, str] = {}
+        self._negative: dict[str, None] = {}
+
+    def warn_of_negative(self) -> None:
+        """Warn once, with the names of all values that have a dimension below 0, which counts as unknown."""
+        if names := [where.removeprefix(f"{self._source.name}: ") for where in self._negative]:
+            more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+            self._source.warn(f"negative dimensions are taken as unknown: {', '.join(names[:10])}{more}")
 
     @property
     def renamed(self) -> Mapping[str, str]:
@@ -75,7 +82,9 @@ class TypeImporter:
         """A declared type. Raises: StepwellError `invalid-model` for a dimension that cannot be."""
         key = proto.SerializeToString()
         if (known := self._types.get(key)) is None:
-            known = self._types[key] = self._type(proto, where)
+            known = self._type(proto, where)
+            if where not in self._negative:  # else each value with this type is to be named
+                self._types[key] = known
         return known
 
     def _type(self, proto: TypeProto, where: str) -> Attribute:
@@ -115,9 +124,10 @@ class TypeImporter:
 
     def _dim(self, dim: onnx.TensorShapeProto.Dimension, where: str) -> int | str:
         match dim.WhichOneof("value"):
+            case "dim_value" if dim.dim_value < 0:
+                self._negative[where] = None
+                return UNKNOWN
             case "dim_value":
-                if not 0 <= dim.dim_value <= MAX_DIM:
-                    raise self._source.invalid(f"a dimension cannot be {dim.dim_value}", where)
                 return dim.dim_value
             case "dim_param" if dim.dim_param not in ("", UNKNOWN):
                 return self.symbol(legible(dim.dim_param))

@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import matched_op_types
 from stepwell.dialects.locations import adopt_location
-from stepwell.passes.graph.scopes import values_read
+from stepwell.patterns.scopes import values_read
 from stepwell.runtime.errors import StepwellError, describe_location
 
 

@@ -9,17 +9,15 @@ from contextvars import ContextVar, Token
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast, get_type_hints
+from typing import Self, cast, get_type_hints
 
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa, type_repr
 
 from stepwell.passes.base import Pass
+from stepwell.passes.instruments import Instrument
 from stepwell.passes.registry import canonical_name, load_pass, our_passes
 from stepwell.runtime.errors import StepwellError, describe_location
-
-if TYPE_CHECKING:
-    from stepwell.passes.instruments import Instrument
 
 DEFAULT_OPT_LEVEL = 2
 _NO_PASS = "none"
@@ -192,7 +190,13 @@ class PassContext:
     @property
     def chooses_passes(self) -> bool:
         """Whether other passes or options run under it than by default: cached kernels do not count then."""
-        return bool(self.config or self.required_pass or self.disabled_pass)
+        refuses = any(type(i).should_run is not Instrument.should_run for i in self.instruments)
+        return refuses or bool(self.config or self.required_pass or self.disabled_pass)
+
+    @property
+    def is_special(self) -> bool:
+        """Whether kernels compile, or are watched, otherwise than in a process that knows nothing of it."""
+        return bool(self.instruments) or self.as_data() != PassContext().as_data()
 
     def with_own_remarks(self) -> PassContext:
         """This context with a list of remarks of its own, empty as yet."""

@@ -18,7 +18,7 @@ from xdsl.printer import Printer
 
 from stepwell.dialects.verify import verify_module
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.files import make_folder, write_text
+from stepwell.runtime.files.whole_files import make_folder, write_text
 
 
 class Instrument:

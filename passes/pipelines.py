@@ -12,7 +12,7 @@ from typing import NamedTuple, ParamSpec
 
 from stepwell.passes.registry import load_pass
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.target import TargetDescription
+from stepwell.runtime.machine.target import TargetDescription
 
 P = ParamSpec("P")
 

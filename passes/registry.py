@@ -39,45 +39,48 @@ class Entry:
 
 PASSES: dict[str, Entry] = {
     "alter-op-layout": Entry(
-        "stepwell.passes.graph.alter_op_layout:AlterOpLayoutPass",
+        "stepwell.passes.graph.layout.alter_op_layout:AlterOpLayoutPass",
         "the layout that the target wants for each convolution",
         aliases=("AlterOpLayout",),
     ),
     "annotate-target": Entry(
-        "stepwell.passes.graph.annotate_target:AnnotateTargetPass",
+        "stepwell.passes.graph.partition.annotate_target:AnnotateTargetPass",
         "say which backend takes which op",
         aliases=("AnnotateTarget",),
     ),
     "annotate-work": Entry(
-        "stepwell.passes.graph.annotate_work:AnnotateWorkPass", "say what each kernel computes and moves"
+        "stepwell.passes.graph.report.annotate_work:AnnotateWorkPass",
+        "say what each kernel computes and moves",
     ),
     "approximate-math": Entry(
-        "stepwell.passes.graph.approximate_math:ApproximateMathPass",
+        "stepwell.passes.graph.inference.approximate_math:ApproximateMathPass",
         "shorter polynomials for exp, tanh, sigmoid and erf",
         aliases=("FastMath",),
     ),
     "bufferize": Entry("stepwell.lowering.bufferize:BufferizePass", "put tensors of kernels in buffers"),
     "canonicalize-cast": Entry(
-        "stepwell.passes.graph.canonicalize_cast:CanonicalizeCastPass",
+        "stepwell.passes.graph.simplify.canonicalize_cast:CanonicalizeCastPass",
         "a widening cast for each reader",
         aliases=("CanonicalizeCast",),
     ),
     "canonicalize-ops": Entry(
-        "stepwell.passes.graph.canonicalize_ops:CanonicalizeOpsPass",
+        "stepwell.passes.graph.simplify.canonicalize_ops:CanonicalizeOpsPass",
         "sugar written out",
         aliases=("CanonicalizeOps",),
     ),
     "check-indices": Entry(
-        "stepwell.passes.graph.check_indices:CheckIndicesPass", "say at run time which index lies outside"
+        "stepwell.passes.graph.legalize.check_indices:CheckIndicesPass",
+        "say at run time which index lies outside",
     ),
     "choose-schedules": Entry(
-        "stepwell.lowering.schedules:ChooseSchedulesPass", "tiles, order and lanes for each kernel, by rules"
+        "stepwell.passes.tensor.schedule.choose_schedules:ChooseSchedulesPass",
+        "tiles, order and lanes for each kernel, by rules",
     ),
     "collapse-loops": Entry(
         "stepwell.passes.tensor.collapse_loops:CollapseLoopsPass", "merge loops that walk operands together"
     ),
     "combine-parallel": Entry(
-        "stepwell.passes.graph.combine_parallel:CombineParallelPass",
+        "stepwell.passes.graph.inference.combine_parallel:CombineParallelPass",
         "contractions of one input as one",
         aliases=(
             "CombineParallelConv2D{op=conv}",
@@ -86,7 +89,7 @@ PASSES: dict[str, Entry] = {
         ),
     ),
     "compute-in-products": Entry(
-        "stepwell.lowering.schedules.compute_in_products:ComputeInProductsPass",
+        "stepwell.passes.tensor.schedule.compute_in_products:ComputeInProductsPass",
         "products by few rows compute the weights that they read",
     ),
     "convert-graph-to-linalg": Entry(
@@ -96,7 +99,7 @@ PASSES: dict[str, Entry] = {
         "stepwell.lowering.graph_to_onnx:ConvertGraphToOnnxPass", "lower graph ops to operators of ONNX"
     ),
     "convert-layout": Entry(
-        "stepwell.passes.graph.convert_layout:ConvertLayoutPass",
+        "stepwell.passes.graph.layout.convert_layout:ConvertLayoutPass",
         "store images as convolutions are to read them",
         aliases=("ConvertLayout",),
     ),
@@ -110,73 +113,80 @@ PASSES: dict[str, Entry] = {
         "stepwell.lowering.onnx_to_graph:ConvertOnnxToGraphPass", "lower each ONNX operator to graph ops"
     ),
     "count-macs": Entry(
-        "stepwell.passes.graph.count_macs:CountMacsPass", "print multiply-adds", aliases=("CountMacs",)
+        "stepwell.passes.graph.report.count_macs:CountMacsPass", "print multiply-adds", aliases=("CountMacs",)
     ),
     "count-params": Entry(
-        "stepwell.passes.graph.count_params:CountParamsPass", "print parameters", aliases=("CountParams",)
+        "stepwell.passes.graph.report.count_params:CountParamsPass",
+        "print parameters",
+        aliases=("CountParams",),
     ),
     "dead-code-elimination": Entry(
-        "stepwell.passes.graph.dead_code_elimination:DeadCodeEliminationPass",
+        "stepwell.passes.graph.simplify.dead_code_elimination:DeadCodeEliminationPass",
         "erase ops that nobody reads",
         aliases=("DeadCodeElimination",),
     ),
     "defuse-ops": Entry(
-        "stepwell.passes.graph.defuse_ops:DefuseOpsPass", "take kernels apart again", aliases=("DefuseOps",)
+        "stepwell.passes.graph.fusion.defuse_ops:DefuseOpsPass",
+        "take kernels apart again",
+        aliases=("DefuseOps",),
     ),
     "detect-features": Entry(
-        "stepwell.passes.graph.detect_features:DetectFeaturesPass",
+        "stepwell.passes.graph.report.detect_features:DetectFeaturesPass",
         "print which parts of the graph level a module uses",
         aliases=("DetectFeatures",),
     ),
     "dynamic-to-static": Entry(
-        "stepwell.passes.graph.dynamic_to_static:DynamicToStaticPass",
+        "stepwell.passes.graph.simplify.dynamic_to_static:DynamicToStaticPass",
         "known shape operands become attributes",
         aliases=("DynamicToStatic",),
     ),
     "expand-math": Entry(
-        "stepwell.passes.loop.expand_math:ExpandMathPass", "write transcendental functions out in arithmetic"
+        "stepwell.passes.loop.math.expand_math:ExpandMathPass",
+        "write transcendental functions out in arithmetic",
     ),
     "eliminate-common-subexpr": Entry(
-        "stepwell.passes.graph.eliminate_common_subexpr:EliminateCommonSubexprPass",
+        "stepwell.passes.graph.simplify.eliminate_common_subexpr:EliminateCommonSubexprPass",
         "compute once what is computed twice",
         aliases=("EliminateCommonSubexpr",),
     ),
     "expand-onnx-functions": Entry(
-        "stepwell.frontend.expand_functions:ExpandOnnxFunctionsPass", "inline functions of models and of ONNX"
+        "stepwell.frontend.expand_onnx_functions:ExpandOnnxFunctionsPass",
+        "inline functions of models and of ONNX",
     ),
     "extract-fused-functions": Entry(
-        "stepwell.passes.graph.extract_fused_functions:ExtractFusedFunctionsPass",
+        "stepwell.passes.graph.fusion.extract_fused_functions:ExtractFusedFunctionsPass",
         "print each kernel as a function",
         aliases=("ExtractFusedFunctions",),
     ),
     "fill-borders": Entry(
-        "stepwell.passes.tensor.fill_borders:FillBordersPass", "fill the border around what is inserted"
+        "stepwell.passes.tensor.tile.fill_borders:FillBordersPass", "fill the border around what is inserted"
     ),
     "flatten-atrous-conv": Entry(
-        "stepwell.passes.graph.flatten_atrous_conv:FlattenAtrousConvPass",
+        "stepwell.passes.graph.simplify.flatten_atrous_conv:FlattenAtrousConvPass",
         "convolutions of interleaved images as dilated ones",
         aliases=("FlattenAtrousConv",),
     ),
     "fold-constant": Entry(
-        "stepwell.passes.graph.fold_constant:FoldConstantPass",
+        "stepwell.passes.graph.simplify.fold_constant:FoldConstantPass",
         "compute what depends on constants only",
         aliases=("FoldConstant",),
     ),
     "fold-qdq": Entry(
-        "stepwell.passes.graph.fold_qdq:FoldQdqPass", "compute on integers between dequantize and quantize"
+        "stepwell.passes.graph.quantize.fold_qdq:FoldQdqPass",
+        "compute on integers between dequantize and quantize",
     ),
     "fold-explicit-padding": Entry(
-        "stepwell.passes.graph.fold_explicit_padding:FoldExplicitPaddingPass",
+        "stepwell.passes.graph.simplify.fold_explicit_padding:FoldExplicitPaddingPass",
         "borders as pads of convolutions and pools",
         aliases=("FoldExplicitPadding",),
     ),
     "fold-scale-axis": Entry(
-        "stepwell.passes.graph.fold_scale_axis:FoldScaleAxisPass",
+        "stepwell.passes.graph.inference.fold_scale_axis:FoldScaleAxisPass",
         "multiply weights instead of what they meet",
         aliases=("BackwardFoldScaleAxis{direction=backward}", "ForwardFoldScaleAxis{direction=forward}"),
     ),
     "decompose-conv-transpose": Entry(
-        "stepwell.passes.graph.decompose_conv_transpose:DecomposeConvTransposePass",
+        "stepwell.passes.graph.layout.decompose_conv_transpose:DecomposeConvTransposePass",
         "transposed convolutions as convolutions whose channels are pixels",
     ),
     "fuse-into-writes": Entry(
@@ -184,22 +194,25 @@ PASSES: dict[str, Entry] = {
         "compute elementwise ops where loops write",
     ),
     "fuse-ops": Entry(
-        "stepwell.passes.graph.fuse_ops:FuseOpsPass", "decide the kernels", aliases=("FuseOps",)
+        "stepwell.passes.graph.fusion.fuse_ops:FuseOpsPass", "decide the kernels", aliases=("FuseOps",)
     ),
     "generalize-copies": Entry(
         "stepwell.passes.tensor.generalize_copies:GeneralizeCopiesPass", "copies of slices as elementwise ops"
     ),
     "hoist-accumulators": Entry(
-        "stepwell.passes.tensor.hoist_accumulators:HoistAccumulatorsPass", "keep accumulators in registers"
+        "stepwell.passes.tensor.vector.hoist_accumulators:HoistAccumulatorsPass",
+        "keep accumulators in registers",
     ),
     "hoist-addresses": Entry(
         "stepwell.passes.loop.hoist_addresses:HoistAddressesPass", "keep arithmetic of addresses out of loops"
     ),
     "inline": Entry(
-        "stepwell.passes.graph.inline:InlinePass", "bodies in the place of calls", aliases=("Inline",)
+        "stepwell.passes.graph.functions.inline:InlinePass",
+        "bodies in the place of calls",
+        aliases=("Inline",),
     ),
     "legalize": Entry(
-        "stepwell.passes.graph.legalize:LegalizePass",
+        "stepwell.passes.graph.legalize.legalize:LegalizePass",
         "ops as a named set of rules wants them",
         aliases=("Legalize",),
     ),
@@ -207,73 +220,78 @@ PASSES: dict[str, Entry] = {
         "stepwell.lowering.linalg_to_loops:LinalgToLoopsPass", "loops for linalg ops on buffers"
     ),
     "match-patterns": Entry(
-        "stepwell.passes.graph.match_patterns:MatchPatternsPass", "print where the patterns of a file match"
+        "stepwell.passes.graph.partition.match_patterns:MatchPatternsPass",
+        "print where the patterns of a file match",
     ),
     "merge-composite": Entry(
-        "stepwell.passes.graph.merge_composite:MergeCompositePass",
+        "stepwell.passes.graph.partition.merge_composite:MergeCompositePass",
         "one op for each match of a table of patterns",
         aliases=("MergeComposite",),
     ),
     "merge-regions": Entry(
-        "stepwell.passes.graph.merge_regions:MergeRegionsPass",
+        "stepwell.passes.graph.partition.merge_regions:MergeRegionsPass",
         "join what one backend takes",
         aliases=("MergeCompilerRegions",),
     ),
     "pack-integers": Entry(
-        "stepwell.passes.graph.pack_integers:PackIntegersPass", "words of four bytes for products of bytes"
+        "stepwell.passes.graph.layout.pack_integers:PackIntegersPass",
+        "words of four bytes for products of bytes",
     ),
     "pack-narrow-weights": Entry(
-        "stepwell.passes.graph.pack_narrow_weights:PackNarrowWeightsPass",
+        "stepwell.passes.graph.layout.pack_narrow_weights:PackNarrowWeightsPass",
         "keep weights of 2 or 4 bits an element in shared bytes",
     ),
     "pack-weights": Entry(
-        "stepwell.passes.graph.pack_weights:PackWeightsPass", "store constant matrices as kernels read them"
+        "stepwell.passes.graph.layout.pack_weights:PackWeightsPass",
+        "store constant matrices as kernels read them",
     ),
     "pad-by-channel": Entry(
-        "stepwell.passes.tensor.pad_by_channel:PadByChannelPass",
+        "stepwell.passes.tensor.tile.pad_by_channel:PadByChannelPass",
         "pad what a window slides over one channel at a time",
     ),
     "pair-products": Entry(
-        "stepwell.lowering.schedules.pair_products:PairProductsPass", "products of bf16 by pairs"
+        "stepwell.passes.tensor.schedule.pair_products:PairProductsPass", "products of bf16 by pairs"
     ),
     "partition-graph": Entry(
-        "stepwell.passes.graph.partition_graph:PartitionGraphPass",
+        "stepwell.passes.graph.partition.partition_graph:PartitionGraphPass",
         "a function for each part that a backend takes",
         aliases=("PartitionGraph",),
     ),
     "plan-memory": Entry(
-        "stepwell.passes.loop.plan_memory:PlanMemoryPass", "put every intermediate of @main in one arena"
+        "stepwell.lowering.main_to_buffers.plan_memory:PlanMemoryPass",
+        "put every intermediate of @main in one arena",
     ),
     "prefetch-rows": Entry(
         "stepwell.passes.loop.prefetch_rows:PrefetchRowsPass", "the next row comes while one is computed with"
     ),
     "print-call-graph": Entry(
-        "stepwell.passes.graph.print_call_graph:PrintCallGraphPass",
+        "stepwell.passes.graph.report.print_call_graph:PrintCallGraphPass",
         "print which function calls which",
         aliases=("PrintCallGraph",),
     ),
     "raise-to-row-ops": Entry(
-        "stepwell.passes.graph.raise_to_row_ops:RaiseToRowOpsPass",
+        "stepwell.passes.graph.raising.raise_to_row_ops:RaiseToRowOpsPass",
         "softmax, norms and activations written out in parts as one op",
     ),
     "remove-unused-functions": Entry(
-        "stepwell.passes.graph.remove_unused_functions:RemoveUnusedFunctionsPass",
+        "stepwell.passes.graph.functions.remove_unused_functions:RemoveUnusedFunctionsPass",
         "erase functions that nothing reaches",
         aliases=("RemoveUnusedFunctions",),
     ),
     "rewrite-patterns": Entry(
-        "stepwell.passes.graph.rewrite_patterns:RewritePatternsPass", "apply the rules of a pattern file"
+        "stepwell.passes.graph.partition.rewrite_patterns:RewritePatternsPass",
+        "apply the rules of a pattern file",
     ),
     "set-input-shapes": Entry(
         "stepwell.passes.onnx.set_input_shapes:SetInputShapesPass", "fix dimensions that a model leaves open"
     ),
     "simplify-expr": Entry(
-        "stepwell.passes.graph.simplify_expr:SimplifyExprPass",
+        "stepwell.passes.graph.simplify.simplify_expr:SimplifyExprPass",
         "algebra on the graph",
         aliases=("SimplifyExpr",),
     ),
     "simplify-inference": Entry(
-        "stepwell.passes.graph.simplify_inference:SimplifyInferencePass",
+        "stepwell.passes.graph.inference.simplify_inference:SimplifyInferencePass",
         "normalization as arithmetic",
         aliases=("SimplifyInference",),
     ),
@@ -281,10 +299,10 @@ PASSES: dict[str, Entry] = {
         "stepwell.passes.tensor.sink_reshapes:SinkReshapesPass", "let elementwise ops share split loops"
     ),
     "tile-and-fuse": Entry(
-        "stepwell.passes.tensor.tile_and_fuse:TileAndFusePass", "build the loops that schedules ask for"
+        "stepwell.passes.tensor.tile.tile_and_fuse:TileAndFusePass", "build the loops that schedules ask for"
     ),
     "stage-operands": Entry(
-        "stepwell.lowering.schedules.stage_operands:StageOperandsPass",
+        "stepwell.passes.tensor.schedule.stage_operands:StageOperandsPass",
         "operands of products turned or widened once",
     ),
     "stream-stores": Entry(
@@ -295,31 +313,32 @@ PASSES: dict[str, Entry] = {
         "stepwell.passes.loop.time_kernels:TimeKernelsPass", "main writes down when kernels begin and end"
     ),
     "to-a-normal-form": Entry(
-        "stepwell.passes.graph.normal_forms:ToANormalFormPass",
+        "stepwell.passes.graph.functions.to_a_normal_form:ToANormalFormPass",
         "ops of each block in the order of evaluation",
         aliases=("ToANormalForm",),
     ),
     "to-basic-block-normal-form": Entry(
-        "stepwell.passes.graph.to_basic_block_normal_form:ToBasicBlockNormalFormPass",
+        "stepwell.passes.graph.functions.to_basic_block_normal_form:ToBasicBlockNormalFormPass",
         "each op in the innermost scope of its uses",
         aliases=("ToBasicBlockNormalForm",),
     ),
     "to-graph-normal-form": Entry(
-        "stepwell.passes.graph.normal_forms:ToGraphNormalFormPass",
+        "stepwell.passes.graph.functions.to_graph_normal_form:ToGraphNormalFormPass",
         "ops of each block in a canonical order",
         aliases=("ToGraphNormalForm",),
     ),
     "to-mixed-precision": Entry(
-        "stepwell.passes.graph.to_mixed_precision:ToMixedPrecisionPass",
+        "stepwell.passes.graph.inference.to_mixed_precision:ToMixedPrecisionPass",
         "contractions and what follows them on 16-bit floats",
         aliases=("ToMixedPrecision",),
     ),
     "unroll-vectors": Entry(
-        "stepwell.passes.tensor.unroll_vectors:UnrollVectorsPass", "cut vectors to the size of registers"
+        "stepwell.passes.tensor.vector.unroll_vectors:UnrollVectorsPass",
+        "cut vectors to the size of registers",
     ),
-    "vectorize": Entry("stepwell.passes.tensor.vectorize:VectorizePass", "compute tiles on vectors"),
+    "vectorize": Entry("stepwell.passes.tensor.vector.vectorize:VectorizePass", "compute tiles on vectors"),
     "winograd-conv": Entry(
-        "stepwell.passes.graph.winograd_conv:WinogradConvPass", "3x3 convolutions with fewer products"
+        "stepwell.passes.graph.layout.winograd_conv:WinogradConvPass", "3x3 convolutions with fewer products"
     ),
 }
 

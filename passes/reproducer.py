@@ -14,9 +14,9 @@ from xdsl.printer import Printer
 
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.types import WeightAttr
-from stepwell.runtime.cache import default_folder
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files import write_text
+from stepwell.runtime.files.cache import default_folder
+from stepwell.runtime.files.whole_files import write_text
 from stepwell.runtime.plugins import load_options
 
 

@@ -11,15 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.types import Tensor, dims_of
 from stepwell.patterns.machine import Goals, Machine, Step
-from stepwell.patterns.nodes import (
-    Constraint,
-    HasAttr,
-    HasDtype,
-    HasShape,
-    HasType,
-    Where,
-    ill_formed,
-)
+from stepwell.patterns.nodes import Constraint, HasAttr, HasDtype, HasShape, HasType, Where, ill_formed
 from stepwell.patterns.values import (
     attribute_of,
     dtype_name,

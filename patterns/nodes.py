@@ -128,20 +128,27 @@ def ill_formed(message: str, *, help: str | None = None, where: object = None) -
 
 
 def attribute(value: AttributeLike) -> Attribute:
-    """A Python value as an attribute: bool i1, int i64, float f64, str, a sequence an array."""
+    """
+    A Python value as an attribute: bool i1, int i64, float f64, str, a sequence an array.
+
+    Raises: StepwellError `bad-value` for any other, and for an int that i64 cannot have.
+    """
     match value:
         case Attribute():
             return value
         case bool():
             return IntegerAttr(int(value), i1)
-        case int():
+        case int() if -(1 << 63) <= value < 1 << 63:
             return IntegerAttr(value, i64)
         case float():
             return FloatAttr(value, f64)
         case str():
             return StringAttr(value)
-        case _:
+        case list() | tuple():
             return ArrayAttr([attribute(item) for item in value])
+        case _:
+            wanted = "an attribute, or a bool, 64-bit int, float, str, list or tuple of these"
+            raise StepwellError("bad-value", None, f"expected {wanted}, found {value!r}")
 
 
 @dataclass(eq=False)

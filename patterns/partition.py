@@ -16,7 +16,7 @@ from stepwell.dialects.locations import fused_location
 from stepwell.patterns.groups import Check, Duplicate, Group, Remark, blocks_of, groups_of
 from stepwell.patterns.index import PatternIndex
 from stepwell.patterns.machine import Blocks
-from stepwell.patterns.nodes import Pattern
+from stepwell.patterns.nodes import AttributeLike, Pattern, attribute
 
 
 def ignore(where: object, message: str) -> None:
@@ -26,7 +26,7 @@ def ignore(where: object, message: str) -> None:
 def partition(
     pattern: Pattern,
     func: FuncOp,
-    attrs: Mapping[str, Attribute] | None = None,
+    attrs: Mapping[str, AttributeLike] | None = None,
     check: Check | None = None,
     allow_duplicate: bool = False,
     *,
@@ -36,13 +36,15 @@ def partition(
     """
     Turn each match into a composite, in one pass from the last op to the first.
 
-    Args: `attrs` are given to every composite; `check` may refuse a match by its root; `allow_duplicate`
-    lets pure ops of any cost be computed twice, cheap ones may be anyway; `name` is that of the table's
-    entry; `remark` hears why matches are not taken.
+    Args: `attrs` are given to every composite, Python values as attributes; `check` may refuse a match by
+    its root; `allow_duplicate` lets pure ops of any cost be computed twice, cheap ones may be anyway; `name`
+    is that of the table's entry; `remark` hears why matches are not taken.
     Returns: the composites, in program order.
+    Raises: StepwellError `bad-value` for a value that is no attribute.
     """
     duplicate = Duplicate.PURE if allow_duplicate else Duplicate.CHEAP
-    return partition_table([TableRow(name, pattern, check)], func, attrs, duplicate, remark=remark)
+    given = {key: attribute(value) for key, value in (attrs or {}).items()}
+    return partition_table([TableRow(name, pattern, check)], func, given, duplicate, remark=remark)
 
 
 @dataclass(frozen=True)

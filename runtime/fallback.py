@@ -9,9 +9,9 @@ from warnings import warn
 
 import numpy as np
 
-from stepwell.runtime.artifact import image_of_bytes
 from stepwell.runtime.backends import HostFunction, fill, find_backend
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import image_of_bytes
 
 _LENGTH_BYTES = 4
 _MISSING = ("missing-package", "unknown-backend")

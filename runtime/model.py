@@ -12,9 +12,14 @@ import numpy as np
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField, Status
 from stepwell.runtime.addresses import address_of
-from stepwell.runtime.artifact import ModelImage, image_bytes, image_of_bytes, load_image, save
-from stepwell.runtime.engine import Library, load_objects
 from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.files.artifact import (
+    ModelImage,
+    image_bytes,
+    image_of_bytes,
+    load_image,
+    save,
+)
 from stepwell.runtime.host import HostFrame, load_callee
 from stepwell.runtime.interface import (
     MAX_TENSOR_BYTES,
@@ -25,9 +30,10 @@ from stepwell.runtime.interface import (
     checked_input,
     checked_object,
 )
+from stepwell.runtime.machine.loader import Library, load_objects
+from stepwell.runtime.machine.pool import get_pool
+from stepwell.runtime.machine.target import check_features
 from stepwell.runtime.memory import ALIGNED_BYTES, LargeOutputs, Memory, aligned_empty
-from stepwell.runtime.pool import get_pool
-from stepwell.runtime.target import check_features
 from stepwell.runtime.timing import KernelTimes
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from traceback import walk_tb
 
 from stepwell.runtime.errors import StepwellError
 
-LOADED: dict[str, str] = {}
-"""The files of loaded plugins, and how the command line named them."""
+
+@dataclass(frozen=True)
+class Plugin:
+    """A loaded plugin."""
+
+    name: str
+    """The file, or the dotted name of a module, that loads it again."""
+    digest: str
+    """Of its file, and of the modules that it imported."""
+
+
+LOADED: dict[str, Plugin] = {}
+"""The plugins of this process by file, in the order in which they were loaded."""
 
 
 def plugin_error(error: BaseException, where: object = None) -> StepwellError | None:
@@ -33,4 +45,4 @@ def plugin_error(error: BaseException, where: object = None) -> StepwellError | 
 
 def load_options() -> str:
     """The options that load the same plugins again, each after a blank."""
-    return "".join(f" --load {name}" for name in LOADED.values())
+    return "".join(f" --load {plugin.name}" for plugin in LOADED.values())

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.model import load as load
-    from stepwell.tools.driver import compile as compile
+    from stepwell.tools.driver.compile import compile as compile
 
 __version__ = "0.1.0"
 
 # Public names found on first use, so that `import stepwell` stays light: name -> "module:attribute".
 _LAZY = {
-    "compile": "stepwell.tools.driver:compile",
+    "compile": "stepwell.tools.driver.compile:compile",
     "load": "stepwell.runtime.model:load",
     "StepwellError": "stepwell.runtime.errors:StepwellError",
 }

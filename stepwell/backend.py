@@ -12,8 +12,9 @@ from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupl
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools.driver import CompileOptions, compile
-from stepwell.tools.support import MISSING, support_of_model
+from stepwell.tools.driver.compile import compile
+from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.onnx_support import MISSING, support_of_model
 
 Values = Sequence[object]
 

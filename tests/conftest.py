@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from stepwell.runtime.plugins import LOADED
 
 MODELS_VARIABLE = "STEPWELL_MODELS"
 _NO_MODELS = f"{MODELS_VARIABLE} names no folder"
@@ -29,6 +33,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the cache folder."""
     if not _IS_WORKER:
         shutil.rmtree(os.environ["STEPWELL_CACHE"], ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def plugins_of_one_test() -> Generator[None]:
+    """Forget the plugins that a test loads: with them kernels have other keys, and compile in one process."""
+    before = dict(LOADED)
+    yield
+    for file in LOADED.keys() - before:
+        sys.modules.pop(Path(file).stem, None)
+    LOADED.clear()
+    LOADED.update(before)
 
 
 @pytest.fixture(scope="session")

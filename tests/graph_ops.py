@@ -15,8 +15,8 @@ from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.types import DimLike, dims_of, dtype_of, element_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array, evaluate
-from stepwell.runtime.weights import WeightStore
 
 
 def value(array: Array, dims: Sequence[DimLike] | None = None) -> SSAValue:

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from time import perf_counter
 
-from stepwell.tools.compilation import Progress
+from stepwell.tools.driver.image import Progress
 
 _PATIENCE_SECONDS = 1.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.files.artifact import ModelImage
 
 MAX_EXPRESSION = 80
 """The most characters of an expression that people may be expected to read."""
@@ -15,12 +15,12 @@ MAX_EXPRESSION = 80
 def summary_text(image: ModelImage, output: str | None = None) -> str:
     """Nodes, kernels, cache hits, time per level, arena and weight bytes, in a few lines."""
     facts = image.summary
-    seconds = cast(Mapping[str, float], facts.get("seconds", {}))
+    seconds = cast(Mapping[str, float], image.effort.get("seconds", {}))
     lines: list[str] = []
     if "kernels" in facts:  # text of level 3 or 4 is one program, and says no more than its code
         lines.append(
             f"{facts.get('nodes', '?')} nodes -> {facts['kernels']} kernels "
-            f"({facts.get('cached kernels', 0)} from the cache)"
+            f"({image.effort.get('cached kernels', 0)} from the cache)"
             + (f", {facts['partitions']} partitions of backends" if "partitions" in facts else "")
             + (f", {facts['given up']} given up: --remarks says why" if "given up" in facts else "")
         )

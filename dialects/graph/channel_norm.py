@@ -23,12 +23,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.graph.relations import (
-    Domain,
-    expect_axis,
-    expect_dims,
-    expect_domain,
-)
+from stepwell.dialects.graph.relations import Domain, expect_axis, expect_dims, expect_domain
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.runtime.dims import Dim
 

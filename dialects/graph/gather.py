@@ -18,13 +18,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.graph.relations import (
-    Domain,
-    differ,
-    expect_axis,
-    expect_domain,
-    shape_text,
-)
+from stepwell.dialects.graph.relations import Domain, differ, expect_axis, expect_domain, shape_text
 from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 

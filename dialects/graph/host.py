@@ -36,8 +36,8 @@ from stepwell.dialects.graph.loops import LoopOp
 from stepwell.dialects.graph.symbols import INDEX, symbol_names
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.host import NUMPY
-from stepwell.runtime.weights import WeightStore
 
 
 class HostEffect(MemoryEffect):

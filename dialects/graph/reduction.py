@@ -13,12 +13,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.graph.relations import (
-    Domain,
-    expect_axis,
-    expect_domain,
-    reduced,
-)
+from stepwell.dialects.graph.relations import Domain, expect_axis, expect_domain, reduced
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 
 FLOAT_REDUCTIONS = ("l1", "l2", "log_sum_exp", "mean", "sum_square")

@@ -37,8 +37,8 @@ from stepwell.dialects.constants import MAX_INLINE_ELEMS, Constant, array_of, co
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.types import WeightAttr
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
-from stepwell.runtime.weights import WeightStore
 
 
 @irdl_op_definition

@@ -1,6 +1,6 @@
 # fmt: off
 # ruff: noqa: E501, E741, I001
-"""One op class for each operator of onnx 1.23.2. Made by `stepwell.tools.generate_onnx`: do not edit."""
+"""One op class for each operator of onnx 1.23.2. Made by `tools.generators.generate_onnx`: do not edit."""
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.irdl import (

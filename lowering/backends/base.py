@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation, SSAValue
 
     from stepwell.patterns import Pattern
-    from stepwell.runtime.target import TargetDescription
-    from stepwell.runtime.weights import WeightStore
+    from stepwell.runtime.files.weights import WeightStore
+    from stepwell.runtime.machine.target import TargetDescription
 
 Arrays: TypeAlias = Sequence[Array]
 Row: TypeAlias = "tuple[str, Pattern | Callable[[], Pattern], Callable[[SSAValue], bool] | None]"

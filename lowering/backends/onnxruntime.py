@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
     from xdsl.ir import Operation
 
-    from stepwell.runtime.target import TargetDescription
+    from stepwell.runtime.machine.target import TargetDescription
 
 
 class OnnxruntimeBackend(Backend):

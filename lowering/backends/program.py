@@ -10,12 +10,12 @@ from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, operand_slots, plain
+from stepwell.dialects.graph_ir.dissolve import open_regions, take_fields
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.backends.base import Constants
-from stepwell.lowering.backends.reference import encoded
+from stepwell.lowering.backends.program_bytes import encoded
 from stepwell.lowering.backends.single_op import computing_ops
-from stepwell.lowering.graph_to_onnx.structure import open_regions, take_fields
-from stepwell.passes.graph.symbol_sources import symbol_sources
+from stepwell.passes.analysis.symbol_sources import symbol_sources
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.meaning import has_meaning

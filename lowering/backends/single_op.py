@@ -14,9 +14,9 @@ from stepwell.dialects.graph.relations import element_of_value, is_float
 from stepwell.dialects.types import dims_attr, dims_of, dtype_of, tensor_type
 from stepwell.frontend import export_onnx
 from stepwell.lowering.graph_to_onnx import ConvertGraphToOnnxPass
-from stepwell.passes.graph.symbol_sources import SYMBOLS, symbols_needed, symbols_of_type
+from stepwell.passes.analysis.symbol_sources import SYMBOLS, symbols_needed, symbols_of_type
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 
 def onnx_model(func: FuncOp, weights: WeightStore) -> bytes:

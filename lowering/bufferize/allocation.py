@@ -30,7 +30,7 @@ from stepwell.lowering.bufferize.layouts import MemRef, dense
 from stepwell.lowering.bufferize.places import Places
 from stepwell.lowering.bufferize.shapes import extents_of
 from stepwell.lowering.bufferize.timeline import Timeline
-from stepwell.passes.loop.arena import Interval, plan_arena
+from stepwell.passes.analysis.arena import Interval, plan_arena
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError

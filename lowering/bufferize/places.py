@@ -10,13 +10,7 @@ from xdsl.dialects import scf, tensor
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.accesses import (
-    carried_tensors,
-    destinations,
-    is_tensor,
-    previous,
-    viewed,
-)
+from stepwell.lowering.bufferize.accesses import carried_tensors, destinations, is_tensor, previous, viewed
 from stepwell.lowering.bufferize.index_forms import IndexForms
 from stepwell.lowering.bufferize.layouts import MemRef, dense
 from stepwell.lowering.bufferize.shapes import extents_of

@@ -10,7 +10,6 @@ from xdsl.pattern_rewriter import RewritePattern
 from stepwell.dialects import graph
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.graph_to_linalg import (
-    attention,
     binary,
     contraction,
     convolution,
@@ -26,16 +25,16 @@ from stepwell.lowering.graph_to_linalg import (
     recurrent,
     reduction,
     resize,
-    scan,
-    top_k,
     trees,
     window,
-    winograd,
 )
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
-from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
+from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs, type_before
+from stepwell.lowering.graph_to_linalg.vectors import attention, scan, top_k, winograd
 from stepwell.runtime.errors import StepwellError
+
+__all__ = ["GRAPH_TO_LINALG", "ConvertGraphToLinalgPass", "type_before"]
 
 # One list a family; a pattern is found by the class of its op.
 GRAPH_TO_LINALG: list[RewritePattern] = [

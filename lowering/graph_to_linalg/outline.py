@@ -22,12 +22,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.graph_ir.annotations import WORK
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.graph_to_linalg.objects import hand_over_objects
 from stepwell.lowering.graph_to_linalg.support import SYMBOLS, symbol_arguments
-from stepwell.passes.graph.annotate_work import WORK
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError

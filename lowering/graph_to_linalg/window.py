@@ -20,7 +20,6 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
-from stepwell.lowering.graph_to_linalg.pool_rows import pool_by_rows
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.slices import Indices, cut, paste
@@ -36,6 +35,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
+from stepwell.lowering.graph_to_linalg.vectors.pool_rows import pool_by_rows
 from stepwell.runtime.dims import Dim
 
 

@@ -8,6 +8,7 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph_ir.dissolve import open_regions, take_fields
 from stepwell.lowering.conversion import convert
 from stepwell.lowering.graph_to_onnx import (
     activation,
@@ -60,6 +61,6 @@ class ConvertGraphToOnnxPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         patterns = [pattern(weights_of(ctx)) for pattern in GRAPH_TO_ONNX]
         op.attributes[onnx.OPSETS] = DictionaryAttr({"": IntegerAttr(OPSET, i64)})
-        structure.open_regions(op)
-        structure.take_fields(op)
+        open_regions(op)
+        take_fields(op)
         convert(op, patterns, illegal=["graph"])

@@ -14,8 +14,7 @@ from stepwell.dialects.graph.relations import is_float, is_unsigned
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of
-from stepwell.lowering.onnx_to_graph.elementwise import UNARY
-from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
+from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS, UNARY
 
 # ops of one operand and no attribute, as the import has them; `not` is two operators.
 PLAIN_UNARY: Mapping[type[Operation], type[onnx.OnnxOp]] = {

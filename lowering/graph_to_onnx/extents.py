@@ -10,7 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import onnx
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, vector_type
-from stepwell.passes.graph.symbol_sources import SymbolSource, symbol_sources
+from stepwell.passes.analysis.symbol_sources import SymbolSource, symbol_sources
 from stepwell.runtime.dims import Algebra, Dim
 from stepwell.runtime.errors import StepwellError
 

@@ -11,11 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import tensor_type
 from stepwell.lowering.graph_to_onnx.extents import dims_vector
-from stepwell.lowering.graph_to_onnx.nodes import (
-    insert_integers,
-    insert_node,
-    insert_nodes,
-)
+from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, insert_nodes
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, is_known, mixed_vector
 
 BEFORE_THE_START = -(2**63)

@@ -8,7 +8,7 @@ from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, insert_nodes
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
-from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
+from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS
 from stepwell.runtime.dims import Dim
 
 

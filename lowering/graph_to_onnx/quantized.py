@@ -14,7 +14,7 @@ from stepwell.lowering.graph_to_onnx.contraction import is_plain
 from stepwell.lowering.graph_to_onnx.elementwise import is_in_opset
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
-from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
+from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS
 
 
 class QuantizeExport(OnnxExport):

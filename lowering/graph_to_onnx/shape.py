@@ -11,13 +11,7 @@ from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_onnx.extents import dims_vector
 from stepwell.lowering.graph_to_onnx.nodes import insert_constant, insert_integers, insert_node
-from stepwell.lowering.graph_to_onnx.support import (
-    OnnxExport,
-    cast_to,
-    element_of,
-    is_known,
-    mixed_vector,
-)
+from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of, is_known, mixed_vector
 from stepwell.runtime.dims import Dim
 
 

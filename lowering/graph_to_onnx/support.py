@@ -15,9 +15,9 @@ from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.types import DimsAttr, dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_onnx.extents import dims_vector
 from stepwell.lowering.graph_to_onnx.nodes import insert_node
-from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
+from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.weights import WeightStore
+from stepwell.runtime.files.weights import WeightStore
 
 
 @dataclass

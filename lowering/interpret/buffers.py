@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import memref
 
-from stepwell.lowering.bufferize.layouts import groups_of, memref_of
+from stepwell.lowering.bufferize import groups_of, memref_of
 from stepwell.lowering.interpret.engine import (
     Compiler,
     Frame,

@@ -11,7 +11,7 @@ from stepwell.dialects.graph.host import payload_bytes
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.types import Tensor, dims_of
 from stepwell.lowering.interpret.engine import Compiler, Frame, Step, Value, implements_in_frame
-from stepwell.passes.loop.main_buffers import signature_of
+from stepwell.lowering.main_to_buffers import signature_of
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.host import Callee, load_callee
 

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.types import WeightAttr, dims_of
-from stepwell.lowering.interpret import (  # registers the ops
+from stepwell.lowering.interpret import (
     buffers,
     control_flow,
     functions,

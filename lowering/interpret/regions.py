@@ -10,15 +10,8 @@ from xdsl.ir import Attribute, SSAValue
 from stepwell.dialects import graph
 from stepwell.dialects.graph.functions import captured_values
 from stepwell.dialects.types import dims_of, tensor_of
-from stepwell.lowering.interpret.engine import (
-    Compiler,
-    Frame,
-    InFrame,
-    Step,
-    Value,
-    implements_in_frame,
-)
-from stepwell.passes.loop.main_buffers import signature_of
+from stepwell.lowering.interpret.engine import Compiler, Frame, InFrame, Step, Value, implements_in_frame
+from stepwell.lowering.main_to_buffers import signature_of
 from stepwell.runtime.dims import Dim
 
 MAX_CALLS = 100

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation
 
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize.layouts import groups_of
+from stepwell.lowering.bufferize import groups_of
 from stepwell.lowering.interpret.engine import (
     Compiler,
     Frame,

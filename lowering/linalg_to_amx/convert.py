@@ -26,11 +26,11 @@ from stepwell.dialects.amx import (
     TileZeroOp,
 )
 from stepwell.dialects.arith import DotBytesOp
-from stepwell.lowering.linalg_to_amx.product import Operand, TileProduct
+from stepwell.dialects.tensor_ir.amx_product import Operand, TileProduct
+from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import count, remark
-from stepwell.passes.tensor.emit import Constants, Emitter, Index
-from stepwell.runtime.target import target_from
+from stepwell.runtime.machine.target import target_from
 
 _SIDE = 2
 """Tiles of sums along each side of a block: four of the eight."""

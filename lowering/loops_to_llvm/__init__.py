@@ -7,6 +7,7 @@ address is arithmetic on values that are known there. Structured control flow be
 block arguments for what loops carry; bodies of parallel loops become functions of their own.
 """
 
+from stepwell.lowering.loops_to_llvm.byte_products import byte_dot, short_dot
 from stepwell.lowering.loops_to_llvm.convert import ConvertLoopsToLLVMPass
 
-__all__ = ["ConvertLoopsToLLVMPass"]
+__all__ = ["ConvertLoopsToLLVMPass", "byte_dot", "short_dot"]

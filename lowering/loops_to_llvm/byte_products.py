@@ -17,7 +17,7 @@ from stepwell.lowering.loops_to_llvm.half import like
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I32
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
-from stepwell.runtime.target import TargetDescription
+from stepwell.runtime.machine.target import TargetDescription
 
 _EVEN_BYTES = 0x00FF00FF
 _UPPER_HALF = -0x10000

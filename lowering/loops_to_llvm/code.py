@@ -25,16 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from stepwell.dialects.llvm.instructions import SelectOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.dialects.types import element_bytes
-from stepwell.lowering.loops_to_llvm.state import (
-    I1,
-    I64,
-    PTR,
-    Extent,
-    Layout,
-    Linear,
-    State,
-    memory_type,
-)
+from stepwell.lowering.loops_to_llvm.state import I1, I64, PTR, Extent, Layout, Linear, State, memory_type
 from stepwell.runtime.dims import Algebra, Dim
 
 _NO_FLAGS = IntegerAttr(0, i32)

@@ -32,7 +32,7 @@ from stepwell.lowering.loops_to_llvm import (
     views,
 )
 from stepwell.lowering.loops_to_llvm.state import State
-from stepwell.runtime.target import target_from
+from stepwell.runtime.machine.target import target_from
 
 _PATTERNS = (
     functions.FunctionLowering,

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from stepwell.dialects.llvm.instructions import SelectOp
 from stepwell.lowering.loops_to_llvm.code import Code, int_attr, number_attr
 from stepwell.lowering.loops_to_llvm.state import I1, I32, bit_width
-from stepwell.runtime.target import TargetDescription
+from stepwell.runtime.machine.target import TargetDescription
 
 _I16 = IntegerType(16)
 _SIGN = 0x80000000

@@ -25,14 +25,7 @@ from stepwell.lowering.loops_to_llvm.functions import stack_slot
 from stepwell.lowering.loops_to_llvm.half import lane_bits
 from stepwell.lowering.loops_to_llvm.loops import make_loop
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
-from stepwell.lowering.loops_to_llvm.state import (
-    I8,
-    I64,
-    PTR,
-    Extent,
-    FunctionInfo,
-    Layout,
-)
+from stepwell.lowering.loops_to_llvm.state import I8, I64, PTR, Extent, FunctionInfo, Layout
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
 from stepwell.lowering.loops_to_llvm.work import WORTH_THREADS, work_of, work_of_parallel
 from stepwell.runtime.abi import WORD_BYTES, CtxField

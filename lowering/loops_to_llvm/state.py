@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefTyp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.target import TargetDescription
+from stepwell.runtime.machine.target import TargetDescription
 
 Extent: TypeAlias = int | SSAValue
 """A size or stride: a number, or an i64 known at run time only."""

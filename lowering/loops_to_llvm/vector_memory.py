@@ -27,14 +27,7 @@ from stepwell.lowering.loops_to_llvm.code import Code, int_attr
 from stepwell.lowering.loops_to_llvm.half import like
 from stepwell.lowering.loops_to_llvm.memory import from_memory, to_memory
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
-from stepwell.lowering.loops_to_llvm.state import (
-    I1,
-    I32,
-    Extent,
-    Layout,
-    converted_type,
-    memory_type,
-)
+from stepwell.lowering.loops_to_llvm.state import I1, I32, Extent, Layout, converted_type, memory_type
 from stepwell.lowering.loops_to_llvm.vectors import broadcast, lane_count
 from stepwell.runtime.errors import StepwellError
 

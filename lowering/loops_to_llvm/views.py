@@ -16,14 +16,7 @@ from stepwell.dialects.types import element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.functions import dense_layout
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
-from stepwell.lowering.loops_to_llvm.state import (
-    I8,
-    I64,
-    Extent,
-    Layout,
-    memory_type,
-    memref_type,
-)
+from stepwell.lowering.loops_to_llvm.state import I8, I64, Extent, Layout, memory_type, memref_type
 from stepwell.runtime.errors import StepwellError
 
 

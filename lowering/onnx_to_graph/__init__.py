@@ -20,98 +20,40 @@ from stepwell.dialects._xdsl import matched_op_types, weights_of
 from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.conversion import convert
-from stepwell.lowering.onnx_to_graph import (
-    activation,
-    cast,
-    causal_convolution,
-    contraction,
-    contrib,
-    convolution,
-    counting,
-    deformable,
-    determinant,
-    einsum,
-    elementwise,
-    features,
-    host,
-    host_data,
-    host_strings,
-    indexing,
-    linear_models,
-    loops,
-    maps,
-    movement,
-    norm,
-    ordering,
-    placing,
-    quantized,
-    recurrent,
-    reduction,
-    region_pooling,
-    regions,
-    resize,
-    sampling,
-    scans,
-    selection,
-    sequence_maps,
-    shape,
-    signal,
-    support_vectors,
-    training,
-    trees,
-    window,
-)
+from stepwell.lowering.onnx_to_graph import contrib, control, host, math, ml, nn, quantized, sequence, tensor
 from stepwell.lowering.onnx_to_graph.agreement import check_agreement
+from stepwell.lowering.onnx_to_graph.contrib import ON_HOST as CONTRIB_ON_HOST
+from stepwell.lowering.onnx_to_graph.contrib import meaning_of as contrib_meaning_of
+from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.declared import check_declared
-from stepwell.lowering.onnx_to_graph.regions import RegionLowering
-from stepwell.lowering.onnx_to_graph.string_movement import move_strings
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.lowering.onnx_to_graph.host.string_movement import move_strings
+from stepwell.lowering.onnx_to_graph.math.elementwise import UNARY
+from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS, OnnxLowering
 from stepwell.passes.registry import load_pass
 from stepwell.runtime.dims import Dim
 
+__all__ = [
+    "CONTRIB_ON_HOST",
+    "ELEMENT_NUMBERS",
+    "ONNX_TO_GRAPH",
+    "UNARY",
+    "ConvertOnnxToGraphPass",
+    "contrib_meaning_of",
+]
+
 _NOT_A_NAME = re.compile(r"\W")
 
-# One list a family; a pattern is found by the class of its op.
+# One list a category of ONNX; a pattern is found by the class of its op.
 ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
-    *activation.PATTERNS,
-    *cast.PATTERNS,
-    *causal_convolution.PATTERNS,
-    *contraction.PATTERNS,
     *contrib.PATTERNS,
-    *convolution.PATTERNS,
-    *deformable.PATTERNS,
-    *determinant.PATTERNS,
-    *einsum.PATTERNS,
-    *elementwise.PATTERNS,
-    *features.PATTERNS,
+    *control.PATTERNS,
     *host.PATTERNS,
-    *host_data.PATTERNS,
-    *host_strings.PATTERNS,
-    *indexing.PATTERNS,
-    *linear_models.PATTERNS,
-    *loops.PATTERNS,
-    *maps.PATTERNS,
-    *movement.PATTERNS,
-    *norm.PATTERNS,
-    *ordering.PATTERNS,
-    *placing.PATTERNS,
+    *math.PATTERNS,
+    *ml.PATTERNS,
+    *nn.PATTERNS,
     *quantized.PATTERNS,
-    *recurrent.PATTERNS,
-    *reduction.PATTERNS,
-    *region_pooling.PATTERNS,
-    *regions.PATTERNS,
-    *resize.PATTERNS,
-    *sampling.PATTERNS,
-    *scans.PATTERNS,
-    *sequence_maps.PATTERNS,
-    *selection.PATTERNS,
-    *counting.PATTERNS,
-    *shape.PATTERNS,
-    *signal.PATTERNS,
-    *support_vectors.PATTERNS,
-    *training.PATTERNS,
-    *trees.PATTERNS,
-    *window.PATTERNS,
+    *sequence.PATTERNS,
+    *tensor.PATTERNS,
 ]
 
 

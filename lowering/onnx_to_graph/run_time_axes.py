@@ -10,10 +10,10 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph_ir.annotations import STOP_FUSION
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, emit
-from stepwell.passes.graph.fusion_flow import STOP_FUSION
 from stepwell.runtime.dims import Dim
 
 # A reduction as: what is done to each element, what is accumulated, what is done in the end.

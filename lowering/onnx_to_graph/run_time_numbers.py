@@ -15,11 +15,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph_ir.annotations import IN_BOUNDS, STOP_FUSION
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.onnx_to_graph.shape_values import bound_elements, extents
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
-from stepwell.passes.graph.check_indices import IN_BOUNDS
-from stepwell.passes.graph.fusion_flow import STOP_FUSION
 from stepwell.runtime.dims import Dim
 
 

@@ -10,7 +10,7 @@ from stepwell.dialects import onnx
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
 from stepwell.lowering.onnx_to_graph.support import normalized_axis, shape_of
-from stepwell.passes.graph.symbolic_values import symbolic_dims
+from stepwell.passes.analysis.symbolic_values import symbolic_dims
 from stepwell.runtime.errors import StepwellError
 
 

@@ -15,7 +15,7 @@ from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
-from stepwell.passes.graph.symbolic_values import partly_symbolic_dims, symbolic_dims
+from stepwell.passes.analysis.symbolic_values import partly_symbolic_dims, symbolic_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 

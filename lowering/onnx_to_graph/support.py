@@ -36,8 +36,8 @@ from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
-from stepwell.runtime.weights import WeightStore
 
 
 @dataclass

@@ -41,7 +41,8 @@ class HoistAddressesPass(Pass):
       …
     ```
     LLVM's own motion of code runs after instruction selection and moves the constants of polynomials as
-    well, whatever registers are left; it is off (`lowering/machine.py`). Runs after `convert-loops-to-llvm`.
+    well, whatever registers are left; it is off (`lowering/kernels/machine.py`). Runs after
+    `convert-loops-to-llvm`.
     """
 
     name = "hoist-addresses"

@@ -17,7 +17,7 @@ from stepwell.dialects.sched import KERNEL, PREFETCH
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.loop.stream_stores import viewed_buffer
-from stepwell.runtime.target import target_from
+from stepwell.runtime.machine.target import target_from
 
 # Shorter rows are on their way already: processors fetch ahead by themselves.
 _LEAST_BYTES = 1024

@@ -20,7 +20,7 @@ from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass
-from stepwell.runtime.target import TargetDescription, target_from
+from stepwell.runtime.machine.target import TargetDescription, target_from
 
 _LINE_BYTES = 64
 _VECTOR_BYTES = (16, 32, 64)

@@ -19,11 +19,11 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from stepwell.dialects.sched import KERNEL, SCHEDULE
+from stepwell.dialects.tensor_ir.dead import erase_dead
+from stepwell.dialects.tensor_ir.emit import Constants, Emitter
+from stepwell.dialects.tensor_ir.reshapes import collapse, expand
+from stepwell.dialects.tensor_ir.structured import Structured, generic, map_dims, single_dim, tensor_shape
 from stepwell.passes.base import FunctionPass
-from stepwell.passes.tensor.dead import erase_dead
-from stepwell.passes.tensor.emit import Constants, Emitter
-from stepwell.passes.tensor.reshapes import collapse, expand
-from stepwell.passes.tensor.structured import Structured, generic, map_dims, single_dim, tensor_shape
 
 _RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 # What sees a tensor in its own shape again.

@@ -15,15 +15,14 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
+from stepwell.dialects.tensor_ir import transfers
+from stepwell.dialects.tensor_ir.dead import erase_dead
+from stepwell.dialects.tensor_ir.emit import Constants, Emitter
+from stepwell.dialects.tensor_ir.structured import Structured, single_dim, tensor_element
+from stepwell.dialects.tensor_ir.transfers import dim_of, vector_of, vector_type
+from stepwell.dialects.tensor_ir.vector_values import VectorValues, has_vector_form
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
-from stepwell.passes.tensor import transfers
-from stepwell.passes.tensor.dead import erase_dead
-from stepwell.passes.tensor.emit import Constants, Emitter
-from stepwell.passes.tensor.structured import Structured, single_dim, tensor_element
-from stepwell.passes.tensor.transfers import dim_of, vector_of, vector_type
-from stepwell.passes.tensor.vector_values import VectorValues
-from stepwell.passes.tensor.vectorize import has_vector_form
 
 # What may move in front of the loops that it does not depend on.
 _MOVABLE = ("arith.", "tensor.dim", "tensor.empty", "tensor.expand_shape", "tensor.collapse_shape")

@@ -16,12 +16,12 @@ from xdsl.ir import Block, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.tensor_ir.dead import erase_dead
+from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, Slice
+from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
+from stepwell.dialects.tensor_ir.reshapes import collapse, expand
+from stepwell.dialects.tensor_ir.structured import Structured, generic, tensor_element, tensor_shape
 from stepwell.passes.base import FunctionPass
-from stepwell.passes.tensor.dead import erase_dead
-from stepwell.passes.tensor.emit import Constants, Emitter, Index, Slice
-from stepwell.passes.tensor.memory import slice_offsets, slice_sizes
-from stepwell.passes.tensor.reshapes import collapse, expand
-from stepwell.passes.tensor.structured import Structured, generic, tensor_element, tensor_shape
 
 
 class GeneralizeCopiesPass(FunctionPass):

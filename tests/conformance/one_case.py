@@ -11,7 +11,7 @@ from onnx import ModelProto
 
 from stepwell.backend import prepare
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.tools.support import BODY, HOST, support_of_model
+from stepwell.tools.onnx_support import BODY, HOST, support_of_model
 from tests.conformance.cases import Case
 from tests.conformance.judge import difference
 from tests.conformance.outcome import Outcome

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from stepwell.tools.reference import reference_evaluator
+from stepwell.tools.check.reference import reference_evaluator
 
 Array = npt.NDArray[Any]
 

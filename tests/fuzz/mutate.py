@@ -16,8 +16,8 @@ from onnx import ModelProto, TensorProto
 import stepwell
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.model import CompiledModel
+from stepwell.tools.check.reference import reference_evaluator
 from stepwell.tools.inputs import made_up_inputs
-from stepwell.tools.reference import reference_evaluator
 from tests.fuzz.builder import Value
 from tests.fuzz.generate import random_program
 from tests.fuzz.models import departs

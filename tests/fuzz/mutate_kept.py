@@ -20,7 +20,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import import_onnx
 from stepwell.passes import run_pipeline
 from stepwell.passes.instruments import module_text
-from stepwell.tools.ir_files import weights_beside, write_ir
+from stepwell.tools.driver.ir_files import weights_beside, write_ir
 from tests.fuzz.generate import random_program
 from tests.fuzz.mutate import bounded, change_bytes, feeds_of
 

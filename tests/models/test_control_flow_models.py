@@ -10,8 +10,8 @@ from benchmarks.zoo import model_path
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools.check import TOLERANCE, relative_difference
-from stepwell.tools.peers import onnxruntime_session
+from stepwell.tools.check.differences import TOLERANCE, relative_difference
+from stepwell.tools.measure.peers import onnxruntime_session
 
 Feeds = dict[str, Array]
 

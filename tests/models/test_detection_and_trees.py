@@ -10,8 +10,8 @@ import pytest
 import stepwell
 from benchmarks.zoo import model_path
 from stepwell.runtime.interface import Array
-from stepwell.tools.check import TOLERANCE, relative_difference
-from stepwell.tools.peers import onnxruntime_session
+from stepwell.tools.check.differences import TOLERANCE, relative_difference
+from stepwell.tools.measure.peers import onnxruntime_session
 
 Feeds = dict[str, Array]
 Place = tuple[int, ...]

@@ -9,9 +9,10 @@ import pytest
 from benchmarks.zoo import model_path
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.tools.compilation import main_of
-from stepwell.tools.driver import CompileOptions
-from stepwell.tools.levels import start, to_level_1
+from stepwell.tools.driver.image import main_of
+from stepwell.tools.driver.levels import to_level_1
+from stepwell.tools.driver.lower import start
+from stepwell.tools.driver.options import CompileOptions
 
 
 def kernels_of_model(name: str) -> list[list[str]]:

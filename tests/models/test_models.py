@@ -11,8 +11,8 @@ import pytest
 import stepwell
 from benchmarks.zoo import F32_MODELS, OPEN_MODELS, QUANTIZED_MODELS, Model, model_path
 from stepwell.runtime.interface import Array
-from stepwell.tools.check import TOLERANCE, relative_difference
-from stepwell.tools.peers import onnxruntime_session
+from stepwell.tools.check.differences import TOLERANCE, relative_difference
+from stepwell.tools.measure.peers import onnxruntime_session
 
 # Run by every `make test`; `make models` runs all.
 SAMPLE = ("gru_seq", "silero_seq", "basic_pitch", "light_squeezenet", "resnet18", "bert_mini_dyn")

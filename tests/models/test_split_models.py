@@ -15,8 +15,8 @@ from stepwell.lowering.backends.onnxruntime import OnnxruntimeBackend
 from stepwell.runtime import backends
 from stepwell.runtime.backends import register_backend
 from stepwell.runtime.model import load
-from stepwell.tools.check import TOLERANCE, relative_difference
-from stepwell.tools.peers import onnxruntime_session
+from stepwell.tools.check.differences import TOLERANCE, relative_difference
+from stepwell.tools.measure.peers import onnxruntime_session
 
 # What is left to us lies between: partitions with several arguments and results, from one to the other.
 TAKEN = {

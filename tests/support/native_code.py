@@ -13,11 +13,11 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.verify import verify_module
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.machine import compile_to_object
+from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes import run_pipeline
 from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES
-from stepwell.runtime.engine import load_objects
-from stepwell.runtime.target import missing_features, target_from
+from stepwell.runtime.machine.loader import load_objects
+from stepwell.runtime.machine.target import missing_features, target_from
 
 Array: TypeAlias = npt.NDArray[np.generic]
 

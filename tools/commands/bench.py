@@ -10,10 +10,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from stepwell.runtime.files import write_text
-from stepwell.tools.bench import ModelResult, bench_model
+from stepwell.runtime.files.whole_files import write_text
 from stepwell.tools.commands.options import input_shape, positive
-from stepwell.tools.peers import installed_peers
+from stepwell.tools.measure.bench import ModelResult, bench_model
+from stepwell.tools.measure.peers import installed_peers
 
 
 def add_arguments(parser: ArgumentParser) -> None:

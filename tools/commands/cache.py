@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from stepwell.runtime.cache import KernelCache
-from stepwell.runtime.model_cache import ModelCache
+from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.files.model_cache import ModelCache
 from stepwell.tools.report import readable_bytes
 
 

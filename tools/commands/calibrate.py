@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from stepwell.runtime.errors import StepwellError
 
 if TYPE_CHECKING:
-    from stepwell.runtime.target import TargetDescription, TileShares
-    from stepwell.tools.calibrate import MachineLimits
+    from stepwell.runtime.machine.target import TargetDescription, TileShares
+    from stepwell.tools.measure.calibrate import MachineLimits
 
 _TILE_SECONDS = 6  # the limits take about three more
 _SHOWN = 8  # tiles of a class
@@ -26,9 +26,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure (under 10 s where nothing else runs) and print; returns 1 when there is nothing to show."""
-    from stepwell.runtime.target import check_features, target_from
-    from stepwell.runtime.tile_shares import with_kept_shares
-    from stepwell.tools.calibrate import kept_limits, machine_limits
+    from stepwell.runtime.machine.target import check_features, target_from
+    from stepwell.runtime.machine.tile_shares import with_kept_shares
+    from stepwell.tools.measure.calibrate import kept_limits, machine_limits
 
     target = target_from(args.mcpu)
     if args.show:
@@ -48,8 +48,8 @@ def run(args: Namespace) -> int:
 
 
 def _measured_tiles(target: TargetDescription, deadline: float) -> TileShares:
-    from stepwell.runtime.tile_shares import keep_shares
-    from stepwell.tools.tile_order import measure_tiles
+    from stepwell.runtime.machine.tile_shares import keep_shares
+    from stepwell.tools.measure.tile_order import measure_tiles
 
     shares = measure_tiles(target, deadline)
     try:
@@ -70,7 +70,7 @@ def _print_tile_registers() -> None:
     """Whether the machine's tile registers are used; nothing where there are none."""
     import llvmlite.binding as llvm
 
-    from stepwell.runtime.tile_permission import tile_refusal
+    from stepwell.runtime.machine.tile_permission import tile_refusal
 
     if llvm.get_host_cpu_features().get("amx-int8"):
         refusal = tile_refusal()

@@ -10,11 +10,12 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from stepwell.passes.pipelines import LEVELS, all_levels, explained
-from stepwell.runtime.artifact import ModelImage, save
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files import check_place
+from stepwell.runtime.files.artifact import ModelImage, save
+from stepwell.runtime.files.whole_files import check_place
 from stepwell.tools.commands.options import add_compile_options, add_model, compile_options
-from stepwell.tools.driver import CompileOptions, build_image, check_suffix
+from stepwell.tools.driver.compile import build_image
+from stepwell.tools.driver.options import CompileOptions, check_suffix
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
 
@@ -49,8 +50,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _pipeline(options: CompileOptions) -> str:
     from stepwell.passes.context import PassContext
-    from stepwell.runtime.target import target_from
-    from stepwell.tools.levels import steps_of
+    from stepwell.runtime.machine.target import target_from
+    from stepwell.tools.driver.levels import steps_of
 
     context = PassContext.current().choosing(options.required_passes, options.disabled_passes)
     return explained(all_levels(steps_of(options, target_from(options.mcpu, options.target), context)))
@@ -72,7 +73,7 @@ def run(args: Namespace) -> int:
     if args.emit is not None and args.dump is not None:
         raise StepwellError("bad-option", None, "--dump writes every level: it does not go with --emit")
     if args.print_memory_plan:
-        from stepwell.tools.emit import memory_plan
+        from stepwell.tools.driver.emit import memory_plan
 
         sys.stderr.write(memory_plan(args.model, options))
     with _remarks_shown() if args.remarks else nullcontext():
@@ -112,7 +113,7 @@ def _check_output_suffix(output: Path, level: str | None) -> None:
 
 
 def _emit(args: Namespace, options: CompileOptions) -> None:
-    from stepwell.tools.emit import emit, emit_file, emit_object_file
+    from stepwell.tools.driver.emit import emit, emit_file, emit_object_file
 
     if args.emit == "obj":
         if args.output is None:
@@ -129,7 +130,7 @@ def _image(args: Namespace, options: CompileOptions) -> ModelImage:
     with shown_progress() as progress:
         if args.dump is None:
             return build_image(args.model, options, progress=progress)
-        from stepwell.tools.dump import compile_and_dump
+        from stepwell.tools.driver.dump import compile_and_dump
 
         return compile_and_dump(args.model, options, args.dump, progress)
 

@@ -6,7 +6,6 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Mapping
 from math import prod
-from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -14,15 +13,15 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.runtime.artifact import load_image
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.host import FALLBACK, NUMPY
 from stepwell.tools.commands.options import add_model
-from stepwell.tools.compilation import KINDS, main_of, named_types, tensor_spec
-from stepwell.tools.driver import check_suffix
-from stepwell.tools.levels import read_module
+from stepwell.tools.driver.image import KINDS, main_of, named_types, tensor_spec
+from stepwell.tools.driver.lower import read_module
+from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.onnx_support import MEANINGS, MISSING, operators_of
 from stepwell.tools.report import readable_bytes
-from stepwell.tools.support import MEANINGS, MISSING, operators_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -70,11 +69,7 @@ def _inspect_artifact(args: Namespace) -> int:
             kind = "its backend, else our kernels" if callee.kind == FALLBACK else callee.kind
             print(f"partition {callee.name}: {readable_bytes(len(callee.code))} for {kind}")
     for name, value in image.summary.items():
-        if not isinstance(value, Mapping):
-            print(f"{name}: {value}")
-        else:
-            parts = cast(Mapping[str, object], value)
-            print(f"{name}: " + ", ".join(f"{part} {number}" for part, number in parts.items()))
+        print(f"{name}: {value}")
     return 0
 
 

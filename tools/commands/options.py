@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import fields
 from pathlib import Path
 
 from stepwell.runtime.model import CompiledModel, load
-from stepwell.tools.driver import MEMORY, OPT_LEVELS, WINOGRAD, CompileOptions, check_suffix, compile
+from stepwell.tools.driver.compile import compile
+from stepwell.tools.driver.options import (
+    MEMORY,
+    OPT_LEVELS,
+    OPTION_GROUPS,
+    WINOGRAD,
+    CompileOptions,
+    check_suffix,
+)
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
@@ -19,6 +28,8 @@ def add_model(parser: ArgumentParser) -> None:
 
 def add_compile_options(parser: ArgumentParser) -> None:
     """What decides how a model is compiled."""
+    groups = {name: parser.add_argument_group(name, about) for name, about in OPTION_GROUPS.items()}
+    group_of = {option.name: groups[option.metadata["group"]] for option in fields(CompileOptions)}
     parser.add_argument(
         "--load",
         action="append",
@@ -26,13 +37,15 @@ def add_compile_options(parser: ArgumentParser) -> None:
         metavar="PLUGIN",
         help="a module or .py file with a backend, a dialect or passes",
     )
-    parser.add_argument(
+    group_of["mcpu"].add_argument(
         "--mcpu",
         default="host",
         help="host, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, sapphirerapids or aarch64 (default: host)",
     )
-    parser.add_argument("--target", metavar="TRIPLE", help="an LLVM triple (default: this machine's)")
-    parser.add_argument(
+    group_of["target"].add_argument(
+        "--target", metavar="TRIPLE", help="an LLVM triple (default: this machine's)"
+    )
+    group_of["opt_level"].add_argument(
         "--opt-level",
         type=int,
         choices=OPT_LEVELS,
@@ -41,48 +54,50 @@ def add_compile_options(parser: ArgumentParser) -> None:
         help="0: every digit as the model's own ops give it; 1: may round in other places; 2: data and "
         "weights stored as kernels like them; 3: all else that is not approximate (default: 2)",
     )
-    parser.add_argument(
+    group_of["winograd"].add_argument(
         "--winograd",
         choices=WINOGRAD,
         default="auto",
         help="3x3 convolutions with fewer products and larger weights; not with --memory low (default: auto)",
     )
-    parser.add_argument(
+    group_of["memory"].add_argument(
         "--memory",
         choices=MEMORY,
         default="normal",
         help="low: packed weights at most 1.05 times the model's own, where no filters need padding, and "
         "nothing of its file in memory; 3x3 convolutions and bytes without VNNI are slower (default: normal)",
     )
-    parser.add_argument(
+    group_of["disabled_passes"].add_argument(
         "--disable-pass",
         action="append",
         default=[],
         metavar="NAME",
         help="leave a pass out of level 1 (given again: another)",
     )
-    parser.add_argument(
+    group_of["required_passes"].add_argument(
         "--require-pass",
         action="append",
         default=[],
         metavar="NAME",
         help="run a pass of level 1 whatever its own level",
     )
-    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the kernel cache")
-    parser.add_argument(
+    group_of["use_cache"].add_argument(
+        "--no-cache", action="store_true", help="neither read nor write the kernel cache"
+    )
+    group_of["backends"].add_argument(
         "--backend",
         type=backend_names,
         default=(),
         metavar="NAME[,NAME…]",
         help="engines that take part of the model, the preferred one first, such as onnxruntime,reference",
     )
-    parser.add_argument(
+    group_of["fallback"].add_argument(
         "--fallback",
         action="store_true",
         help="go on without a backend that is not installed, or that fails on its part (a name that no "
         "backend has stays an error)",
     )
-    parser.add_argument(
+    group_of["input_shapes"].add_argument(
         "--input-shape",
         action="append",
         default=[],
@@ -159,7 +174,7 @@ def ready_model(args: Namespace) -> CompiledModel:
 
 def _load_plugins(args: Namespace) -> None:
     if args.load:
-        from stepwell.tools.plugins import load_plugin
+        from stepwell.tools.driver.plugins import load_plugin
 
         for name in args.load:
             load_plugin(name)

@@ -14,16 +14,10 @@ from zipfile import BadZipFile
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files import check_place, whole_file
+from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools.commands.options import (
-    add_compile_options,
-    add_model,
-    add_threads,
-    positive,
-    ready_model,
-)
+from stepwell.tools.commands.options import add_compile_options, add_model, add_threads, positive, ready_model
 from stepwell.tools.inputs import FILLS, made_up_inputs, made_up_sizes
 
 _PROFILED_RUNS = 10
@@ -74,7 +68,7 @@ def run(args: Namespace) -> int:
     if args.outputs is not None:
         _write_outputs(args.outputs, outputs)
     if args.check:
-        from stepwell.tools.check import check_against_reference
+        from stepwell.tools.check.check import check_against_reference
 
         return check_against_reference(args.model, feeds, outputs)
     return 0
@@ -90,8 +84,13 @@ def describe(name: str, array: Array) -> str:
 
 
 def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace) -> None:
-    from stepwell.tools.calibrate import machine_limits
-    from stepwell.tools.profile import profile, profile_json, profile_text, times_of
+    from stepwell.tools.measure.calibrate import machine_limits
+    from stepwell.tools.measure.profile import (
+        profile,
+        profile_json,
+        profile_text,
+        times_of,
+    )
 
     times_of(model)  # an error comes before the machine is measured
     limits = machine_limits()

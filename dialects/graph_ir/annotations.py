@@ -1,0 +1,31 @@
+"""Attributes that passes put on graph ops for other passes: discardable, by name."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from stepwell.runtime.dims import Dim
+
+STOP_FUSION = "graph.stop_fusion"
+"""An attribute on an op: no kernel holds it and one of its consumers."""
+
+
+IN_BOUNDS = "graph.in_bounds"
+"""An attribute on a gather or scatter: whoever made it knows that all indices lie inside."""
+FLOPS = "graph.flops"
+BYTES = "graph.bytes"
+ARITHMETIC = "graph.arithmetic"
+WORK = (FLOPS, BYTES, ARITHMETIC)
+"""The attributes that say what a kernel does."""
+
+
+def work_told_on(op: Operation) -> tuple[Dim, Dim, str]:
+    """The operations, bytes and arithmetic that an op is annotated with; 0 where it does not say."""
+    told = [op.attributes.get(name) for name in WORK]
+    flops, moved, kind = (each.data if isinstance(each, StringAttr) else "" for each in told)
+    return Dim.of(flops or 0), Dim.of(moved or 0), kind
+
+
+BACKEND = "graph.backend"
+"""Attribute of a function: the backend that computes it."""

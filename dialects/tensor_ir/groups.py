@@ -1,0 +1,192 @@
+"""Which ops share the loops of a scheduled op: producers and consumers whose tiles match, one to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import tensor
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from stepwell.dialects.sched import schedule_of
+from stepwell.dialects.tensor_ir.structured import Structured, linear, projected_permutation
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """An op of a group, and which loop of the anchor each of its own loops is (None: one of its own)."""
+
+    view: Structured
+    loop_of: tuple[int | None, ...]
+
+    @property
+    def op(self) -> Operation:
+        """The op itself."""
+        return self.view.op
+
+    def covers(self, shared: Sequence[int]) -> bool:
+        """Whether each shared loop is a parallel loop of this op, and can be cut."""
+        own = [self.loop_of.index(loop) for loop in shared if loop in self.loop_of]
+        return (
+            len(own) == len(shared)
+            and all(self.view.parallel[d] for d in own)
+            and self.view.can_slice(set(own))
+        )
+
+
+def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
+    """
+    The ops that can be computed tile by tile inside the `shared` loops of `anchor`, in program order.
+
+    Each of them has all the shared loops, so nothing is computed twice. What is produced before the group and
+    used after it stays where it is; ops that cannot join (a reshape, a reduction over a shared loop) bound
+    the group.
+    """
+    block = anchor.op.parent
+    assert block is not None
+    position = {op: i for i, op in enumerate(block.ops)}
+    members: dict[Operation, Member] = {anchor.op: Member(anchor, tuple(range(anchor.rank)))}
+    waiting = _neighbours(members[anchor.op], block)
+    while waiting:
+        op = waiting.pop(0)
+        view = Structured.of(op)
+        if op in members or view is None:
+            continue
+        # An op that cannot join now is tried again when another neighbour of it has joined.
+        candidate = _unify(view, members)
+        if candidate is None or not candidate.covers(shared) or _is_open_anchor(candidate, shared):
+            continue
+        if _wants_more(candidate, anchor, shared):
+            continue
+        trial = {**members, op: candidate}
+        if _edges_agree(candidate, members, shared) and _can_stand_together(trial, position):
+            members = trial
+            waiting += _neighbours(candidate, block)
+    return sorted(members.values(), key=lambda m: position[m.op])
+
+
+def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:
+    """
+    Whether an op has parallel loops of its own for others, one of them open and not among the shared ones.
+
+    In tiles of the shared loops alone, what the group leaves in between would have no bound.
+    """
+    schedule = schedule_of(candidate.op)
+    if schedule is None or not schedule.parallel:
+        return False
+    loops = zip(candidate.view.extents, candidate.loop_of, strict=True)
+    return any(extent is None and loop not in shared for extent, loop in loops)
+
+
+def _wants_more(candidate: Member, anchor: Structured, shared: Sequence[int]) -> bool:
+    """Whether an op has a schedule of its own whose tiles are larger than those of the anchor's loops."""
+    own, given = schedule_of(candidate.op), schedule_of(anchor.op)
+    if own is None or given is None or not own.parallel:
+        return False
+    tiles = [
+        (own.tile[d], given.tile[loop])
+        for d, loop in enumerate(candidate.loop_of)
+        if loop is not None and loop in shared
+    ]
+    return any(0 < theirs < mine for mine, theirs in tiles)
+
+
+def _neighbours(member: Member, block: Block) -> list[Operation]:
+    """Producers of the operands and users of the results, in the same block."""
+    producers = [v.owner for v in member.op.operands if isinstance(v, OpResult)]
+    users = [use.operation for result in member.op.results for use in result.uses]
+    return [op for op in (*producers, *users) if op.parent is block]
+
+
+def _edges(
+    view: Structured, members: dict[Operation, Member]
+) -> list[tuple[Member, AffineMap, AffineMap, bool]]:
+    """The tensors between an op and members: (member, its map, the op's map, whether the op reads it)."""
+    found: list[tuple[Member, AffineMap, AffineMap, bool]] = []
+    for value, map in zip(view.op.operands, view.maps, strict=True):
+        if isinstance(value, OpResult) and (member := members.get(value.op)) is not None:
+            found.append((member, member.view.init_maps[value.index], map, True))
+    for result, map in zip(view.op.results, view.init_maps, strict=True):
+        for use in result.uses:
+            member = members.get(use.operation)
+            if member is not None:
+                found.append((member, member.view.maps[use.index], map, False))
+    return found
+
+
+def _unify(view: Structured, members: dict[Operation, Member]) -> Member | None:
+    """Find the anchor's loop for each loop of an op, by the tensors between it and members."""
+    loop_of: list[int | None] = [None] * view.rank
+    for member, member_map, map, _ in _edges(view, members):
+        member_dims, dims = projected_permutation(member_map), projected_permutation(map)
+        if member_dims is None or dims is None:
+            continue
+        for theirs, own in zip(member_dims, dims, strict=True):
+            loop = member.loop_of[theirs]
+            if loop is None:
+                continue
+            if loop_of[own] not in (None, loop) or (loop in loop_of and loop_of[own] is None):
+                return None
+            loop_of[own] = loop
+    return Member(view, tuple(loop_of))
+
+
+def _edges_agree(candidate: Member, members: dict[Operation, Member], shared: Sequence[int]) -> bool:
+    """
+    Whether every consumer reads exactly the tile that its producer makes, where one of both is the candidate.
+
+    Members agree with each other already.
+    """
+    return all(
+        _same_tile(member, theirs, candidate, own, shared)
+        if is_read
+        else _same_tile(candidate, own, member, theirs, shared)
+        for member, theirs, own, is_read in _edges(candidate.view, members)
+    )
+
+
+def _same_tile(
+    producer: Member, written: AffineMap, consumer: Member, read: AffineMap, shared: Sequence[int]
+) -> bool:
+    if (made := projected_permutation(written)) is None:
+        return False
+    for dim, expr in zip(made, read.results, strict=True):
+        loop = producer.loop_of[dim]
+        index = linear(expr)
+        cut = [consumer.loop_of[d] for d in expr.used_dims() if consumer.loop_of[d] in shared]
+        if loop in shared:
+            if cut != [loop] or index is None or index.terms != ((index.dims[0], 1),) or index.constant:
+                return False
+        elif cut:
+            return False
+    return True
+
+
+def _can_stand_together(members: dict[Operation, Member], position: dict[Operation, int]) -> bool:
+    """
+    Whether the group can be moved to the place of its last op.
+
+    Nothing else between its ops may use a result of it.
+    """
+    last = max(position[op] for op in members)
+    for op in members:
+        for result in op.results:
+            for use in result.uses:
+                user = _in_block(use.operation, position)
+                if user not in members and (user is None or position[user] < last):
+                    return False
+    return True
+
+
+def _in_block(op: Operation, position: dict[Operation, int]) -> Operation | None:
+    """The op of the group's block that an op stands in."""
+    current: Operation | None = op
+    while current is not None and current not in position:
+        current = current.parent_op()
+    return current
+
+
+def is_empty(value: SSAValue) -> bool:
+    """Whether a tensor has no contents yet."""
+    return isinstance(value.owner, tensor.EmptyOp)

@@ -1,0 +1,154 @@
+"""
+Zeros around images: the steps of a sum that read nothing else are left out.
+
+A part of `tile-and-fuse`, which asks for these steps when it makes the loop of a sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TypeAlias
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.vector import CombiningKindFlag
+from xdsl.ir import SSAValue
+
+from stepwell.dialects.tensor_ir.combiners import combiner_of
+from stepwell.dialects.tensor_ir.emit import Emitter, Index
+from stepwell.dialects.tensor_ir.groups import is_empty
+from stepwell.dialects.tensor_ir.memory import slice_offsets
+from stepwell.dialects.tensor_ir.structured import Structured, linear, tensor_shape
+
+# Borders are little of what longer rows see.
+_SHORT_ROWS = 28
+
+Inside: TypeAlias = Mapping[int, tuple[int, int]]
+"""The dimensions of a tensor that have borders of zeros: where what is inside begins, and ends."""
+
+
+def zero_borders(func: FuncOp) -> Mapping[SSAValue, Inside]:
+    """The tensors of a kernel that are an image inside of zeros."""
+    found: dict[SSAValue, Inside] = {}
+    for op in func.body.block.ops:
+        if isinstance(op, tensor.InsertSliceOp) and _is_zero_around(op):
+            place = zip(op.static_offsets.get_values(), op.static_sizes.get_values(), strict=True)
+            found[op.result] = {
+                d: (start, start + size)
+                for d, ((start, size), whole) in enumerate(zip(place, tensor_shape(op.result), strict=True))
+                if DYNAMIC_INDEX not in (start, size, whole) and size < whole
+            }
+        elif isinstance(op, tensor.ExpandShapeOp) and op.src in found:
+            groups = [[i.value.data for i in group] for group in op.reassociation]
+            found[op.result] = {
+                groups[d][0]: (start // step, end // step)
+                for d, (start, end) in found[op.src].items()
+                if (step := _step(op.result, groups[d])) and start % step == end % step == 0
+            }
+    return found
+
+
+def _step(value: SSAValue, group: Sequence[int]) -> int:
+    """How many elements of merged dimensions a step along the first of them is; 0 where nobody knows."""
+    inner = [tensor_shape(value)[d] for d in group[1:]]
+    return 0 if DYNAMIC_INDEX in inner else prod(inner)
+
+
+def _is_zero_around(op: tensor.InsertSliceOp) -> bool:
+    """Whether an insertion goes into a tensor that, as far as it is written, is zeros."""
+    dest = op.dest
+    while True:
+        match dest.owner:
+            case tensor.InsertSliceOp() as part if _is_zeros(part.source):
+                dest = part.dest
+            case tensor.CollapseShapeOp() | tensor.ExpandShapeOp() as view:
+                dest = view.src
+            case _:
+                break
+    is_whole = len(tensor_shape(op.source)) == len(tensor_shape(op.dest))
+    return (is_empty(dest) or _is_zeros(dest)) and is_whole and set(op.static_strides.get_values()) == {1}
+
+
+def _is_zeros(value: SSAValue) -> bool:
+    if not isinstance(fill := value.owner, linalg.FillOp):
+        return False
+    number = fill.inputs[0].owner
+    attr = number.value if isinstance(number, arith.ConstantOp) else None
+    return isinstance(attr, FloatAttr | IntegerAttr) and attr.value.data == 0
+
+
+def steps_inside(
+    emit: Emitter, view: Structured, dim: int, borders: Mapping[SSAValue, Inside]
+) -> tuple[Index, Index] | None:
+    """
+    The steps of a summed loop, first and end, that see something of an image; None where all of them may.
+
+    They are the same for the whole op, such as a tile of the pixels of a row: for the first row of an image,
+    the first row of a filter reads zeros only, which add nothing to a sum of products. Columns of a filter do
+    so where a tile is narrower than the border.
+    """
+    for operand in _factors(view):
+        value = view.inputs[operand]
+        if not isinstance(cut := value.owner, tensor.ExtractSliceOp) or cut.source not in borders:
+            continue
+        for position, (begin, end) in borders[cut.source].items():
+            index = linear(view.maps[operand].results[position])
+            if index is None or (extent := view.extents[dim]) is None:
+                continue
+            factor, stride = dict(index.terms).get(dim, 0), cut.static_strides.get_values()[position]
+            reach = _reach(view, [term for term in index.terms if term[0] != dim])
+            after = tensor_shape(cut.source)[position] - end
+            # A border that no tile fits into is not worth bounds that are computed.
+            if factor <= 0 or reach is None or max(begin, after) <= reach * stride:
+                continue
+            start = emit.plus(slice_offsets(cut)[position], index.constant * stride)
+            step = factor * stride
+            return _first_from(emit, start, begin - reach * stride, step), emit.least(
+                extent, _first_from(emit, start, end, step)
+            )
+    return None
+
+
+def share_inside(view: Structured, operand: int, row: int, inside: Inside) -> float:
+    """Of what a short loop over rows sees by the steps of a window, the share that is no border."""
+    for position, (begin, end) in inside.items():
+        index = linear(view.maps[operand].results[position])
+        terms = dict(index.terms) if index is not None else {}
+        points = [d for d in terms if not view.parallel[d]]
+        rows = view.extents[row]
+        if index is None or row not in terms or len(points) != 1 or rows is None or rows > _SHORT_ROWS:
+            continue
+        step, count = terms[points[0]], view.extents[points[0]] or 1
+        seen = [
+            index.constant + terms[row] * at + step * point for at in range(rows) for point in range(count)
+        ]
+        return sum(begin <= place < end for place in seen) / len(seen)
+    return 1
+
+
+def _reach(view: Structured, terms: Sequence[tuple[int, int]]) -> int | None:
+    """How far an index moves by some of its loops; None where it moves back, or nobody knows how far."""
+    extents = [view.extents[d] for d, _ in terms]
+    if any(factor < 0 for _, factor in terms) or None in extents:
+        return None
+    return sum((n - 1) * factor for n, (_, factor) in zip(extents, terms, strict=True) if n is not None)
+
+
+def _first_from(emit: Emitter, start: Index, place: int, step: int) -> Index:
+    """The first step from `start` on, in steps of `step`, that is not before a place."""
+    return emit.quotient(emit.plus(emit.most(emit.minus(place, start), 0), step - 1), step)
+
+
+def _factors(view: Structured) -> list[int]:
+    """The inputs whose elements are factors of what an op sums up."""
+    combiner = combiner_of(view.body) if len(view.inits) == 1 else None
+    if combiner is None or combiner.kind is not CombiningKindFlag.ADD:
+        return []
+    product = combiner.value.owner
+    if not isinstance(product, arith.MulfOp | arith.MuliOp):
+        return []
+    args: list[SSAValue] = list(view.body.args[: len(view.inputs)])
+    return [args.index(v) for v in product.operands if v in args]

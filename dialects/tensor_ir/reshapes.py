@@ -1,0 +1,58 @@
+"""Views of tensors in other shapes: neighbouring dimensions merged, and split again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, TensorType, i64
+from xdsl.ir import SSAValue
+
+from stepwell.dialects.tensor_ir.emit import Emitter
+from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
+from stepwell.dialects.tensor_ir.tiles import dim_size
+from stepwell.dialects.types import tensor_of
+
+
+def collapse(emit: Emitter, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
+    """A tensor with each group of its dimensions as one; a new one, when it has no contents yet."""
+    shape = tensor_shape(value)
+    if len(groups) == len(shape):
+        return value
+    sizes = [
+        DYNAMIC_INDEX if DYNAMIC_INDEX in (own := [shape[t] for t in group]) else prod(own)
+        for group in groups
+    ]
+    type = TensorType(tensor_element(value), sizes)
+    if isinstance(value.owner, tensor.EmptyOp):
+        # Of each group one dimension at most is dynamic.
+        dynamic = [
+            emit.times(dim_size(emit, value, t), prod(shape[s] for s in group if s != t))
+            for group in groups
+            for t in group
+            if shape[t] == DYNAMIC_INDEX
+        ]
+        return emit.value(tensor.EmptyOp([emit.materialize(n) for n in dynamic], type))
+    op = tensor.CollapseShapeOp.create(
+        operands=[value], result_types=[type], properties={"reassociation": _reassociation(groups)}
+    )
+    return emit.value(op)
+
+
+def expand(emit: Emitter, merged: SSAValue, like: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
+    """A tensor whose dimensions are groups of those of `like`, in the shape of `like`."""
+    if merged.type == like.type:
+        return merged
+    shape = tensor_shape(like)
+    sizes = [emit.materialize(dim_size(emit, like, t)) for t, n in enumerate(shape) if n == DYNAMIC_INDEX]
+    return emit.value(tensor.ExpandShapeOp(merged, sizes, _reassociation(groups), shape, tensor_of(like)))
+
+
+def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    return ArrayAttr([ArrayAttr([IntegerAttr(t, i64) for t in group]) for group in groups])
+
+
+def joined_rows(rank: int) -> list[list[int]]:
+    """The dimensions of a tensor in groups: the last two as one."""
+    return [*([d] for d in range(rank - 2)), [rank - 2, rank - 1]]

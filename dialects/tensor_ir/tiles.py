@@ -1,0 +1,240 @@
+"""Cutting structured ops to tiles: the slices of operands that a block of iterations reaches, and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+
+from stepwell.dialects.tensor_ir.emit import INDEX, Emitter, Index, Slice
+from stepwell.dialects.tensor_ir.structured import Structured, generic, linear, tensor_shape
+from stepwell.dialects.types import DimsAttr
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A block of a loop's iterations."""
+
+    offset: Index
+    size: Index
+
+
+@dataclass(frozen=True)
+class TileLoop:
+    """A loop to build over the blocks of one loop of an op, from `start` up to `stop`."""
+
+    dim: int
+    step: int
+    start: Index
+    stop: Index
+    parallel: bool = False
+    has_rest: bool = True
+    """Whether there may be iterations after the full tiles."""
+
+
+Body = Callable[[Emitter, Mapping[int, Tile], Sequence[SSAValue]], Sequence[SSAValue]]
+
+# Lanes of the loop between the full tiles of a dynamic extent and its last single elements.
+TAIL_LANES = 16
+
+
+def build_loops(
+    emit: Emitter,
+    loops: Sequence[TileLoop],
+    lanes: int | None,
+    tiles: Mapping[int, Tile],
+    carried: Sequence[SSAValue],
+    body: Body,
+) -> Sequence[SSAValue]:
+    """
+    Nest `loops` around `body`, which gets the tile of each loop and the carried values, and returns new ones.
+
+    An extent that is no multiple of the tile gets a second copy of what is inside, with a narrower tile; a
+    dynamic one a loop with tile 1 (after one with tile 16, for the loop whose steps are `lanes`).
+    """
+    if not loops:
+        return body(emit, tiles, carried)
+    loop, *inner = loops
+    if not loop.has_rest:
+        bounds = loop.start, loop.stop, loop.step
+        return _one_loop(emit, loop, inner, lanes, tiles, carried, body, bounds)
+    steps = [loop.step]
+    extent = emit.minus(loop.stop, loop.start)
+    if not isinstance(extent, int):
+        steps += [TAIL_LANES] if loop.dim == lanes and loop.step > TAIL_LANES else []
+        steps += [1] if loop.step > 1 else []
+    start = loop.start
+    for step in steps:
+        stop = emit.plus(start, emit.rounded_down(emit.minus(loop.stop, start), step))
+        carried = _one_loop(emit, loop, inner, lanes, tiles, carried, body, (start, stop, step))
+        start = stop
+    if isinstance(extent, int) and (rest := extent % loop.step):
+        rest_tile = {**tiles, loop.dim: Tile(start, rest)}
+        carried = build_loops(emit, inner, lanes, rest_tile, carried, body)
+    return carried
+
+
+def _one_loop(
+    emit: Emitter,
+    loop: TileLoop,
+    inner: Sequence[TileLoop],
+    lanes: int | None,
+    tiles: Mapping[int, Tile],
+    carried: Sequence[SSAValue],
+    body: Body,
+    bounds: tuple[Index, Index, int],
+) -> Sequence[SSAValue]:
+    """One `scf.for` of full tiles; none where there is a single tile, or no tile at all."""
+    start, stop, step = bounds
+    if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
+        if stop == start:
+            return carried
+        return build_loops(emit, inner, lanes, {**tiles, loop.dim: Tile(start, step)}, carried, body)
+    return emit.loop(
+        start,
+        stop,
+        step,
+        carried,
+        lambda e, iv, args: build_loops(e, inner, lanes, {**tiles, loop.dim: Tile(iv, step)}, args, body),
+        parallel=loop.parallel,
+    )
+
+
+def cut(
+    emit: Emitter, view: Structured, value: SSAValue, map: AffineMap, tiles: Mapping[int, Tile]
+) -> tuple[Slice | None, AffineMap]:
+    """
+    The slice of an operand that a tile reaches, and the map from the tile's loops into that slice.
+
+    None: all of the operand. Loops without a tile keep their whole extent.
+    """
+    shape = tensor_shape(value)
+    regions = [
+        _region(emit, view, expr, tiles) or (0, dim_size(emit, value, i), 1, expr)
+        for i, expr in enumerate(map.results)
+    ]
+    local = AffineMap(map.num_dims, 0, tuple(r[3] for r in regions))
+    if all(r[:3] == (0, n, 1) for r, n in zip(regions, shape, strict=True)) or not any(
+        e.used_dims() & set(tiles) for e in map.results
+    ):
+        return None, local
+    return Slice(
+        tuple(r[0] for r in regions), tuple(r[1] for r in regions), tuple(r[2] for r in regions)
+    ), local
+
+
+def _region(
+    emit: Emitter, view: Structured, expr: AffineExpr, tiles: Mapping[int, Tile]
+) -> tuple[Index, Index, int, AffineExpr] | None:
+    """Offset, size, stride and inner index along one dimension of an operand; None when no tile cuts it."""
+    index = linear(expr)
+    if not expr.used_dims() & set(tiles):
+        return None
+    assert index is not None  # `can_slice` has seen to that
+    offset: Index = index.constant
+    moving: list[tuple[int, int, Index]] = []
+    for dim, factor in index.terms:
+        tile = tiles.get(dim)
+        extent = view.extents[dim] if tile is None else tile.size
+        assert extent is not None
+        if tile is not None:
+            offset = emit.plus(offset, emit.times(tile.offset, factor))
+        if extent != 1:
+            moving.append((dim, factor, extent))
+    if len(moving) <= 1:
+        # One loop moves: a strided slice has just its elements. None moves: any loop of extent 1 is index 0.
+        dim, stride, size = moving[0] if moving else (index.dims[0], 1, 1)
+        return offset, size, stride, AffineDimExpr(dim)
+    span = 1
+    inner: AffineExpr = AffineConstantExpr(0)
+    for dim, factor, size in moving:
+        assert isinstance(size, int)
+        span += factor * (size - 1)
+        inner = inner + AffineDimExpr(dim) * factor
+    return offset, span, 1, inner
+
+
+def dim_size(emit: Emitter, value: SSAValue, position: int) -> Index:
+    """The size of a dimension of a tensor, as a number or as a value that is at hand."""
+    size = tensor_shape(value)[position]
+    if size != DYNAMIC_INDEX:
+        return size
+    owner = value.owner
+    before = sum(n == DYNAMIC_INDEX for n in tensor_shape(value)[:position])
+    if isinstance(owner, tensor.EmptyOp):
+        return owner.dynamic_sizes[before]
+    if isinstance(owner, tensor.ExpandShapeOp):
+        return owner.dynamic_output_shape[before]
+    if isinstance(owner, tensor.InsertSliceOp):
+        return dim_size(emit, owner.dest, position)
+    if isinstance(value, OpResult) and (producer := Structured.of(value.op)) is not None:
+        return dim_size(emit, producer.inits[value.index], position)
+    if isinstance(value, BlockArgument) and (symbol := _symbol(value, position)) is not None:
+        return symbol
+    return emit.value(tensor.DimOp(value, emit.constants.index(position)))
+
+
+def _symbol(value: BlockArgument, position: int) -> SSAValue | None:
+    """The `index` argument of a kernel that holds the size of a dimension, when its type names a symbol."""
+    func = value.block.parent_op()
+    if not isinstance(func, FuncOp) or func.arg_attrs is None:
+        return None
+    dims = func.arg_attrs.data[value.index].data.get("graph.dims")
+    symbols = func.attributes.get("sched.symbols")
+    if not isinstance(dims, DimsAttr) or not isinstance(symbols, ArrayAttr):
+        return None
+    names = [s.data for s in cast(ArrayAttr[Attribute], symbols) if isinstance(s, StringAttr)]
+    name = str(dims.get()[position])
+    if name not in names:
+        return None
+    # The symbols are the last arguments.
+    return value.block.args[len(value.block.args) - len(names) + names.index(name)]
+
+
+def extent(emit: Emitter, view: Structured, dim: int) -> Index:
+    """How many iterations a loop has, as a number or as a value."""
+    source = view.sources[dim]
+    assert source is not None  # the verifier of linalg ops asks for it
+    return dim_size(emit, *source)
+
+
+def rebuild(
+    emit: Emitter,
+    view: Structured,
+    inputs: Sequence[SSAValue],
+    inits: Sequence[SSAValue],
+    maps: Sequence[AffineMap],
+    attributes: Mapping[str, Attribute],
+    tiles: Mapping[int, Tile],
+) -> Sequence[SSAValue]:
+    """The op on other operands, such as its tiles; `linalg.index` in it counts from the tile's offset."""
+    if isinstance(view.op, linalg.FillOp):
+        types = [init.type for init in inits]
+        return emit.add(linalg.FillOp(inputs, inits, types, dict(attributes))).results
+    op = generic(inputs, inits, view.op.body.clone(), maps, view.op.iterator_types.data)
+    op.attributes |= attributes
+    emit.add(op)
+    for index in [inner for inner in op.body.block.ops if isinstance(inner, linalg.IndexOp)]:
+        tile = tiles.get(index.dim.value.data)
+        if tile is not None and tile.offset != 0:
+            _shift(index, emit.materialize(tile.offset))
+    return op.results
+
+
+def _shift(index: linalg.IndexOp, offset: SSAValue) -> None:
+    flags: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+    shifted = arith.AddiOp.create(operands=[index.result, offset], result_types=[INDEX], properties=flags)
+    shifted.location = index.location
+    block = index.parent
+    assert block is not None
+    # The sum is an operand's user only after the others were moved to it.
+    index.result.replace_all_uses_with(shifted.result)
+    shifted.operands[0] = index.result
+    block.insert_op_after(shifted, index)

@@ -1,0 +1,110 @@
+"""How `graph.attention` is cut: blocks of queries, and blocks of keys where there are many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, prod
+
+from xdsl.dialects.builtin import f32
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.types import dims_of
+from stepwell.lowering.graph_to_linalg.vectors.lane_softmax import LANES
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.target import F32_BYTES
+
+# What the scores of a block may take of the second-level cache, and its queries but for that.
+_SCORES_BYTES = 256 << 10
+_MOST_QUERIES = 96
+# Blocks of fewer read keys and values too often: where their scores pass the cache, keys come in blocks too.
+# Where the number of queries is open all blocks are as small, for the last one is computed whole.
+_LEAST_QUERIES = 32
+# Fewer blocks leave threads without work.
+_ENOUGH_ITEMS = 4
+# Threads share groups of blocks. A group has memory of its own for one block, which stays in the cache.
+_MAX_GROUPS = 8
+
+
+@dataclass(frozen=True)
+class AttentionForm:
+    """The sizes of an op, and how its queries and keys are grouped to blocks."""
+
+    batch: tuple[Dim, ...]
+    queries: Dim
+    keys: Dim
+    depth: int
+    columns: int
+    block: int
+    """Queries in a block."""
+
+    @staticmethod
+    def of(op: graph.AttentionOp) -> AttentionForm:
+        """The form of an op. Raises: StepwellError `unsupported` for other types and open rows."""
+        *batch, queries, keys = op.scores_dims()
+        depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
+        if element_of_value(op.q) != f32 or not depth.is_static or not columns.is_static:
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"a kernel of graph.attention needs f32 rows of known size, found {op.q.type}, {op.v.type}",
+                help="run `legalize{set=kernels}` before",
+            )
+        block = _block_of(prod(batch, start=Dim.of(1)), queries, keys)
+        return AttentionForm(tuple(batch), queries, keys, depth.value, columns.value, block)
+
+    @property
+    def lanes(self) -> int:
+        """The queries of a block, rounded up to whole vectors."""
+        return whole_vectors(self.block)
+
+    @property
+    def key_block(self) -> int | None:
+        """The keys of a block; None where the scores of all keys stay in the cache."""
+        fitting = _SCORES_BYTES // (F32_BYTES * self.lanes) // LANES * LANES
+        return None if self.keys.is_static and self.keys.value <= fitting else fitting
+
+    @property
+    def blocks(self) -> Dim:
+        """Blocks of queries."""
+        return self.queries.ceildiv(self.block)
+
+    @property
+    def items(self) -> Dim:
+        """All blocks of all batches."""
+        return prod(self.batch, start=Dim.of(1)) * self.blocks
+
+    @property
+    def share(self) -> Dim:
+        """The blocks of a group."""
+        return self.items.ceildiv(_MAX_GROUPS)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are; the last ones may have no blocks where their number is open."""
+        return ceil(self.items.value / max(1, self.share.value)) if self.items.is_static else _MAX_GROUPS
+
+
+def _block_of(batch: Dim, queries: Dim, keys: Dim) -> int:
+    """The queries of a block: those that leave their scores in the cache, and waste few lanes."""
+    most = _MOST_QUERIES
+    if keys.is_static:
+        fitting = _SCORES_BYTES // (F32_BYTES * max(1, keys.value)) // LANES * LANES
+        if fitting >= _LEAST_QUERIES:  # else keys come in blocks
+            most = min(most, fitting)
+    if not queries.is_static:
+        return _LEAST_QUERIES
+    fewest, finest = (max(1, ceil(queries.value / n)) for n in (most, _LEAST_QUERIES))
+
+    def cost(blocks: int) -> tuple[bool, int]:
+        block = ceil(queries.value / blocks)
+        is_idle = batch.is_static and batch.value * blocks < _ENOUGH_ITEMS
+        # Scores take whole vectors, the sums of values each query.
+        return is_idle, blocks * (whole_vectors(block) + block)
+
+    return ceil(queries.value / min(range(fewest, finest + 1), key=cost))
+
+
+def whole_vectors(queries: int) -> int:
+    return ceil(queries / LANES) * LANES

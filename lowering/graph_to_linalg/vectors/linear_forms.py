@@ -1,0 +1,106 @@
+"""Small constant matrices applied to vectors of values, in straight-line code with few operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from xdsl.dialects import arith, vector
+from xdsl.ir import SSAValue
+
+from stepwell.dialects.tensor_ir.emit import Emitter, dense_attr
+from stepwell.dialects.tensor_ir.transfers import vector_of
+from stepwell.runtime.winograd import Matrix
+
+Terms = Mapping[int, Fraction]
+"""Coefficients by the position of what they multiply; zeros left out."""
+
+
+def apply_matrix(emit: Emitter, matrix: Matrix, values: Sequence[SSAValue]) -> list[SSAValue]:
+    """
+    The product of a matrix of numbers with values of one vector type: a sum for each row.
+
+    Rows that differ in signs only share what they have in common, `(e + o, e - o)`; likewise columns, of
+    which the sum and the difference serve all rows. Source: the even and odd parts of Lavin & Gray 2015.
+    """
+    values = list(values)
+    rows: list[Terms] = [{k: c for k, c in enumerate(row) if c} for row in matrix]
+    for j, k in _opposed_columns(rows):
+        total, difference = _add(emit, values[j], values[k]), _subtract(emit, values[j], values[k])
+        values += [total, difference]
+        rows = [_merged(row, j, k, len(values) - 2) for row in rows]
+    results: dict[int, SSAValue] = {}
+    for r, row in enumerate(rows):
+        if r in results:
+            continue
+        partner = next((s for s in range(r + 1, len(rows)) if _opposed(row, rows[s])), None)
+        if partner is None:
+            results[r] = _sum(emit, row, values)
+            continue
+        even = _sum(emit, {k: c for k, c in row.items() if rows[partner][k] == c}, values)
+        odd = _sum(emit, {k: c for k, c in row.items() if rows[partner][k] != c}, values)
+        results[r], results[partner] = _add(emit, even, odd), _subtract(emit, even, odd)
+    return [results[r] for r in range(len(rows))]
+
+
+def _opposed(a: Terms, b: Terms) -> bool:
+    """Whether two rows have the same coefficients but for signs, some of which agree and some do not."""
+    if a.keys() != b.keys() or any(abs(a[k]) != abs(b[k]) for k in a):
+        return False
+    return len({a[k] == b[k] for k in a}) == 2
+
+
+def _opposed_columns(rows: Sequence[Terms]) -> list[tuple[int, int]]:
+    """Pairs of columns that are opposed, each column in one pair at most."""
+    columns: dict[int, dict[int, Fraction]] = {}
+    for r, row in enumerate(rows):
+        for k, c in row.items():
+            columns.setdefault(k, {})[r] = c
+    pairs: list[tuple[int, int]] = []
+    taken: set[int] = set()
+    for j in sorted(columns):
+        for k in sorted(columns):
+            if j < k and not {j, k} & taken and len(columns[j]) > 2 and _opposed(columns[j], columns[k]):
+                pairs.append((j, k))
+                taken |= {j, k}
+    return pairs
+
+
+def _merged(row: Terms, j: int, k: int, total: int) -> Terms:
+    """A row over the sum (at `total`) or the difference (behind it) of two columns, in place of the two."""
+    if j not in row:
+        return row
+    place = total if row[j] == row[k] else total + 1
+    return {**{i: c for i, c in row.items() if i not in (j, k)}, place: row[j]}
+
+
+def _sum(emit: Emitter, terms: Terms, values: Sequence[SSAValue]) -> SSAValue:
+    """The sum of products; it starts from a term without a factor, where there is one."""
+    first = next((k for k, c in terms.items() if c == 1), None)
+    if first is None:
+        first = next(iter(terms))
+        total = emit.value(arith.MulfOp(values[first], _splat(emit, values[first], terms[first])))
+    else:
+        total = values[first]
+    for k, c in terms.items():
+        if k == first:
+            continue
+        if abs(c) == 1:
+            total = _add(emit, total, values[k]) if c == 1 else _subtract(emit, total, values[k])
+        else:
+            operands = [values[k], _splat(emit, values[k], c), total]
+            total = emit.value(vector.FMAOp.create(operands=operands, result_types=[total.type]))
+    return total
+
+
+def _splat(emit: Emitter, like: SSAValue, number: Fraction) -> SSAValue:
+    type = vector_of(like)
+    return emit.constants.of(dense_attr(type, [float(number)]), type)
+
+
+def _add(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    return emit.value(arith.AddfOp(a, b))
+
+
+def _subtract(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+    return emit.value(arith.SubfOp(a, b))

@@ -1,0 +1,259 @@
+"""Pools of pictures whose rows lie in vectors: a row is reduced along the windows once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import bf16, f16, f32
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, dense_attr, scalar_attr
+from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
+from stepwell.dialects.tensor_ir.transposes import assembled
+from stepwell.dialects.types import tensor_of
+from stepwell.lowering.graph_to_linalg.pool_windows import Windows
+from stepwell.lowering.graph_to_linalg.support import empty, enclosing_kernel, extent, is_returned
+from stepwell.lowering.graph_to_linalg.vectors.lane_softmax import greater
+
+_LANES = 16
+"""Columns of the result in a vector; narrower registers take several."""
+_LEAST_COLUMNS = 4
+_LARGEST_STRIDE = 4
+"""What lies farther apart is not read together."""
+_LEAST_PLANES = 8
+"""Pictures that are shared out among threads; in fewer of them, their rows must be."""
+_UNROLLED_ROWS = 16
+_KEPT_VECTORS = 8
+"""Of rows that are seen again: a quarter of the registers of the larger targets."""
+_MOST_POINTS = 15
+"""Of a window's height: rows that wait in registers for the windows that see them."""
+
+
+def pool_by_rows(
+    op: graph.PoolOp, windows: Windows, counts: Callable[[int, int], int] | None, rewriter: PatternRewriter
+) -> SSAValue | None:
+    """
+    The maxima or means of a pool, picture by picture; None where its rows are not read as vectors.
+
+    ```mlir
+    scf.for %channel … {                                       // parallel
+      %h0 = …, %h1 = …                                         // maxima along two rows
+      scf.for %row … iter_args(%a = %h0, %b = %h1) {
+        %x = vector.transfer_read %x[%n, %channel, %below, %c0]  // a few, from neighbouring columns
+        %c = …                                                 // maxima along the next row
+        …                                                      // the greatest of %a, %b and %c is written
+        scf.yield %b, %c
+      }
+    }
+    ```
+    Args: `counts` tells of a mean how many cells of a window count, by spatial axis and position.
+    """
+    if not _has_vector_rows(op, windows):
+        return None
+    result = empty(tensor_of(op.outputs[0]), rewriter)
+    emit = Emitter.before(op, Constants(enclosing_kernel(rewriter)))
+    sizes = [dim.value if dim.is_static else extent(dim, rewriter) for dim in windows.out[:2]]
+
+    def of_channel(emit: Emitter, plane: Sequence[SSAValue], result: SSAValue) -> SSAValue:
+        firsts, most = _starts(windows.out[3].value), _most_strips(windows)
+        for start in range(0, len(firsts), most):
+            strips = _Strips(op, windows, counts, tuple(plane), firsts[start : start + most])
+            result = strips.run(emit, result)
+        return result
+
+    def of_image(emit: Emitter, image: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return emit.loop(
+            0,
+            sizes[1],
+            1,
+            carried,
+            lambda emit, channel, inner: [of_channel(emit, [image, channel], inner[0])],
+            parallel=True,
+        )
+
+    made = emit.loop(0, sizes[0], 1, [result], of_image, parallel=True)[0]
+    rewriter.insertion_point = emit.place
+    return made
+
+
+def _has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
+    """Whether pictures lie in the kernel's argument row by row, and windows overlap or see borders."""
+    extents = [*windows.out[2:], *windows.sizes]
+    if windows.rank != 2 or windows.axes != [2, 3] or windows.data.block_axis("C") is not None:
+        return False
+    if not all(dim.is_static and dim.value > 0 for dim in extents) or any(d > 1 for d in windows.dilations):
+        return False
+    planes = windows.out[0] * windows.out[1]
+    corners = [(axis, at) for axis in (0, 1) for at in (0, extents[axis].value - 1)]
+    return (
+        isinstance(op.x, BlockArgument)
+        and is_returned(op.outputs[0])
+        and tensor_of(op.x).element_type in (f32, f16, bf16)
+        and windows.out[3].value >= _LEAST_COLUMNS
+        and windows.strides[1] <= _LARGEST_STRIDE
+        and windows.kernel[0] <= _MOST_POINTS
+        and all(windows.cells(with_pads=False, axis=axis, position=at) for axis, at in corners)
+        and not (planes.is_static and planes.value < _LEAST_PLANES)
+    )
+
+
+def _most_strips(windows: Windows) -> int:
+    """How many vectors of columns are walked down together: what they keep of rows stays in registers."""
+    return _KEPT_VECTORS // max(1, windows.kernel[0] - windows.strides[0]) or 1
+
+
+def _starts(columns: int) -> list[int]:
+    """The first column of each vector of a row; the last two may share some."""
+    return sorted({min(start, max(columns - _LANES, 0)) for start in range(0, columns, _LANES)})
+
+
+@dataclass(frozen=True)
+class _Strips:
+    """Some vectors of columns of the result, that begin at `firsts`, of one picture."""
+
+    op: graph.PoolOp
+    windows: Windows
+    counts: Callable[[int, int], int] | None
+    plane: tuple[SSAValue, ...]
+    firsts: Sequence[int]
+
+    @property
+    def _lanes(self) -> int:
+        columns = self.windows.out[3].value
+        return min(_LANES, 1 << (columns - 1).bit_length())
+
+    @property
+    def _start(self) -> float:
+        return float("-inf") if self.counts is None else 0
+
+    def _combined(self, emit: Emitter, values: Sequence[SSAValue]) -> SSAValue:
+        total, *others = values
+        for value in others:
+            if self.counts is None:
+                total = greater(emit, total, value)
+            else:
+                total = emit.value(arith.AddfOp(total, value))
+        return total
+
+    def run(self, emit: Emitter, result: SSAValue) -> SSAValue:
+        """`result` with these columns written into it: a few rows one by one, many in a loop."""
+        begin, stop = self.windows.without_borders(0)
+        rows, made = self.windows.out[2].value, dict[int, Sequence[SSAValue]]()
+        is_short = stop - begin <= _UNROLLED_ROWS
+        for row in range(rows) if is_short else (*range(begin), *range(stop, rows)):
+            for line in self._lines(row):
+                if line not in made:
+                    made[line] = self._along(emit, line)
+            seen = [made[line] for line in self._lines(row)]
+            result = self._write(emit, row, row, seen, result)
+        return result if is_short else self._inside(emit, begin, stop, result)
+
+    def _lines(self, row: int) -> list[int]:
+        """The rows of the input that windows of a row of the result see."""
+        low = row * self.windows.strides[0] - self.windows.begins[0]
+        size = self.windows.sizes[0].value
+        return [line for line in range(low, low + self.windows.kernel[0]) if 0 <= line < size]
+
+    def _inside(self, emit: Emitter, begin: int, stop: int, result: SSAValue) -> SSAValue:
+        """Rows whose windows see no border: a loop that carries the rows of the input that are seen again."""
+        stride, height, each = self.windows.strides[0], self.windows.kernel[0], len(self.firsts)
+        kept = max(0, height - stride)
+        ahead = [value for line in self._lines(begin)[:kept] for value in self._along(emit, line)]
+
+        def step(emit: Emitter, row: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            *before, result = carried
+            low = emit.plus(emit.times(row, stride), -self.windows.begins[0])
+            seen: list[Sequence[SSAValue]] = [before[i : i + each] for i in range(0, len(before), each)]
+            seen += [self._along(emit, emit.plus(low, point)) for point in range(kept, height)]
+            result = self._write(emit, begin, row, seen, result)
+            return [*(value for line in seen[stride : stride + kept] for value in line), result]
+
+        return emit.loop(begin, stop, 1, [*ahead, result], step)[-1]
+
+    def _along(self, emit: Emitter, line: Index) -> list[SSAValue]:
+        """A row of the input reduced along the windows of each vector of columns."""
+        known: dict[int, SSAValue] = {}
+        return [self._reduced(emit, line, first, known) for first in self.firsts]
+
+    def _reduced(self, emit: Emitter, line: Index, first: int, known: dict[int, SSAValue]) -> SSAValue:
+        type = vector_type(f32, (self._lanes,))
+        start = emit.constants.of(dense_attr(type, [self._start]), type)
+        low = first * self.windows.strides[1] - self.windows.begins[1]
+        points = range(low, low + self.windows.kernel[1])
+        seen = [self._columns(emit, line, point, start, known) for point in points]
+        seen = [value for value in seen if value is not start]
+        # A maximum starts below all numbers, so that a NaN never is one.
+        return self._combined(emit, [start, *seen] if self.counts is None or not seen else seen)
+
+    def _columns(
+        self, emit: Emitter, line: Index, low: int, start: SSAValue, known: dict[int, SSAValue]
+    ) -> SSAValue:
+        """
+        The cells of a row from column `low` on, one a window; `start` beside the picture.
+
+        `known` holds what was read of the row, by the first column.
+        """
+        stride, width = self.windows.strides[1], self.windows.sizes[1].value
+        columns = [low + lane * stride for lane in range(self._lanes)]
+        inside = [column for column in columns if 0 <= column < width]
+        if not inside:
+            return start
+        firsts = range(inside[0], inside[-1] + 1, self._lanes)
+        for first in firsts:
+            if first not in known:
+                known[first] = self._read(emit, line, first)
+        sources = [known[first] for first in firsts]
+        behind = len(sources) * self._lanes
+        last = behind - 1 if firsts[-1] + self._lanes > width else behind
+        if columns[-1] >= width and last < behind:
+            # What is read behind the end of the row is `start` already.
+            lanes = [min(column - inside[0], last) if column >= 0 else behind for column in columns]
+        else:
+            lanes = [column - inside[0] if column in inside else behind for column in columns]
+        return assembled(emit, [*sources, start], lanes)
+
+    def _read(self, emit: Emitter, line: Index, column: int) -> SSAValue:
+        element = tensor_of(self.op.x).element_type
+        type = vector_type(element, (self._lanes,))
+        beyond = None
+        if column + self._lanes > self.windows.sizes[1].value:
+            beyond = emit.constants.of(scalar_attr(element, self._start), element)
+        at = [*self.plane, emit.materialize(line), emit.constants.index(column)]
+        value = read(emit, self.op.x, at, type, (3,), beyond)
+        return value if element == f32 else emit.value(arith.ExtFOp(value, vector_type(f32, (self._lanes,))))
+
+    def _write(
+        self,
+        emit: Emitter,
+        known: int,
+        row: Index,
+        seen: Sequence[Sequence[SSAValue]],
+        result: SSAValue,
+    ) -> SSAValue:
+        """
+        Combine rows, and write what the windows of these columns give.
+
+        `known` is a row whose windows see as many cells as those of `row`.
+        """
+        element, columns = tensor_of(self.op.x).element_type, self.windows.out[3].value
+        for number, first in enumerate(self.firsts):
+            value = self._result(emit, known, first, [line[number] for line in seen])
+            if element != f32:
+                value = emit.value(arith.TruncFOp(value, vector_type(element, (self._lanes,))))
+            at = [*self.plane, emit.materialize(row), emit.constants.index(first)]
+            result = write(emit, value, result, at, (3,), in_bounds=first + self._lanes <= columns)
+        return result
+
+    def _result(self, emit: Emitter, row: int, first: int, seen: Sequence[SSAValue]) -> SSAValue:
+        """What windows give whose rows are reduced already; at least one of them sees a row."""
+        value = self._combined(emit, seen)
+        if self.counts is None:
+            return value
+        last, type = self.windows.out[3].value - 1, vector_type(f32, (self._lanes,))
+        cells = [self.counts(1, min(first + lane, last)) * self.counts(0, row) for lane in range(self._lanes)]
+        factors = dense_attr(type, [1 / count for count in cells])
+        return emit.value(arith.MulfOp(value, emit.constants.of(factors, type)))

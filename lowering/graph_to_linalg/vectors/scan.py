@@ -1,0 +1,179 @@
+"""Running reductions → a loop along the axis that carries what is combined so far, one layer at a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, tensor
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, scalar_attr
+from stepwell.dialects.tensor_ir.pieces import broadcast
+from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
+from stepwell.dialects.types import dims_of, element_bytes, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg import ordering
+from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
+from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
+from stepwell.lowering.graph_to_linalg.reduction import KINDS
+from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
+from stepwell.lowering.graph_to_linalg.slices import Indices, layer_of, with_layer
+from stepwell.lowering.graph_to_linalg.support import elementwise, empty, enclosing_kernel, extent, filled
+from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
+from stepwell.runtime.dims import Dim
+
+_BLOCK_BYTES = 1024
+"""Of columns that are walked down together: half of the registers of the larger targets."""
+
+
+class ScanLowering(RewritePattern):
+    """
+    `graph.scan` → an `scf.for` along the axis, that carries the layer combined so far and the result.
+
+    An exclusive scan writes the layer before the step's own elements join it. Along the innermost axis each
+    row is walked by itself: the elements of a layer would lie far apart. Layers of a known size are walked
+    down in blocks of columns that registers hold.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ScanOp, rewriter: PatternRewriter) -> None:
+        type, axis = tensor_of(op.result), op.axis.value.data
+        dims, kind = dims_of(type), KINDS[op.kind.data]
+        if all(dim == Dim.of(1) for dim in dims[axis + 1 :]):
+            rewriter.replace(op, [], [_by_rows(op, rewriter)])
+            return
+        kept = accumulator(type.element_type)
+        scalars = Scalars(kept)
+        if scalars.type == type.element_type and all(dim.is_static for dim in dims[axis + 1 :]):
+            rewriter.replace(op, [], [_by_columns(op, rewriter)])
+            return
+        layer = tensor_type(kept, [Dim.of(1) if i == axis else dim for i, dim in enumerate(dims)])
+        count = extent(dims[axis], rewriter)
+        last = extent(dims[axis] - 1, rewriter) if bool(op.reverse) else None
+
+        def step(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
+            so_far, result = carried
+            at = index if last is None else rewriter.insert(arith.SubiOp(last, index)).result
+            x = layer_of(op.input, {axis: at}, rewriter)
+            joined = elementwise(layer, [so_far, x], lambda s: kind.combine(scalars, *s), op, rewriter)
+            written = rounded(so_far if bool(op.exclusive) else joined, type.element_type, rewriter)
+            return [joined, with_layer(written, result, {axis: at}, rewriter)]
+
+        start = filled(layer, kind.start(scalars), rewriter)
+        _, result = counted_loop(count, [start, empty(type, rewriter)], step, rewriter)
+        rewriter.replace(op, [], [result])
+
+
+def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
+    """
+    The result of a scan whose layers have a known size: blocks of columns, one after the other.
+
+    ```mlir
+    %y = scf.for %column = %c0 to %c1024 step %c128 … {
+      %so_far, %y = scf.for %row = … iter_args(%so_far = %start, …) {
+        %x = vector.transfer_read %input[%row, %column], …
+        %next = arith.addf %so_far, %x : vector<128xf32>
+        … = vector.transfer_write %next, …
+      }
+    } {sched.parallel}
+    ```
+    """
+    type, axis = tensor_of(op.result), op.axis.value.data
+    dims = dims_of(type)
+    groups = [*([dim] for dim in dims[: axis + 1]), dims[axis + 1 :]]
+    walk = _Columns(op, join_dims(op.input, groups, rewriter), extent(dims[axis], rewriter))
+    sizes = [extent(dim, rewriter) for dim in dims[:axis]]
+    result = join_dims(empty(type, rewriter), groups, rewriter)
+    emit = Emitter.before(op, Constants(enclosing_kernel(rewriter)))
+    columns = prod(dim.value for dim in dims[axis + 1 :])
+    block = _BLOCK_BYTES // element_bytes(type.element_type)
+    whole = columns // block * block
+
+    def of_layers(emit: Emitter, outer: Sequence[SSAValue], result: SSAValue) -> SSAValue:
+        if len(outer) < len(sizes):
+            return emit.loop(
+                0,
+                sizes[len(outer)],
+                1,
+                [result],
+                lambda emit, i, carried: [of_layers(emit, [*outer, i], carried[0])],
+                parallel=True,
+            )[0]
+        if whole:
+            result = emit.loop(
+                0,
+                whole,
+                block,
+                [result],
+                lambda emit, first, carried: [walk.down(emit, outer, first, block, carried[0])],
+                parallel=True,
+            )[0]
+        return walk.down(emit, outer, whole, columns - whole, result) if columns > whole else result
+
+    result = of_layers(emit, [], result)
+    rewriter.insertion_point = emit.place
+    return split_dims(result, groups, rewriter)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """A scan of `input`, whose last dimension is that of the columns, along the one before it."""
+
+    op: graph.ScanOp
+    input: SSAValue
+    count: SSAValue
+
+    def down(
+        self, emit: Emitter, outer: Sequence[SSAValue], first: Index, width: int, result: SSAValue
+    ) -> SSAValue:
+        """`result` with the scan of some columns, from `first` on, written into it."""
+        scalars, kind = Scalars(tensor_of(self.input).element_type), KINDS[self.op.kind.data]
+        vector, column = vector_type(scalars.type, (width,)), emit.materialize(first)
+        start = emit.constants.of(scalar_attr(scalars.type, kind.start(scalars)), scalars.type)
+        last = emit.minus(self.count, 1) if bool(self.op.reverse) else None
+
+        def step(emit: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            so_far, result = carried
+            row = index if last is None else emit.materialize(emit.minus(last, index))
+            at, lanes = [*outer, row, column], (len(outer) + 1,)
+            joined = kind.combine(scalars, so_far, read(emit, self.input, at, vector, lanes))
+            assert isinstance(joined.owner, Operation)
+            joined = emit.value(joined.owner)
+            written = so_far if bool(self.op.exclusive) else joined
+            return [joined, write(emit, written, result, at, lanes)]
+
+        return emit.loop(0, self.count, 1, [broadcast(emit, start, width), result], step)[1]
+
+
+def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
+    """The result of a scan along the innermost axis, one row after the other."""
+    type, axis = tensor_of(op.result), op.axis.value.data
+    dims, scalars = dims_of(type), Scalars(type.element_type)
+    count, inner = extent(dims[axis], rewriter), len(dims) - axis - 1
+
+    def row(outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        last = Indices.subtract(count, Indices.constant(1))
+
+        def step(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            so_far, result = carried
+            place = Indices.subtract(last, index) if bool(op.reverse) else index
+            at = [*outer, place, *[Indices.constant(0)] * inner]
+            read = tensor.ExtractOp.create(
+                operands=[op.input, *at], result_types=[signless(type.element_type)]
+            )
+            joined = KINDS[op.kind.data].combine(scalars, so_far, scalars.widen(read.results[0]))
+            stored = scalars.narrow(so_far if bool(op.exclusive) else joined)
+            made = tensor.InsertOp.create(operands=[stored, result, *at], result_types=[result.type])
+            return [joined, made.results[0]]
+
+        start = scalars.constant(KINDS[op.kind.data].start(scalars))
+        return ordering.counted_loop(count, [start, *outputs], step)[1:]
+
+    sizes = [extent(dim, rewriter) for dim in dims[:axis]]
+    return ordering.row_by_row(sizes, [empty(type, rewriter)], row, rewriter)[0]
+
+
+PATTERNS: list[RewritePattern] = [ScanLowering()]

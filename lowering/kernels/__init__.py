@@ -1,0 +1,1 @@
+"""Compilation of kernels: the pipeline of one, worker processes, machine code, cache keys."""

@@ -1,0 +1,100 @@
+"""
+One kernel from level 2 to an object file: the pipeline that every kernel goes through, here or in a worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import StringIO
+from typing import cast
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
+from xdsl.dialects.func import FuncOp
+from xdsl.printer import Printer
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.lowering.emit_llvm import emit_llvm
+from stepwell.lowering.kernels.machine import compile_to_object
+from stepwell.passes import run_pipeline
+from stepwell.passes.context import PassContext, Remark
+from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.passes.reproducer import Reproducer
+from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.machine.target import TargetDescription
+
+
+@dataclass(frozen=True)
+class KernelObject:
+    """A compiled kernel: its object file and what its callers must know."""
+
+    code: bytes
+    meta: Mapping[str, object]
+    """
+    `scratch`: bytes as a dimension expression over the kernel's own symbols; `remarks` of the passes, if any.
+    """
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What the passes said when it was compiled, maybe long ago."""
+        return [Remark(*row) for row in cast("list[tuple[str, str, str]]", self.meta.get("remarks", []))]
+
+    @property
+    def scratch(self) -> str:
+        """Scratch bytes as a dimension expression over the kernel's symbols; `"0"` when it needs none."""
+        return str(self.meta.get("scratch", "0"))
+
+
+def canonical_text(func: FuncOp) -> str:
+    """
+    A kernel as text that is the same for equal kernels: without its own name, value names and locations.
+    """
+    name = func.sym_name
+    func.properties["sym_name"] = StringAttr("kernel")
+    for op in func.walk():
+        for result in op.results:
+            result.name_hint = None
+        for region in op.regions:
+            for block in region.blocks:
+                for arg in block.args:
+                    arg.name_hint = None
+    stream = StringIO()
+    Printer(stream).print_op(func)
+    func.properties["sym_name"] = name
+    return stream.getvalue()
+
+
+def has_vectors(module: ModuleOp) -> bool:
+    """
+    Whether code computes on vectors already.
+
+    Such code is what we want it to be, and LLVM's pipeline would double its compile time for nothing
+    (measured: under 2 % of run time); scalar loops need the pipeline, which vectorizes them.
+    """
+    return any(isinstance(result.type, VectorType) for op in module.walk() for result in op.results)
+
+
+@collector_paused()
+def compile_kernel(module: ModuleOp, ctx: StepwellContext, target: TargetDescription) -> KernelObject:
+    """
+    Lower a module that holds one kernel (level 2) and compile it.
+
+    Raises: StepwellError when a pass refuses the kernel.
+    """
+    ctx.target = target
+    context = PassContext.current().with_own_remarks()
+    reproducer = Reproducer(module)
+
+    def step(pipeline: str) -> None:
+        with context.active():
+            run_pipeline(module, pipeline, ctx, reproducer)
+
+    step(SCHEDULE_PIPELINE)
+    step(LOOP_PIPELINE)
+    scratch = next((f.attributes.get("sched.scratch") for f in module.ops if isinstance(f, FuncOp)), None)
+    step(LLVM_PIPELINE)
+    code = compile_to_object(emit_llvm(module), target, optimize=not has_vectors(module))
+    meta: dict[str, object] = {"scratch": scratch.data if isinstance(scratch, StringAttr) else "0"}
+    if context.remarks:
+        meta["remarks"] = [[r.pass_name, r.where, r.message] for r in context.remarks]
+    return KernelObject(code, meta)

@@ -1,0 +1,120 @@
+"""All kernels of a model: deduplicated by content, taken from the cache, the rest compiled on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Mapping
+from threading import Thread
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
+from stepwell.lowering.kernels.worker import Worker
+from stepwell.passes.context import PassContext
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.plugins import LOADED
+
+# A worker takes about 0.4 s to start and import; below this many characters of uncached kernels it does not
+# pay.
+WORKER_PAYS_CHARS = 20_000
+
+
+def compile_kernels(
+    kernels: Mapping[str, tuple[FuncOp, str]],
+    target: TargetDescription,
+    cache: KernelCache | None,
+    *,
+    processes: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[dict[str, KernelObject], int]:
+    """
+    Objects of kernels by cache key, in the order of `kernels`, and how many of them came from the cache.
+
+    Args: `kernels` maps a key to the level-2 function, named as it shall be called, and its canonical text;
+    `processes` (default: cores) bounds how many compile at once; `progress(done, total)` is called as they
+    finish.
+    Raises: StepwellError of the first kernel that cannot be compiled.
+    """
+    done: dict[str, KernelObject] = {}
+    if cache is not None:
+        for key in kernels:
+            if (entry := cache.load(key)) is not None:
+                done[key] = KernelObject(*entry)
+    hits = len(done)
+    # Large kernels first, so that no core waits for a last long one.
+    waiting = deque(sorted((k for k in kernels if k not in done), key=lambda k: -len(kernels[k][1])))
+    context = PassContext.current()
+    if LOADED or context.is_special:
+        processes = 1  # a worker knows neither the plugins nor the context of this process
+    _Pool(kernels, target, cache, done, waiting, progress).run(processes or os.cpu_count() or 1)
+    done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
+    context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
+    return done, hits
+
+
+class _Pool:
+    """One compilation of several kernels: this process and its workers take from one queue."""
+
+    def __init__(
+        self,
+        kernels: Mapping[str, tuple[FuncOp, str]],
+        target: TargetDescription,
+        cache: KernelCache | None,
+        done: dict[str, KernelObject],
+        waiting: deque[str],
+        progress: Callable[[int, int], None] | None,
+    ):
+        self.kernels, self.target, self.cache = kernels, target, cache
+        self.done, self.waiting, self.progress = done, waiting, progress
+        self.errors: list[StepwellError] = []
+
+    def run(self, processes: int) -> None:
+        size = sum(len(self.kernels[key][1]) for key in self.waiting)
+        helpers = min(processes - 1, len(self.waiting) - 1) if size >= WORKER_PAYS_CHARS else 0
+        threads = [Thread(target=self._serve_worker, daemon=True) for _ in range(helpers)]
+        for thread in threads:
+            thread.start()
+        ctx = StepwellContext()
+        self._drain(lambda key: compile_kernel(_module_of(self.kernels[key][0]), ctx, self.target))
+        for thread in threads:
+            thread.join()
+        if self.errors:
+            raise self.errors[0]
+
+    def _serve_worker(self) -> None:
+        worker = Worker()
+        try:
+            self._drain(lambda key: worker.compile(key, _text_of(self.kernels[key]), self.target))
+        finally:
+            worker.close()
+
+    def _drain(self, compile_one: Callable[[str], KernelObject]) -> None:
+        while not self.errors:
+            try:
+                key = self.waiting.popleft()
+            except IndexError:
+                return
+            try:
+                kernel = compile_one(key)
+            except StepwellError as error:
+                self.errors.append(error)
+                return
+            self.done[key] = kernel
+            if self.cache is not None:
+                self.cache.store(key, kernel.code, kernel.meta)
+            if self.progress is not None:
+                self.progress(len(self.done), len(self.kernels))
+
+
+def _module_of(func: FuncOp) -> ModuleOp:
+    return ModuleOp([func.clone()])
+
+
+def _text_of(kernel: tuple[FuncOp, str]) -> str:
+    func, text = kernel
+    return "builtin.module {\n" + text.replace("@kernel", f"@{func.sym_name.data}", 1) + "\n}"

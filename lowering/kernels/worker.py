@@ -1,0 +1,115 @@
+"""
+A worker process that compiles kernels: a Python that runs `main`, kernels as text over pipes.
+
+Python is the slow part of a compilation and holds its lock, so a second core needs a second process. Not fork
+(live threads), not multiprocessing (it runs an unguarded user script again): a plain subprocess that reads
+requests and writes replies, each a JSON line and, behind it, as many bytes as the line says.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import IO, cast
+
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import ExactParser
+from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
+from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.machine.target import TargetDescription
+
+# Ctrl-C goes to a worker too: it ends without a word, while it still imports as well.
+_START = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+from stepwell.lowering.kernels.worker import main
+main()
+"""
+
+
+def write_frame(stream: IO[bytes], head: Mapping[str, object], body: bytes) -> None:
+    """Send one message."""
+    stream.write(json.dumps({**head, "bytes": len(body)}).encode() + b"\n" + body)
+    stream.flush()
+
+
+def read_frame(stream: IO[bytes]) -> tuple[dict[str, object], bytes] | None:
+    """Receive one message; None at the end of the stream."""
+    line = stream.readline()
+    if not line:
+        return None
+    head = cast(dict[str, object], json.loads(line))
+    size = int(cast(int, head["bytes"]))
+    body = stream.read(size)
+    return (head, body) if len(body) == size else None
+
+
+class Worker:
+    """The parent's end of one worker process."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def compile(self, name: str, text: str, target: TargetDescription) -> KernelObject:
+        """
+        Compile one kernel, given as the text of a module.
+
+        Raises: StepwellError as `compile_kernel` does; InternalError, naming the kernel, when the worker
+        died.
+        """
+        stdin, stdout = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
+        try:
+            write_frame(stdin, {"target": target.to_json()}, text.encode())
+            reply = read_frame(stdout)
+        except OSError:
+            reply = None
+        if reply is None:
+            raise InternalError(
+                name, f"the worker that compiled kernel {name} died (status {self._process.poll()})"
+            )
+        head, code = reply
+        if "error" in head:
+            error = cast(Mapping[str, str], head["error"])
+            raise StepwellError(error["code"], error["where"], error["message"], note=error["notes"])
+        return KernelObject(code, cast(Mapping[str, object], head["meta"]))
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Compile kernels until the requests end."""
+    while (request := read_frame(requests)) is not None:
+        head, text = request
+        ctx = StepwellContext()
+        try:
+            target = TargetDescription.from_json(cast(Mapping[str, object], head["target"]))
+            module = ExactParser(ctx, text.decode()).parse_op()
+            assert isinstance(module, ModuleOp)
+            kernel = compile_kernel(module, ctx, target)
+        except StepwellError as error:
+            about = {
+                "code": error.code,
+                "where": error.where,
+                "message": error.message,
+                "notes": list(error.notes),
+            }
+            write_frame(replies, {"error": about}, b"")
+        else:
+            write_frame(replies, {"meta": dict(kernel.meta)}, kernel.code)
+
+
+def main() -> None:
+    """What the process runs: requests on its standard input, replies on its standard output."""
+    serve(sys.stdin.buffer, sys.stdout.buffer)

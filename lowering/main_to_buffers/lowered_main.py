@@ -1,0 +1,384 @@
+"""Builds `@main` on buffers: each op of `@main` on tensors, in order, on the buffers that the plan gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    LocationAttr,
+    MemRefType,
+    ModuleOp,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    UnknownLoc,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects import graph, runtime_calls
+from stepwell.dialects.extents import ExtentBuilder
+from stepwell.dialects.graph.host import is_opaque
+from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.runtime_calls import BYTES
+from stepwell.dialects.types import DimsAttr, Tensor, WeightAttr, element_bytes
+from stepwell.lowering.main_to_buffers.index_checks import check_indices
+from stepwell.lowering.main_to_buffers.main import (
+    VIEWS,
+    Buffer,
+    MainBuffers,
+    fallible_ops,
+    inputs_of,
+    integer_of,
+    is_on_buffers,
+    published_symbols,
+    symbols_of,
+)
+from stepwell.lowering.main_to_buffers.regions import RegionsOnBuffers
+from stepwell.passes.analysis.arena import ArenaPlan
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.interface import MAX_TENSOR_BYTES
+
+_INDEX = IndexType()
+LARGEST_NUMBER = 1 << 60
+"""Signed numbers that sizes are computed from are cut to this."""
+
+
+class MainOnBuffers:
+    """Builds the new `@main` beside the old one and takes its place."""
+
+    def __init__(self, main: func.FuncOp, buffers: MainBuffers, plan: ArenaPlan):
+        self.main, self.buffers, self.plan = main, buffers, plan
+        self.symbols = symbols_of(main)
+        self.published = published_symbols(main)
+        self.rows = {op: row for row, op in enumerate(fallible_ops(main), start=1)}
+        self.callees = 0
+        self.slots = 0
+        self.globals: list[memref.GlobalOp] = []
+        inputs, outputs = inputs_of(main), returned_values(main)
+        buffer_types = [self._argument_type(value) for value in (*inputs, *outputs)]
+        self.types: list[Attribute] = [*buffer_types, BYTES, *[_INDEX] * len(self.symbols)]
+        self.block = Block(arg_types=self.types)
+        self.inputs = self.block.args[: len(inputs)]
+        self.outputs = self.block.args[len(inputs) : len(inputs) + len(outputs)]
+        self.arena = self.block.args[len(inputs) + len(outputs)]
+        index_args = self.block.args[len(inputs) + len(outputs) + 1 :]
+        self.location = main_location(main)
+        """Of the op whose buffers are being made."""
+        self.builder = Builder(InsertPoint.at_end(self.block))
+        self.builder.operation_insertion_handler.append(lambda op: adopt_location(op, self.location))
+        self.symbol_values: dict[str, SSAValue] = dict(zip(self.symbols, index_args, strict=True))
+        self.extents = ExtentBuilder(self.builder, self.symbol_values)
+        self.weight_of: dict[SSAValue, Operation] = {}
+        self.memrefs: dict[SSAValue, SSAValue] = {}
+        self.memory: dict[int, SSAValue] = {}
+        """Bytes of a buffer that is neither an argument nor in the arena, by the buffer's identity."""
+
+    def convert_block(self, block: Block) -> None:
+        """Build what the ops of a block become, at the builder's place."""
+        for op in block.ops:
+            self.location = (
+                op.location if not isinstance(op.location, UnknownLoc) else main_location(self.main)
+            )
+            self._convert(op)
+
+    def replace(self, module: ModuleOp) -> None:
+        self.convert_block(self.main.body.block)
+        for value, index in self.buffers.copies:
+            source = self.memref(value)
+            if self.buffers.has_late_shape(value):
+                type = memref_of(cast(Tensor, value.type))
+                memory = self._allocated(index, self.buffers.of[value].size)
+                view = self._view(memory, type, self.buffers.dims[value])
+            else:
+                view = self._shaped(self.outputs[index], source.type, self.buffers.dims[value])
+            self.insert(memref.CopyOp(source, view))
+        self.insert(func.ReturnOp())
+        planned = func.FuncOp("main", FunctionType.from_lists(self.types, []), Region(self.block))
+        planned.properties["arg_attrs"] = self._argument_dims()
+        planned.attributes |= {
+            "sched.main": UnitAttr(),
+            "sched.inputs": IntegerAttr(len(self.inputs), i64),
+            "sched.outputs": IntegerAttr(len(self.outputs), i64),
+            "sched.symbols": ArrayAttr([StringAttr(s) for s in self.symbols]),
+            "sched.published": ArrayAttr([StringAttr(s) for s in self.published]),
+            "sched.arena": StringAttr(str(self.plan.total)),
+            "sched.slots": IntegerAttr(self.slots, i64),
+        }
+        planned.location = main_location(self.main)
+        body = module.body.block
+        for op in [op for op in body.ops if isinstance(op, func.FuncOp)]:
+            if is_on_buffers(op):
+                continue
+            if op is not self.main:
+                body.insert_op_before(declaration(op), op)
+            op.detach()
+            op.erase(safe_erase=False)
+        body.add_ops([*self.globals, planned])
+
+    def _argument_type(self, value: SSAValue) -> MemRefType[Attribute]:
+        """The buffer that the caller passes for a value; a placeholder where it cannot know the size."""
+        return BYTES if self._is_placeholder(value) else memref_of(cast(Tensor, value.type))
+
+    def _is_placeholder(self, value: SSAValue) -> bool:
+        return is_opaque(value.type) or self.buffers.has_late_shape(value)
+
+    def _argument_dims(self) -> ArrayAttr[DictionaryAttr]:
+        """The dimensions of inputs and outputs by name, which their buffer types do not tell."""
+        values = (*inputs_of(self.main), *returned_values(self.main))
+        dims = [() if self._is_placeholder(v) else self.buffers.dims[v] for v in values]
+        named = [DictionaryAttr({"graph.dims": DimsAttr.of(d)} if not all_static(d) else {}) for d in dims]
+        return ArrayAttr([*named, *[DictionaryAttr({})] * (1 + len(self.symbols))])
+
+    def _convert(self, op: Operation) -> None:
+        match op:
+            case func.CallOp():
+                self._convert_call(op)
+            case graph.HostCallOp():
+                self._convert_host_call(op)
+            case graph.BindSizesOp():
+                self._convert_bound_sizes(op)
+            case graph.DefineSizesOp():
+                for dim, (name, _) in zip(op.dims.get(), defined_symbols(op), strict=True):
+                    self.define(name, self._checked_size(op, self.extents.extent(dim)))
+            case graph.AssertOp() if op in self.rows:
+                found, expected = (self.extents.extent(Dim.of(side.data)) for side in (op.lhs, op.rhs))
+                equal = self.insert(arith.CmpiOp(found, expected, "eq")).results[0]
+                self.insert(runtime_calls.CheckOp(equal, self.rows[op], found, expected))
+            case graph.CheckIndicesOp():
+                dims = self.buffers.dims[op.indices]
+                memory = self.memref(op.indices)
+                total = prod(dims, start=Dim.of(1))
+                length = total.value if total.is_static else DYNAMIC_INDEX
+                element = cast(Tensor, op.indices.type).element_type
+                flat = self._shaped(memory, MemRefType(element, [length]), (total,))
+                check_indices(op, flat, dims, self.rows[op], self.extents, self.insert)
+            case graph.ConstantOp():
+                self._convert_constant(op)
+            case graph.ControlFlowOp():
+                RegionsOnBuffers(self).convert(op)
+            case _ if isinstance(op, VIEWS):
+                # Made where it is used: each view is one op on the buffer itself.
+                if (weight := self.weight_of.get(op.operands[0])) is not None:
+                    self.weight_of[op.results[0]] = weight
+            case _:
+                pass  # the return: results are in place
+
+    def _convert_constant(self, op: graph.ConstantOp) -> None:
+        name = f"w{len(self.globals)}"
+        type = memref_of(cast(Tensor, op.results[0].type))
+        value = op.properties["value"]
+        initial = UnitAttr() if isinstance(value, WeightAttr) else value
+        held = memref.GlobalOp.get(StringAttr(name), type, initial, constant=UnitAttr(), alignment=64)
+        held.attributes["sched.weight"] = value
+        held.location = op.location
+        self.globals.append(held)
+        self.weight_of[op.results[0]] = self.insert(memref.GetGlobalOp(name, type))
+
+    def _convert_call(self, op: func.CallOp) -> None:
+        tensors = [self.memref(v) for v in (*op.arguments, *op.results) if isinstance(v.type, TensorType)]
+        if (scratch := self.buffers.scratch.get(op)) is not None:
+            tensors.append(self._placed(scratch, BYTES, (scratch.size,)))
+        names = self.buffers.symbols
+        symbols = [self.extents.extent(Dim.of(names[v])) for v in op.arguments if v in names]
+        self.insert(func.CallOp(op.callee, [*tensors, *symbols], []))
+
+    def _convert_host_call(self, op: graph.HostCallOp) -> None:
+        """One word an object, and for a tensor its address and dimensions; unknown ones are read back."""
+        words: list[SSAValue] = []
+        reads: dict[SSAValue, int] = {}
+        own = dict(defined_symbols(op))
+        for value in (*op.arguments, *op.values):
+            if (place := self.buffers.objects.get(value)) is not None:
+                words.append(self.extents.extent(place))
+                continue
+            if makes := value in op.results and self.buffers.of[value].kind == "host":
+                reads[value] = len(words)
+            words.append(self.extents.extent(0) if makes else self.memref(value))
+            for dim in self.buffers.dims[value]:
+                if str(dim) in own:
+                    reads.setdefault(own[str(dim)], len(words))
+                words.append(self.extents.extent(-1 if dim.symbols() & own.keys() else dim))
+        types = [BYTES if isinstance(value.type, TensorType) else _INDEX for value in reads]
+        call = runtime_calls.HostCallOp(self.callees, words, list(reads.values()), types)
+        self.callees += 1
+        self.insert(call)
+        for value, result in zip(reads, call.results, strict=True):
+            if isinstance(value.type, TensorType):
+                self.memory[id(self.buffers.of[value])] = result
+            else:
+                self.define(self.buffers.symbols[value], result)
+
+    def _convert_bound_sizes(self, op: graph.BindSizesOp) -> None:
+        memory = self.memref(op.input)
+        rank = len(self.buffers.dims[op.input])
+        names = [name for name, _ in defined_symbols(op)]
+        step = 1 if op.signed is None else 2
+        for i in range(0, len(names), step):
+            place = [self.extents.extent(i // step)] * rank
+            loaded = self.insert(memref.LoadOp.get(memory, place)).results[0]
+            size = self.insert(arith.IndexCastOp(loaded, _INDEX)).results[0]
+            if op.signed is None:
+                self.define(names[i], self._checked_size(op, size))
+                continue
+            # Far below what overflows; whoever asks for that much wants all there is.
+            low, high = self.extents.extent(-LARGEST_NUMBER), self.extents.extent(LARGEST_NUMBER)
+            zero = self.extents.extent(0)
+            bounded = self.insert(arith.MinSIOp(self.insert(arith.MaxSIOp(size, low)).results[0], high))
+            negated = self.insert(arith.SubiOp(zero, bounded.results[0]))
+            self.define(names[i], self.insert(arith.MaxSIOp(bounded.results[0], zero)).results[0])
+            self.define(names[i + 1], self.insert(arith.MaxSIOp(negated.results[0], zero)).results[0])
+
+    def _checked_size(self, op: Operation, size: SSAValue) -> SSAValue:
+        """A size that is not negative, nor more than memory can hold."""
+        limit = self.extents.extent(MAX_TENSOR_BYTES)
+        fits = self.insert(arith.CmpiOp(size, limit, "ule")).results[0]
+        self.insert(runtime_calls.CheckOp(fits, self.rows[op], size, limit))
+        return size
+
+    def define(self, name: str, value: SSAValue) -> None:
+        """From here on a symbol has a value."""
+        self.symbol_values[name] = value
+        if name in self.published:
+            place = len(self.symbols) + self.published.index(name)
+            self.insert(runtime_calls.PublishOp(place, value))
+
+    def memref(self, value: SSAValue) -> SSAValue:
+        """The buffer of a value, seen in the value's shape."""
+        if value not in self.memrefs:
+            buffer, dims = self.buffers.of[value], self.buffers.dims[value]
+            type = memref_of(cast(Tensor, value.type))
+            if buffer.kind == "weight":
+                self.memrefs[value] = self._shaped(self.weight_of[value].results[0], type, dims)
+            else:
+                self.memrefs[value] = self.seen(buffer, type, dims)
+        return self.memrefs[value]
+
+    def seen(self, buffer: Buffer, type: MemRefType[Attribute], dims: tuple[Dim, ...]) -> SSAValue:
+        """A buffer that is no weight, seen in a shape."""
+        match buffer.kind:
+            case "input":
+                return self._shaped(self.inputs[buffer.index], type, dims)
+            case "output" if not buffer.is_allocated:
+                return self._shaped(self.outputs[buffer.index], type, dims)
+            case _:
+                return self._placed(buffer, type, dims)
+
+    def _placed(self, buffer: Buffer, type: MemRefType[Attribute], dims: tuple[Dim, ...]) -> SSAValue:
+        """A buffer in the arena or in memory of its own."""
+        if buffer.kind == "arena":
+            return self._view(self.arena, type, dims, self.plan.offsets[buffer.index])
+        if id(buffer) not in self.memory:  # at the op that writes it, or where a region begins or ends
+            size = prod(dims, start=Dim.of(element_bytes(type.element_type)))
+            self.memory[id(buffer)] = self._allocated(buffer.index, size)
+        return self._view(self.memory[id(buffer)], type, dims)
+
+    def _allocated(self, slot: int, size: Dim) -> SSAValue:
+        self.slots = max(self.slots, slot + 1)
+        return self.insert(runtime_calls.AllocateOp(slot, self.extents.extent(size))).results[0]
+
+    def _view(
+        self, memory: SSAValue, type: MemRefType[Attribute], dims: tuple[Dim, ...], offset: Dim | int = 0
+    ) -> SSAValue:
+        """Bytes as a dense buffer of a shape."""
+        shift = self.extents.extent(offset)
+        sizes = [
+            self.extents.extent(d) for d, n in zip(dims, type.get_shape(), strict=True) if n == DYNAMIC_INDEX
+        ]
+        return self.insert(memref.ViewOp(memory, shift, sizes, type)).results[0]
+
+    def _shaped(self, source: SSAValue, type: Attribute, dims: tuple[Dim, ...]) -> SSAValue:
+        """A dense buffer seen in another shape."""
+        if source.type == type:
+            return source
+        shaped = cast("MemRefType[Attribute]", type)
+        sizes = [self._size(dim) for dim in dims]
+        strides: list[SSAValue | int] = [1]
+        for size in sizes[:0:-1]:
+            strides.insert(0, self._product(strides[0], size))
+        cast_op = memref.ReinterpretCastOp.from_dynamic(source, [0], sizes, strides[: len(dims)], shaped)
+        return self.insert(cast_op).results[0]
+
+    def _product(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
+        """a * b in the order of dense layouts, so that it can be told to be one: a number comes second."""
+        if isinstance(a, int):
+            if isinstance(b, int):
+                return a * b
+            a, b = b, a
+        if isinstance(b, int):
+            if b == 1:
+                return a
+            b = self.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(b))).results[0]
+        return self.insert(arith.MuliOp(a, b)).results[0]
+
+    def _size(self, dim: Dim) -> SSAValue | int:
+        return dim.value if dim.is_static else self.extents.extent(dim)
+
+    def insert(self, op: Operation) -> Operation:
+        """Put an op at the builder's place."""
+        self.builder.insert(op)
+        return op
+
+
+def main_facts(main: func.FuncOp) -> dict[str, object]:
+    """What the runtime must know of a planned `@main`: bytes of the arena, how many slots."""
+    arena, slots = main.attributes["sched.arena"], main.attributes["sched.slots"]
+    return {"arena": cast(StringAttr, arena).data, "slots": integer_of(slots)}
+
+
+def main_location(main: func.FuncOp, op: Operation | None = None) -> LocationAttr:
+    """The location of an op of `@main`; of `@main` itself, and by its name, where nothing nearer is known."""
+    for known in (op, main):
+        if known is not None and not isinstance(known.location, UnknownLoc):
+            return known.location
+    return NameLoc(StringAttr("main"), NoneAttr())
+
+
+def returned_values(main: func.FuncOp) -> Sequence[SSAValue]:
+    """What `@main` returns."""
+    last = main.body.block.last_op
+    assert isinstance(last, func.ReturnOp)
+    return last.operands
+
+
+def memref_of(tensor: Tensor) -> MemRefType[Attribute]:
+    """The dense buffer type of a tensor type."""
+    return MemRefType(tensor.element_type, tensor.get_shape())
+
+
+def all_static(dims: Iterable[Dim]) -> bool:
+    """Whether all dimensions are numbers."""
+    return all(d.is_static for d in dims)
+
+
+def tensors_among(types: Iterable[Attribute]) -> list[Tensor]:
+    """The tensor types among some types, in order."""
+    return [cast(Tensor, t) for t in types if isinstance(t, TensorType)]
+
+
+def declaration(kernel: func.FuncOp) -> func.FuncOp:
+    """
+    A kernel on tensors as the declaration that its bufferized form has: inputs, outputs, scratch, symbols.
+    """
+    inputs, outputs = kernel.function_type.inputs, kernel.function_type.outputs
+    types: list[Attribute] = [memref_of(t) for t in (*tensors_among(inputs), *tensors_among(outputs))]
+    if "sched.scratch" in kernel.attributes:
+        types.append(BYTES)
+    types += [_INDEX] * len(symbols_of(kernel))
+    declared = func.FuncOp.external(kernel.sym_name.data, types, [])
+    declared.attributes |= kernel.attributes
+    return declared

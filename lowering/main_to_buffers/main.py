@@ -1,0 +1,395 @@
+"""
+Which buffer each value of `@main` lives in: inputs, outputs, weights, the arena, memory whose size depends on
+data; and for how long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from math import prod
+from typing import cast
+
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    UnrealizedConversionCastOp,
+    UnregisteredOp,
+)
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.host import SIGNATURE, is_opaque, signature_before
+from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of, element_bytes, tensor_of
+from stepwell.passes.analysis.arena import Interval
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError, describe_location
+
+INPUTS, OUTPUTS = "sched.inputs", "sched.outputs"
+"""Keys of how many arguments of a bufferized kernel are inputs, and how many are outputs behind them."""
+
+# Ops of `@main` that only give a value another shape or type.
+VIEWS = (
+    graph.ReshapeOp,
+    graph.ExpandDimsOp,
+    graph.SqueezeOp,
+    graph.WordsOp,
+    UnrealizedConversionCastOp,
+    tensor.CastOp,
+)
+
+
+@dataclass(frozen=True)
+class KernelSignature:
+    """What `@main` must know of a kernel: its symbols, its results' dimensions, its scratch in bytes."""
+
+    symbols: tuple[str, ...]
+    result_dims: tuple[tuple[Dim, ...], ...]
+    scratch: Dim
+
+    @staticmethod
+    def of(kernel: func.FuncOp) -> KernelSignature:
+        """The signature of a kernel function on tensors or on buffers, or of its declaration."""
+        if is_on_buffers(kernel):
+            first = integer_of(kernel.attributes[INPUTS])
+            last = first + integer_of(kernel.attributes[OUTPUTS])
+            types, attrs = kernel.function_type.inputs.data[first:last], kernel.arg_attrs
+            told = attrs.data[first:last] if attrs is not None else [DictionaryAttr({})] * len(types)
+        else:
+            types, attrs = kernel.function_type.outputs.data, kernel.res_attrs
+            told = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
+        dims = tuple(declared_dims(type, attr.data) for type, attr in zip(types, told, strict=True))
+        scratch = kernel.attributes.get("sched.scratch")
+        return KernelSignature(
+            symbols_of(kernel), dims, Dim.of(scratch.data if isinstance(scratch, StringAttr) else "0")
+        )
+
+
+def is_on_buffers(kernel: func.FuncOp) -> bool:
+    """Whether a kernel has been bufferized: its results are arguments then."""
+    return OUTPUTS in kernel.attributes
+
+
+def integer_of(attribute: Attribute) -> int:
+    """The value of an integer attribute."""
+    return cast("IntegerAttr[IntegerType]", attribute).value.data
+
+
+def symbols_of(function: func.FuncOp) -> tuple[str, ...]:
+    """The names of the symbols that a function takes as its trailing index arguments."""
+    names = function.attributes.get("sched.symbols")
+    return tuple(n.data for n in cast("ArrayAttr[StringAttr]", names)) if isinstance(names, ArrayAttr) else ()
+
+
+def declared_dims(type: Attribute, attributes: Mapping[str, Attribute]) -> tuple[Dim, ...]:
+    """Dimensions from a `graph.dims` attribute where there is one, else from the type itself."""
+    dims = attributes.get("graph.dims")
+    if isinstance(dims, DimsAttr):
+        return dims.get()
+    if isinstance(type, MemRefType):
+        return tuple(Dim.of(n) for n in cast("MemRefType[Attribute]", type).get_shape())
+    return dims_of(type)
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory that one or more values share: a value and its views."""
+
+    kind: str
+    """
+    `input`, `output`, `weight` or `arena`; `region`, of a size that depends on data; `host`, made by a call.
+    """
+    index: int
+    """Of the input or output; in its kind. A region's is its slot."""
+    size: Dim
+    """Bytes."""
+    first: int = 0
+    last: int = 0
+    name: str = ""
+    is_allocated: bool = False
+    """Of an output: whether the caller cannot know its shape, so that it lies in the slot of its number."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A copy from one buffer to another, both seen in the shape of a value."""
+
+    source: Buffer
+    target: Buffer
+    type: Tensor
+    dims: tuple[Dim, ...]
+
+
+@dataclass
+class MainBuffers:
+    """The result of the analysis of one `@main`."""
+
+    of: dict[SSAValue, Buffer] = field(default_factory=dict[SSAValue, Buffer])
+    dims: dict[SSAValue, tuple[Dim, ...]] = field(default_factory=dict[SSAValue, tuple[Dim, ...]])
+    scratch: dict[Operation, Buffer] = field(default_factory=dict[Operation, Buffer])
+    arena: list[Buffer] = field(default_factory=list[Buffer])
+    regions: list[Buffer] = field(default_factory=list[Buffer])
+    copies: list[tuple[SSAValue, int]] = field(default_factory=list[tuple[SSAValue, int]])
+    """Results that must be copied to an output: (value, output index)."""
+    symbols: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    """Names of the `index` values that sizes are made of."""
+    inputs: frozenset[str] = frozenset()
+    """The symbols that the shapes of the inputs give; all others depend on data."""
+    objects: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Places of Python objects in the table of a call."""
+    moves: dict[Operation, list[Move]] = field(default_factory=dict[Operation, list[Move]])
+    """Copies in front of a loop, and at the end of a region: in front of its `graph.yield`."""
+
+    def intervals(self) -> list[Interval]:
+        """The arena's buffers with their lifetimes."""
+        return [Interval(b.name, b.size, b.first, b.last) for b in self.arena]
+
+    def has_late_shape(self, value: SSAValue) -> bool:
+        """Whether the shape of a value is known in the middle of a call only."""
+        return any(self.depends_on_data(dim) for dim in self.dims[value])
+
+    def depends_on_data(self, size: Dim) -> bool:
+        """Whether a size is known in the middle of a call only."""
+        return not size.symbols() <= self.inputs
+
+
+class BlockAnalysis:
+    """Visits ops in order; `found` is what it knows. Ops with regions are for main_analysis.py."""
+
+    def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature]):
+        self.kernels = kernels
+        known = input_symbols(main).union(symbols_of(main))
+        self.found = MainBuffers(inputs=frozenset(known), objects=object_places(main))
+        self.found.symbols |= zip(_index_args(main), symbols_of(main), strict=True)
+        self.weights = 0
+        attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
+        for index, arg in enumerate(inputs_of(main)):
+            if not is_opaque(arg.type):
+                dims = declared_dims(arg.type, attrs[arg.index].data if attrs else {})
+                self.own(arg, dims, "input", 0, index)
+
+    def visit(self, op: Operation, position: int) -> None:
+        for operand in op.operands:
+            if operand in self.found.of:
+                self.found.of[operand].last = position
+        if isinstance(op, func.CallOp):
+            self._visit_call(op, position)
+        elif isinstance(op, graph.HostCallOp):
+            self._visit_host_call(op, position)
+        elif isinstance(op, func.ReturnOp):
+            self._visit_return(op)
+        elif isinstance(op, graph.ConstantOp):
+            self.own(op.results[0], dims_of(op.results[0].type), "weight", position, self.weights)
+            self.weights += 1
+        elif isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
+            self.found.symbols |= {value: name for name, value in defined_symbols(op)}
+        elif isinstance(op, graph.AssertOp | graph.CheckIndicesOp):
+            pass  # they make nothing
+        elif isinstance(op, VIEWS):
+            source, result = op.operands[0], op.results[0]
+            dims = view_dims(op, self.found.dims[source])
+            if any(dim.is_unknown for dim in dims):
+                raise StepwellError(
+                    "unsupported",
+                    op,
+                    f"{op.name}: nothing tells the size of a dimension of the result",
+                    help="give the model's inputs fixed shapes, for example with --input-shape",
+                )
+            self.found.dims[result] = dims
+            self.found.of[result] = self.found.of[source]
+        else:
+            raise _not_lowered(op)
+
+    def _visit_call(self, op: func.CallOp, position: int) -> None:
+        kernel = self.kernels[op.callee.string_value()]
+        values = [self.found.symbols[a] for a in op.arguments if a in self.found.symbols]
+        names = {inner: Dim.of(outer) for inner, outer in zip(kernel.symbols, values, strict=True)}
+        for result, dims in zip(op.results, kernel.result_dims, strict=True):
+            known = tuple(d.substitute(names) for d in dims)
+            buffer = self.own(result, known, "arena", position)
+            buffer.name = describe_location(op) or op.callee.string_value()
+            self.place(buffer)
+        if kernel.scratch != 0:
+            size = kernel.scratch.substitute(names)
+            self.found.scratch[op] = Buffer("arena", 0, size, position, position, "scratch")
+            self.place(self.found.scratch[op])
+
+    def _visit_host_call(self, op: graph.HostCallOp, position: int) -> None:
+        own = dict(defined_symbols(op))
+        self.found.symbols |= {value: name for name, value in own.items()}
+        for value, type in zip(op.values, signature_of(op).outputs, strict=False):
+            if is_opaque(type):
+                continue
+            dims = dims_of(type)
+            makes = any(dim.symbols() & own.keys() for dim in dims)
+            buffer = self.own(value, dims, "host" if makes else "arena", position)
+            buffer.name = describe_location(op) or op.callee.data
+            if not makes:
+                self.place(buffer)
+
+    def place(self, buffer: Buffer) -> None:
+        """In the arena when its size is known before the call, else in a region of its own."""
+        if self.found.depends_on_data(buffer.size):
+            buffer.kind = "region"
+            self.found.regions.append(buffer)
+        else:
+            self.found.arena.append(buffer)
+
+    def unplace(self, buffer: Buffer) -> None:
+        """Take a buffer back from where it was placed: another one holds its values."""
+        (self.found.arena if buffer.kind == "arena" else self.found.regions).remove(buffer)
+
+    def _visit_return(self, op: func.ReturnOp) -> None:
+        written: set[int] = set()
+        for index, value in enumerate(op.operands):
+            if value in self.found.objects:
+                continue  # the runtime takes it from the table
+            buffer = self.found.of[value]
+            if buffer.kind in ("arena", "region") and id(buffer) not in written:
+                written.add(id(buffer))
+                self.unplace(buffer)
+                buffer.kind, buffer.index = "output", index
+                buffer.is_allocated = self.found.has_late_shape(value)
+            else:
+                # The caller's own input, a weight, what a host call made, or a second name for an output.
+                self.found.copies.append((value, index))
+        for index, buffer in enumerate(self.found.arena):
+            buffer.index = index
+        _share_slots(self.found.regions, first_slot=len(op.operands))
+
+    def own(self, value: SSAValue, dims: tuple[Dim, ...], kind: str, position: int, index: int = 0) -> Buffer:
+        """Give a value a buffer of its own; one in the arena is still to be placed."""
+        size = prod(dims, start=Dim.of(element_bytes(tensor_of(value).element_type)))
+        buffer = Buffer(kind, index, size, position, position, value.name_hint or kind)
+        self.found.of[value], self.found.dims[value] = buffer, dims
+        return buffer
+
+
+def view_dims(view: Operation, source: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """The dimensions of a view's result: level 2 no longer names them, the op and its source do."""
+    match view:
+        case graph.ReshapeOp():
+            return view.target
+        case graph.ExpandDimsOp():
+            dims = list(source)
+            for axis in view.axes.get_values():
+                dims.insert(axis, Dim.of(1))
+            return tuple(dims)
+        case graph.WordsOp():
+            return (*source[:-1], source[-1] // view.parts)
+        case graph.SqueezeOp():
+            return tuple(d for axis, d in enumerate(source) if axis not in view.axes.get_values())
+        case _:
+            return source
+
+
+def _share_slots(regions: Sequence[Buffer], first_slot: int) -> None:
+    """Number the regions: those that do not live together may have the same slot. Outputs have the first."""
+    ends: list[int] = []
+    for buffer in sorted(regions, key=lambda b: b.first):
+        slot = next((i for i, last in enumerate(ends) if last < buffer.first), len(ends))
+        ends[slot : slot + 1] = [buffer.last]
+        buffer.index = first_slot + slot
+
+
+def inputs_of(main: func.FuncOp) -> list[BlockArgument]:
+    """The arguments of `@main` on tensors that the caller gives: all but the values of symbols."""
+    return [arg for arg in main.args if not isinstance(arg.type, IndexType)]
+
+
+def _index_args(main: func.FuncOp) -> Sequence[BlockArgument]:
+    return [arg for arg in main.args if isinstance(arg.type, IndexType)]
+
+
+def object_places(main: func.FuncOp) -> dict[SSAValue, int]:
+    """The place of each Python object of `@main` in the table of a call: inputs first, then in order."""
+    values = [*main.args, *(result for op in main.body.walk() for result in op.results)]
+    opaque = [value for value in values if is_opaque(value.type)]
+    return {value: place for place, value in enumerate(opaque)}
+
+
+def fallible_ops(main: func.FuncOp) -> list[Operation]:
+    """The ops of `@main` that may end a call, in order: the rows of the run-time error table, from 1 on."""
+    known = input_symbols(main).union(symbols_of(main))
+    return [
+        op
+        for op in main.body.walk()
+        if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp | graph.CheckIndicesOp)
+        or (isinstance(op, graph.AssertOp) and is_checked_on_the_way(op, main, known))
+    ]
+
+
+def is_checked_on_the_way(op: graph.AssertOp, main: func.FuncOp, known: AbstractSet[str]) -> bool:
+    """Whether an assertion is about data, or in a branch or loop that a call may not run."""
+    return op.parent is not main.body.block or not assertion_symbols(op) <= known
+
+
+def assertion_symbols(op: graph.AssertOp) -> frozenset[str]:
+    """The symbols that an assertion is about; where inputs give them all, it is checked before the call."""
+    return Dim.of(op.lhs.data).symbols() | Dim.of(op.rhs.data).symbols()
+
+
+def signature_of(op: graph.HostCallOp | graph.ControlFlowOp) -> FunctionType:
+    """
+    The types of a host call, or of the carried values and results of a branch or loop, with the names that
+    level 2 drops.
+    """
+    kept = op.attributes.get(SIGNATURE)
+    return kept if isinstance(kept, FunctionType) else signature_before(op)
+
+
+def published_symbols(main: func.FuncOp) -> list[str]:
+    """The symbols defined on the way that the shapes of outputs need, in the order in which they are told."""
+    attrs = main.res_attrs.data if main.res_attrs is not None else ()
+    dims = [
+        dim
+        for i, type in enumerate(main.function_type.outputs)
+        if not is_opaque(type)
+        for dim in declared_dims(type, attrs[i].data if attrs else {})
+    ]
+    known = input_symbols(main).union(symbols_of(main))
+    return sorted({name for dim in dims if not dim.is_unknown for name in dim.symbols()} - known)
+
+
+def input_symbols(main: func.FuncOp) -> set[str]:
+    """The symbols that the shapes of the inputs give."""
+    attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
+    return {
+        name
+        for arg in inputs_of(main)
+        if not is_opaque(arg.type)
+        for dim in declared_dims(arg.type, attrs[arg.index].data if attrs else {})
+        if not dim.is_unknown
+        for name in dim.symbols()
+    }
+
+
+def _not_lowered(op: Operation) -> StepwellError:
+    """The error for an op that is still in `@main` when memory is planned: what would have lowered it."""
+    name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+    dialect = name.partition(".")[0]
+    if dialect == graph.Graph.name:
+        return StepwellError(
+            "unsupported-op",
+            op,
+            f"{name} cannot stand in @main on buffers",
+            note="@main may hold calls of kernels, constants and reshapes",
+            help="run `fuse-ops` and `convert-graph-to-linalg` first",
+        )
+    return StepwellError(
+        "unsupported-op",
+        op,
+        f"nothing has lowered {name}: no conversion leads from `{dialect}` to kernels by itself",
+        note="a program is of `onnx` or `graph`, or it is what `stepwell compile --emit` wrote",
+        help=f"lower `{dialect}` to `graph` before, by a pass of the plugin: `stepwell-opt FILE "
+        "--load PLUGIN -p PASS -o lowered.mlir` (docs/write-a-dialect.md has one)",
+    )

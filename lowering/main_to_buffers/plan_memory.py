@@ -1,0 +1,65 @@
+"""
+`plan-memory`: the model's `@main` on buffers, every intermediate at an offset of one arena.
+
+Before it, `@main` calls kernels on tensors; after it, on views of the arena, of the model's inputs, outputs
+and weights. Reshapes become views and cost nothing; a result of the model is written where the caller wants
+it.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from stepwell.lowering.main_to_buffers.analysis import analyse_main
+from stepwell.lowering.main_to_buffers.lowered_main import MainOnBuffers
+from stepwell.lowering.main_to_buffers.main import KernelSignature, MainBuffers
+from stepwell.passes.analysis.arena import ArenaPlan, plan_arena
+
+
+@dataclass(frozen=True)
+class PlanMemoryPass(ModulePass):
+    """
+    Give every intermediate of `@main` a place in one arena, and call the kernels on buffers.
+
+    Needs `@main` to hold calls of kernels, constants and reshapes only, and the kernels (or their
+    declarations) beside it; leaves kernels on tensors as declarations on buffers, kernels on buffers as they
+    are. The arena's size stands in `sched.arena` as a dimension expression in bytes. `print` shows the plan
+    on standard error (`--print-memory-plan`).
+    Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the
+    form.
+    """
+
+    name = "plan-memory"
+
+    print: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [f for f in op.ops if isinstance(f, func.FuncOp)]
+        main = next((f for f in functions if f.sym_name.data == "main"), None)
+        if main is None:
+            return
+        kernels = {f.sym_name.data: KernelSignature.of(f) for f in functions if f is not main}
+        buffers = analyse_main(main, kernels)
+        plan = plan_arena(buffers.intervals())
+        MainOnBuffers(main, buffers, plan).replace(op)
+        if self.print:
+            sys.stderr.write(plan_text(buffers, plan))
+
+
+def plan_text(buffers: MainBuffers, plan: ArenaPlan) -> str:
+    """The plan as a table for people: offset, size and lifetime of each buffer, the arena against the sum."""
+    lines = [f"{'offset':>12} {'bytes':>12} {'from':>5} {'to':>5}  buffer"]
+    placed = [(str(offset), buffer) for buffer, offset in zip(buffers.arena, plan.offsets, strict=True)]
+    placed += [(f"slot {buffer.index}", buffer) for buffer in buffers.regions]
+    for place, buffer in placed:
+        lines.append(f"{place:>12} {buffer.size!s:>12} {buffer.first:>5} {buffer.last:>5}  {buffer.name}")
+    saved = ""
+    if plan.total.is_static and plan.sum_of_sizes.is_static and plan.sum_of_sizes != 0:
+        saved = f" ({100 * plan.total.value // plan.sum_of_sizes.value} %)"
+    return "\n".join(lines) + f"\narena: {plan.total} bytes of {plan.sum_of_sizes} without sharing{saved}\n"

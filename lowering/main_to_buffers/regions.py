@@ -1,0 +1,191 @@
+"""Branches and loops of `@main` on buffers: `graph.if`, `for` and `while` as `scf` ops that pass on sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, MemRefType, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.control_flow import yield_of
+from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.types import dims_of
+from stepwell.lowering.main_to_buffers.main import Move, signature_of
+from stepwell.runtime.dims import Dim
+
+if TYPE_CHECKING:
+    from stepwell.lowering.main_to_buffers.lowered_main import MainOnBuffers
+
+_INDEX = IndexType()
+
+
+class RegionsOnBuffers:
+    """
+    Converts ops with regions for a `MainOnBuffers`.
+
+    ```mlir
+    %y = graph.for %i to %n (%a = %x : tensor<4xf32>) -> (tensor<4xf32>) { … graph.yield %b : tensor<4xf32> }
+    // ->
+    memref.copy %x, %carried
+    scf.for %i = %zero to %n step %one {
+      memref.store %i, %number[]
+      …
+      memref.copy %b, %carried
+    }
+    ```
+    Tensors lie in buffers that the plan chose, so that only sizes that change are values of `scf`. Memory of
+    a size that depends on data is asked for on each side of a region: a slot that is large enough stays.
+    """
+
+    def __init__(self, main: MainOnBuffers):
+        self._main = main
+
+    def convert(self, op: graph.ControlFlowOp) -> None:
+        """Build what an op becomes, at the builder's place."""
+        match op:
+            case graph.IfOp():
+                self._convert_if(op)
+            case graph.ForOp():
+                self._convert_for(op)
+            case graph.WhileOp():
+                self._convert_while(op)
+            case _:
+                raise AssertionError(op.name)
+
+    @contextmanager
+    def _inside(self, block: Block, forget: Sequence[SSAValue] = ()) -> Generator[None]:
+        """Build in a block; what is made there is not seen outside, nor memory of `forget` from there."""
+        main = self._main
+        outer = (main.builder, main.extents, main.memrefs, main.memory, main.location)
+        known = dict(main.symbol_values)
+        main.builder = Builder(InsertPoint.at_end(block))
+        main.builder.operation_insertion_handler.append(lambda op: adopt_location(op, main.location))
+        main.extents = main.extents.scope(main.builder)
+        main.memrefs, main.memory = dict(main.memrefs), dict(main.memory)
+        self._forget(forget)
+        yield
+        main.builder, main.extents, main.memrefs, main.memory, main.location = outer
+        main.symbol_values.clear()
+        main.symbol_values.update(known)
+
+    def _forget(self, values: Sequence[SSAValue]) -> None:
+        """Ask for the memory of values again, where it is not in the arena."""
+        for value in values:
+            if (buffer := self._main.buffers.of.get(value)) is not None:
+                self._main.memory.pop(id(buffer), None)
+
+    def _load(self, value: SSAValue) -> SSAValue:
+        """The one element of a tensor."""
+        return self._main.insert(memref.LoadOp.get(self._main.memref(value), [])).results[0]
+
+    def _move(self, at: Operation) -> None:
+        """Copy what has to be where a region, or what is behind it, looks for it."""
+        for move in self._main.buffers.moves.get(at, ()):
+            source = self._source(move, at)
+            self._main.memory.pop(id(move.target), None)
+            type = MemRefType(move.type.element_type, move.type.get_shape())
+            target = self._main.seen(move.target, type, move.dims)
+            self._main.insert(memref.CopyOp(source, target))
+
+    def _source(self, move: Move, at: Operation) -> SSAValue:
+        """Where a value is: a weight is found by its op, all else by its buffer."""
+        if move.source.kind == "weight":
+            held = next(v for v in at.operands if self._main.buffers.of.get(v) is move.source)
+            return self._main.memref(held)
+        type: MemRefType[Attribute] = MemRefType(move.type.element_type, move.type.get_shape())
+        return self._main.seen(move.source, type, move.dims)
+
+    def _sizes(
+        self, names: Sequence[str], types: Sequence[Attribute], values: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """What symbols in `types` are for `values`, which have those types."""
+        dims = [self._main.buffers.dims.get(value, ()) for value in values]
+        return [self._main.extents.extent(dims[i][axis]) for i, axis in _places(names, types)]
+
+    def _define(self, op: graph.ControlFlowOp, values: Sequence[SSAValue]) -> None:
+        """Let the symbols of an op have values from here on."""
+        for (name, _), value in zip(defined_symbols(op), values, strict=True):
+            self._main.define(name, value)
+
+    def _convert_if(self, op: graph.IfOp) -> None:
+        condition = self._load(op.condition)
+        types = signature_of(op).outputs.data
+        then, otherwise = Block(), Block()
+        for region, block in ((op.then_region, then), (op.else_region, otherwise)):
+            last = yield_of(region)
+            with self._inside(block, forget=op.values):
+                self._main.convert_block(region.block)
+                self._move(last)
+                self._main.insert(scf.YieldOp(*self._sizes(op.names, types, last.operands)))
+        sizes = [_INDEX] * len(op.names)
+        new = self._main.insert(scf.IfOp(condition, sizes, Region(then), Region(otherwise)))
+        self._forget(op.values)
+        self._define(op, new.results)
+
+    def _body(self, op: graph.ForOp | graph.WhileOp, block: Block, sizes: Sequence[SSAValue]) -> None:
+        """Fill a block with a loop's body."""
+        last = yield_of(op.body)
+        types = signature_of(op).inputs.data
+        with self._inside(block, forget=op.carried):
+            for name, value in zip(op.carried_names, sizes, strict=True):
+                self._main.define(name, value)
+            if isinstance(op, graph.ForOp):
+                number = self._main.memref(op.body.block.args[0])
+                count = self._main.insert(arith.IndexCastOp(block.args[0], i64)).results[0]
+                self._main.insert(memref.StoreOp.get(count, number, []))
+            self._main.convert_block(op.body.block)
+            next_sizes = self._sizes(op.carried_names, types, last.operands)
+            self._move(last)
+            self._main.insert(scf.YieldOp(*next_sizes))
+
+    def _leave(self, op: graph.ForOp | graph.WhileOp, sizes: Sequence[SSAValue]) -> None:
+        """Behind a loop: the sizes of the results are those of the last iteration."""
+        signature = signature_of(op)
+        self._forget(op.carried)
+        inside = dict(zip(op.carried_names, sizes, strict=True))
+        places = _places(op.names, signature.outputs.data)
+        carried = [dims_of(signature.inputs.data[i])[axis] for i, axis in places]
+        self._define(op, [inside[str(dim)] for dim in carried])
+
+    def _convert_for(self, op: graph.ForOp) -> None:
+        self._move(op)
+        count = self._main.insert(arith.IndexCastOp(self._load(op.count), _INDEX)).results[0]
+        zero, one = (self._main.extents.extent(Dim.of(n)) for n in (0, 1))
+        starts = self._sizes(op.carried_names, signature_of(op).inputs.data, op.inits)
+        block = Block(arg_types=[_INDEX] * (1 + len(starts)))
+        self._body(op, block, block.args[1:])
+        new = self._main.insert(scf.ForOp(zero, count, one, starts, Region(block)))
+        self._leave(op, new.results)
+
+    def _convert_while(self, op: graph.WhileOp) -> None:
+        self._move(op)
+        starts = self._sizes(op.carried_names, signature_of(op).inputs.data, op.inits)
+        test, body = (Block(arg_types=[_INDEX] * len(starts)) for _ in range(2))
+        with self._inside(test, forget=op.carried):
+            for name, value in zip(op.carried_names, test.args, strict=True):
+                self._main.define(name, value)
+            self._main.convert_block(op.test.block)
+            condition = self._load(yield_of(op.test).operands[0])
+            self._main.insert(scf.ConditionOp(condition, *test.args))
+        self._body(op, body, body.args)
+        types = [_INDEX] * len(starts)
+        new = self._main.insert(scf.WhileOp(starts, types, Region(test), Region(body)))
+        self._leave(op, new.results)
+
+
+def _places(names: Sequence[str], types: Sequence[Attribute]) -> list[tuple[int, int]]:
+    """Where each symbol is a dimension by itself: the place of the type, and the axis."""
+    found = {
+        str(dim): (place, axis)
+        for place, type in enumerate(types)
+        if type.name == "tensor"
+        for axis, dim in enumerate(dims_of(type))
+    }
+    return [found[name] for name in names]

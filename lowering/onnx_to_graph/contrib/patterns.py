@@ -1,0 +1,84 @@
+"""Operators of ONNX Runtime's own domain, `com.microsoft` → `graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import onnx
+from stepwell.lowering.onnx_to_graph.contrib import (
+    activation,
+    attention,
+    cache,
+    norm,
+    product,
+    quantized,
+    rotary,
+    standard,
+)
+from stepwell.lowering.onnx_to_graph.contrib.node import DOMAIN, ContribNode, Meaning
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+
+OPERATORS: Mapping[str, Meaning] = {
+    **activation.OPERATORS,
+    **attention.OPERATORS,
+    **cache.OPERATORS,
+    **norm.OPERATORS,
+    **product.OPERATORS,
+    **quantized.OPERATORS,
+    **rotary.OPERATORS,
+    **standard.OPERATORS,
+}
+"""What each operator of the domain means."""
+
+ON_HOST = standard.ON_HOST
+"""Those that the host computes."""
+
+WITHOUT_DOMAIN = frozenset({"SimplifiedLayerNormalization"})
+"""Those that ONNX Runtime writes into the standard domain."""
+
+
+class ContribLowering(OnnxLowering):
+    """
+    Operators of `com.microsoft`, by a table.
+
+    ```mlir
+    %y = "onnx.Call"(%a, %s, %z, %b, %t, %w, %u, %v) <{domain = "com.microsoft", op_type = "QLinearAdd", …}>
+    // ->
+    %0 = graph.dequantize %a, %s zero_point %z …
+    %1 = graph.dequantize %b, %t zero_point %w …
+    %2 = graph.add %0, %1 …
+    %y = graph.quantize %2, %u zero_point %v …
+    ```
+    """
+
+    def converts(self, op: Operation) -> bool:
+        """Whether the operator is one of the table."""
+        return isinstance(op, onnx.CallOp) and meaning_of(op) is not None
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.CallOp, rewriter: PatternRewriter) -> None:
+        if (meaning := meaning_of(op)) is None:
+            return
+        node = ContribNode(op, self, rewriter)
+        made = meaning(node)
+        results = [made] if isinstance(made, SSAValue) else made
+        rewriter.replace(op, [], [_given(node, i, value) for i, value in enumerate(results) if node.wants(i)])
+
+
+def _given(node: ContribNode, position: int, value: SSAValue | None) -> SSAValue:
+    if value is None:
+        raise node.unsupported(f"output {position} is not supported yet")
+    return value
+
+
+def meaning_of(op: onnx.CallOp) -> Meaning | None:
+    """What a call means; None for operators that we do not know."""
+    name = op.op_type.data
+    is_known = op.domain.data == DOMAIN or (op.domain.data in ("", "ai.onnx") and name in WITHOUT_DOMAIN)
+    return OPERATORS.get(name) if is_known else None
+
+
+PATTERNS: list[type[OnnxLowering]] = [ContribLowering]

@@ -1,0 +1,186 @@
+"""The graphs of loops, converted with the types that hold in every iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.graph.control_flow import joined_type, yield_of
+from stepwell.dialects.graph.loops import may_carry
+from stepwell.dialects.graph.symbols import fresh_symbols
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering, drop
+from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.meaning import Array
+
+
+@dataclass
+class ConvertedBody:
+    """The graph of a loop, converted: its arguments, and what it yields."""
+
+    region: Region
+    carries: list[str]
+    """Symbols for sizes that iterations change; their values are the last arguments."""
+    location: LocationAttr
+    """Of the loop, for the ops that it adds."""
+
+    @property
+    def block(self) -> Block:
+        """The block."""
+        return self.region.block
+
+    @property
+    def yields(self) -> Sequence[SSAValue]:
+        """What the block ends with."""
+        return yield_of(self.region).operands
+
+    def emit(self, op: Operation) -> SSAValue:
+        """Insert an op at the end of the block; its first result."""
+        adopt_location(op, self.location)
+        Rewriter.insert_op(op, InsertPoint.before(yield_of(self.region)))
+        return op.results[0]
+
+    def constant(self, array: Array, weights: WeightStore) -> SSAValue:
+        """A constant in the block, at its beginning."""
+        op = graph.ConstantOp.of(array, weights)
+        adopt_location(op, self.location)
+        first = self.block.first_op
+        assert first is not None
+        Rewriter.insert_op(op, InsertPoint.before(first))
+        return op.result
+
+    def finish(self, values: Sequence[SSAValue]) -> None:
+        """Let the block end with other values."""
+        end = graph.YieldOp(values)
+        adopt_location(end, self.location)
+        Rewriter.replace_op(yield_of(self.region), end, [])
+
+
+def converted_body(
+    lowering: RegionLowering,
+    op: onnx.OnnxOp,
+    given: Sequence[Attribute],
+    inits: Sequence[SSAValue],
+    *,
+    carried_at: tuple[int, int],
+    fixed: bool = False,
+) -> ConvertedBody | None:
+    """
+    Convert the graph of a loop with the types that its arguments have in every iteration.
+
+    Args: `given` are the types of all arguments; those of the carried values, from `carried_at[0]` on, start
+    as the types of `inits`. What an iteration yields for them stands from `carried_at[1]` on. A size that
+    changes gets a symbol of its own, and the graph is converted again; where shapes are `fixed`, as those of
+    Scan's states, a call checks that it does not change.
+    Returns: None when operators are left that have no conversion.
+    Raises: StepwellError `unsupported-dynamic-rank` for a carried value of changing rank or element type.
+    """
+    first, yielded = carried_at
+    types = list(given)
+    names: list[str] = []
+    while True:
+        trial = op.clone()
+        Rewriter.insert_op(trial, InsertPoint.before(op))
+        block = trial.regions[0].block
+        for arg, type in zip(block.args, types, strict=True):
+            _set_argument(arg, type, op.location)
+        if not lowering.convert_regions(trial):
+            for arg, type in zip(op.regions[0].block.args, types, strict=True):
+                _set_argument(arg, type, op.location)
+            drop(trial)
+            return None
+        if fixed:
+            _hold_shapes(trial, types[first : first + len(inits)], yielded)
+        values = yield_of(trial.regions[0]).operands[yielded : yielded + len(inits)]
+        changed = False
+        for place, (init, value) in enumerate(zip(inits, values, strict=True)):
+            type = types[first + place]
+            if not may_carry(type, value.type, init.type):
+                changed = True
+                types[first + place] = _widened(op, place, type, value.type, names)
+        region = trial.detach_region(trial.regions[0])
+        drop(trial)
+        if not changed:
+            for _ in names:
+                region.block.insert_arg(IndexType(), len(region.block.args))
+            return ConvertedBody(region, names, op.location)
+        region.erase()
+
+
+def _hold_shapes(op: onnx.OnnxOp, types: Sequence[Attribute], yielded: int) -> None:
+    """Let an iteration check that what it yields has the sizes that it was given."""
+    end = yield_of(op.regions[0])
+    rewriter = PatternRewriter(end)
+    for place, type in enumerate(types, start=yielded):
+        value = end.operands[place]
+        if type.name != TensorType.name or value.type.name != TensorType.name:
+            continue
+        dims = dims_of(type)
+        if len(dims) == len(dims_of(value.type)):
+            for size, dim in zip(dims_of(value.type), dims, strict=True):
+                what = f"carried value {place - yielded} must keep its size {dim}, found {size}"
+                assume_equal(op, size, dim, what, rewriter)
+            if dims_of(value.type) != dims:
+                end.operands[place] = rewriter.insert(graph.ReshapeOp(value, dims)).result
+
+
+def _set_argument(arg: BlockArgument, type: Attribute, location: LocationAttr) -> None:
+    """
+    Give an argument its type. Where the graph declares a vector of one element for what is a scalar, it sees
+    the scalar in that shape.
+    """
+    declared = arg.type
+    arg._type = type  # pyright: ignore[reportPrivateUsage]
+    if declared.name != TensorType.name or type.name != TensorType.name:
+        return
+    if len(dims_of(_tensor(declared))) == 1 and not dims_of(_tensor(type)):
+        shaped = graph.ReshapeOp(arg, [1])
+        adopt_location(shaped, location)
+        arg.replace_all_uses_with(shaped.result)
+        block = arg.owner
+        assert isinstance(block, Block)
+        first = block.first_op
+        assert first is not None
+        Rewriter.insert_op(shaped, InsertPoint.before(first))
+        shaped.operands[0] = arg
+
+
+def _tensor(type: Attribute) -> Tensor:
+    assert isinstance(type, TensorType)
+    return cast(Tensor, type)
+
+
+def _widened(
+    op: onnx.OnnxOp, place: int, carried: Attribute, given: Attribute, names: list[str]
+) -> Attribute:
+    """A carried type with a symbol of its own for each size that may not be carried on."""
+    joined = joined_type(carried, given)
+    if joined is not None and carried.name != TensorType.name:
+        return joined
+    if joined is None:
+        raise StepwellError(
+            "unsupported-dynamic-rank",
+            op,
+            f"{op.op_type}: carried value {place} changes from {carried} to {given}",
+            help="only sizes may change from one iteration to the next, not the number of dimensions",
+        )
+    tensor = _tensor(carried)
+    dims: list[Dim] = []
+    for own, other in zip(dims_of(tensor), dims_of(_tensor(given)), strict=True):
+        if own.proves_equal(other) or str(own) in names:
+            dims.append(own)
+            continue
+        names += fresh_symbols(op, 1)
+        dims.append(Dim.symbol(names[-1]))
+    return tensor_type(tensor.element_type, dims)

@@ -1,0 +1,146 @@
+"""`Loop` → `graph.for` where only the number of iterations counts, else `graph.while`."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.graph.control_flow import CONDITION_TYPE
+from stepwell.dialects.graph.loops import INDEX_TYPE
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.graph.symbols import fresh_symbols
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.types import dims_of
+from stepwell.lowering.onnx_to_graph.control.loop_bodies import ConvertedBody, converted_body
+from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering, fresh_names
+from stepwell.lowering.onnx_to_graph.control.stacking import Stacked, rows_of
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, emit
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+MAX_ROWS = 4096
+"""Up to this number of iterations what a `while` collects has its rows beforehand; else it grows."""
+
+
+class LoopLowering(RegionLowering):
+    """
+    A trip count alone makes a `graph.for`; a condition that the body computes makes a `graph.while`.
+
+    Values that iterations collect are rows of a tensor made before the loop, or joined to one that grows
+    where the number of iterations is not known. A missing condition follows the body's, as ONNX Runtime does.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.LoopOp, rewriter: PatternRewriter) -> None:
+        inits = list(op.v_initial)
+        types = [INDEX_TYPE, CONDITION_TYPE, *(value.type for value in inits)]
+        body = converted_body(self, op, types, inits, carried_at=(2, 1))
+        if body is None:
+            return
+        condition = self.as_scalar(op.cond, op, rewriter)
+        count = self.as_scalar(op.M, op, rewriter)
+        build = self._count if self._goes_on(body, condition) else self._test
+        rewriter.replace(op, [], build(op, body, count, condition, rewriter))
+
+    def _goes_on(self, body: ConvertedBody, condition: SSAValue | None) -> bool:
+        """Whether an iteration never ends the loop: it yields true, or the condition that it was given."""
+        last = body.yields[0]
+        while isinstance(last.owner, graph.ReshapeOp):
+            last = last.owner.operands[0]
+        array = constant_of(last, self.weights)
+        if array is not None:
+            return bool(array.reshape(-1)[0]) and (condition is None or self.known_number(condition) == 1)
+        return last is body.block.args[1]
+
+    def _count(
+        self,
+        op: onnx.LoopOp,
+        body: ConvertedBody,
+        count: SSAValue | None,
+        condition: SSAValue | None,
+        rewriter: PatternRewriter,
+    ) -> list[SSAValue]:
+        """A loop that runs a number of times: what the operator gives."""
+        if count is None:
+            raise StepwellError("invalid-model", op, "Loop: neither a trip count nor a condition ends it")
+        if condition is not None and self.known_number(condition) != 1:
+            count = emit(graph.WhereOp(condition, count, self.scalar(0, i64, rewriter)), rewriter)
+        values = len(op.v_initial)
+        number, going = body.block.args[:2]
+        going.replace_all_uses_with(body.constant(np.array(True), self.weights))
+        body.block.erase_arg(going)
+        yields = list(body.yields)
+        rows = rows_of(self, op, count, rewriter) if yields[1 + values :] else Dim.of(0)
+        stacked = Stacked(self, op, body, rewriter)
+        collected = [
+            initial
+            for value in yields[1 + values :]
+            for initial in stacked.collect(value, rows, number, at=1 + values)
+        ]
+        body.finish([*yields[1 : 1 + values], *stacked.next_values])
+        inits = [*op.v_initial, *collected]
+        loop = rewriter.insert(graph.ForOp(count, inits, body.region, body.carries, fresh_names(op)))
+        return [*loop.values[:values], *stacked.results(loop.values[values:], rows)]
+
+    def _test(
+        self,
+        op: onnx.LoopOp,
+        body: ConvertedBody,
+        count: SSAValue | None,
+        condition: SSAValue | None,
+        rewriter: PatternRewriter,
+    ) -> list[SSAValue]:
+        """A loop that asks before each iteration: what the operator gives."""
+        values = len(op.v_initial)
+        limit = self.known_number(count)
+        rows = Dim.of(max(limit, 0)) if limit is not None and limit <= MAX_ROWS else None
+        number = body.block.args[0]
+        yields = list(body.yields)
+        stacked = Stacked(self, op, body, rewriter)
+        collected = [
+            initial
+            for value in yields[1 + values :]
+            for initial in stacked.collect(value, rows, number, at=2 + values)
+        ]
+        one = body.constant(np.array(1, np.int64), self.weights)
+        following = body.emit(graph.AddOp(number, one))
+        going = yields[0]
+        if dims_of(going.type):
+            going = body.emit(graph.ReshapeOp(going, []))
+        body.finish([following, going, *yields[1 : 1 + values], *stacked.next_values])
+        first = self.scalar(0, i64, rewriter)
+        start = condition if condition is not None else self.constant(np.array(True), rewriter)
+        inits = [first, start, *op.v_initial, *collected]
+        test = _test_region(body, None if count is None or limit == NO_LIMIT else count)
+        loop = rewriter.insert(graph.WhileOp(inits, test, body.region, body.carries, fresh_names(op)))
+        final, gathered = loop.values[2 : 2 + values], loop.values[2 + values :]
+        if not gathered:
+            return list(final)
+        name = fresh_symbols(op, 1)[0]
+        rewriter.insert(graph.BindSizesOp(loop.values[0], [name]))
+        return [*final, *stacked.results(gathered, Dim.symbol(name))]
+
+
+NO_LIMIT = 2**63 - 1
+"""What exporters write for a trip count that only the condition limits."""
+
+
+def _test_region(body: ConvertedBody, count: SSAValue | None) -> Region:
+    """The test of a `while` that has a trip count (or none) and carries a condition."""
+    block = Block(arg_types=list(body.block.arg_types))
+    number, going = block.args[:2]
+    if count is None:
+        block.add_op(graph.YieldOp([going]))
+    else:
+        less = graph.LessOp(number, count)
+        both = graph.AndOp(less.result, going)
+        block.add_ops([less, both, graph.YieldOp([both.result])])
+    for op in block.ops:
+        adopt_location(op, body.location)
+    return Region(block)
+
+
+PATTERNS: list[type[OnnxLowering]] = [LoopLowering]

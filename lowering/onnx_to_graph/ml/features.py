@@ -1,0 +1,248 @@
+"""Preparation of features in `ai.onnx.ml` → `graph`: scaling, imputing, encoding of categories and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import f32, i64
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx, types
+from stepwell.dialects.constants import array_of
+from stepwell.dialects.graph.relations import is_float
+from stepwell.dialects.types import dims_of, dtype_of, tensor_type
+from stepwell.lowering.onnx_to_graph.host_calls import STRING, host_results
+from stepwell.lowering.onnx_to_graph.support import (
+    OnnxLowering,
+    as_f32,
+    element_of,
+    emit,
+    has_strings,
+    required_attribute,
+    shape_of,
+)
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+Table = npt.NDArray[Any]
+
+
+class ScalerLowering(OnnxLowering):
+    """`Scaler` → (x - offset) * scale, in f32."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ScalerOp, rewriter: PatternRewriter) -> None:
+        x = as_f32(op.X, rewriter)
+        for name, combine in (("offset", graph.SubtractOp), ("scale", graph.MultiplyOp)):
+            if op.has(name):
+                numbers = self.constant(np.array(op.floats(name), np.float32), rewriter)
+                x = emit(combine(x, numbers), rewriter)
+        rewriter.replace(op, [], [x])
+
+
+class NormalizerLowering(OnnxLowering):
+    """`Normalizer` → rows divided by their norm; a row of norm 0 stays."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.NormalizerOp, rewriter: PatternRewriter) -> None:
+        x, last = as_f32(op.X, rewriter), len(shape_of(op.X, op)) - 1
+        kinds = {"L1": "l1", "L2": "l2", "MAX": "max"}
+        kind = kinds.get(name := op.string("norm"))
+        if kind is None:
+            raise StepwellError("invalid-model", op, f"Normalizer: no norm is named {name}")
+        norm = emit(graph.ReduceOp(x, kind, [last], keep_dims=True), rewriter)
+        zero, one = (self.scalar(n, f32, rewriter) for n in (0, 1))
+        is_zero = emit(graph.EqualOp(norm, zero), rewriter)
+        divisor = emit(graph.WhereOp(is_zero, one, norm), rewriter)
+        rewriter.replace(op, graph.DivideOp(x, divisor))
+
+
+class BinarizerLowering(OnnxLowering):
+    """`Binarizer` → 1 strictly above a threshold, else 0."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.BinarizerOp, rewriter: PatternRewriter) -> None:
+        element = element_of(op.X)
+        limit = self.scalar(op.floating("threshold"), element, rewriter)
+        rewriter.replace(op, graph.CastOp(emit(graph.LessOp(limit, op.X), rewriter), element))
+
+
+class ImputerLowering(OnnxLowering):
+    """`Imputer` → one value, possibly NaN, replaced by others, one a feature."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ImputerOp, rewriter: PatternRewriter) -> None:
+        element = element_of(op.X)
+        floats = is_float(element)
+        name = "imputed_value_floats" if floats else "imputed_value_int64s"
+        numbers: Sequence[float] = op.floats(name) if floats else op.integers(name)
+        lost = op.floating("replaced_value_float") if floats else op.integer("replaced_value_int64")
+        if np.isnan(lost):
+            is_lost = emit(graph.IsNanOp(op.X), rewriter)
+        else:
+            is_lost = emit(graph.EqualOp(op.X, self.scalar(lost, element, rewriter)), rewriter)
+        filling = self.constant(np.array(numbers).astype(dtype_of(element)), rewriter)
+        rewriter.replace(op, graph.WhereOp(is_lost, filling, op.X))
+
+
+class ArrayFeatureExtractorLowering(OnnxLowering):
+    """`ArrayFeatureExtractor` → features picked along the last axis; a vector is one row."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ArrayFeatureExtractorOp, rewriter: PatternRewriter) -> None:
+        dims, count = shape_of(op.X, op), prod(shape_of(op.Y, op), start=Dim.of(1))
+        picked = emit(graph.ReshapeOp(op.Y, [count]), rewriter)
+        x = op.X if len(dims) > 1 else emit(graph.ExpandDimsOp(op.X, [0]), rewriter)
+        rewriter.replace(op, graph.GatherOp(x, picked, max(1, len(dims) - 1)))
+
+
+class FeatureVectorizerLowering(OnnxLowering):
+    """`FeatureVectorizer` → features side by side, in f32; a vector has one a row."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.FeatureVectorizerOp, rewriter: PatternRewriter) -> None:
+        parts = [as_f32(x, rewriter) for x in op.X]
+        columns = [
+            x if len(dims_of(x.type)) > 1 else emit(graph.ExpandDimsOp(x, [1]), rewriter) for x in parts
+        ]
+        rewriter.replace(op, graph.ConcatOp(columns, 1))
+
+
+class OneHotEncoderLowering(OnnxLowering):
+    """
+    `OneHotEncoder` → 1 where a value equals a category, along a new axis; the host compares strings.
+
+    With `zeros` 0 a value of no category should be an error; it gets zeros as well, as in ONNX Runtime.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.OneHotEncoderOp, rewriter: PatternRewriter) -> None:
+        dims = list(shape_of(op.X, op))
+        if has_strings(op):
+            words = [word.decode() for word in op.strings("cats_strings")]
+            type = tensor_type(i64, dims)
+            told = _mapping(words, [*range(len(words))], -1)
+            x = host_results("host.encode_labels", told, [op.X], [type], rewriter)[0]
+            categories = np.arange(len(words))
+        else:
+            x, categories = op.X, np.array(op.integers("cats_int64s"))
+        table = self.constant(categories.astype(dtype_of(element_of(x))), rewriter)
+        equal = emit(graph.EqualOp(emit(graph.ExpandDimsOp(x, [len(dims)]), rewriter), table), rewriter)
+        rewriter.replace(op, graph.CastOp(equal, f32))
+
+
+def _mapping(keys: Sequence[object], values: Sequence[object], default: object) -> dict[str, object]:
+    return {"keys": [*keys], "values": [*values], "default": default}
+
+
+class LabelEncoderLowering(OnnxLowering):
+    """
+    `LabelEncoder`, `CategoryMapper` → the value of each key: compared and gathered, by the host for strings.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: onnx.LabelEncoderOp | onnx.CategoryMapperOp, rewriter: PatternRewriter
+    ) -> None:
+        keys, values, default = self._tables(op)
+        if len(keys) != len(values):
+            message = f"{op.op_type}: {len(keys)} keys for {len(values)} values"
+            raise StepwellError("invalid-model", op, message)
+        dims = shape_of(op.operands[0], op)
+        if has_strings(op) or isinstance(default, str):
+            is_text = isinstance(default, str)
+            element = STRING if is_text else types.element_of(default.dtype)
+            rest = default if is_text else default.item()
+            told = _mapping(_listed(keys), _listed(values), rest)
+            type = tensor_type(element, dims)
+            rewriter.replace(
+                op, [], host_results("host.encode_labels", told, [op.operands[0]], [type], rewriter)
+            )
+            return
+        rewriter.replace(op, [], [self._looked_up(op.operands[0], keys, values, default, rewriter)])
+
+    def _looked_up(
+        self, x: SSAValue, keys: Table, values: Table, default: Any, rewriter: PatternRewriter
+    ) -> SSAValue:
+        """The value of the first key that equals each element."""
+        rank = len(dims_of(x.type))
+        table = self.constant(keys.astype(dtype_of(element_of(x))), rewriter)
+        wide = emit(graph.ExpandDimsOp(x, [rank]), rewriter)
+        equal = emit(graph.EqualOp(wide, table), rewriter)
+        if is_float(element_of(x)) and np.isnan(keys.astype(np.float64)).any():
+            lost = self.constant(np.isnan(keys.astype(np.float64)), rewriter)
+            both = emit(graph.AndOp(emit(graph.IsNanOp(wide), rewriter), lost), rewriter)
+            equal = emit(graph.OrOp(equal, both), rewriter)
+        place = emit(graph.CastOp(equal, i64), rewriter)
+        first = emit(graph.ArgmaxOp(place, rank, keep_dims=False), rewriter)
+        known = emit(graph.ReduceOp(place, "max", [rank], keep_dims=False), rewriter)
+        is_known = emit(graph.EqualOp(known, self.scalar(1, i64, rewriter)), rewriter)
+        found = emit(graph.GatherOp(self.constant(values, rewriter), first, 0), rewriter)
+        rest = self.constant(np.asarray(default, values.dtype), rewriter)
+        return emit(graph.WhereOp(is_known, found, rest), rewriter)
+
+    def _tables(self, op: onnx.LabelEncoderOp | onnx.CategoryMapperOp) -> tuple[Table, Table, Any]:
+        """Keys, values, and what other keys give."""
+        if isinstance(op, onnx.CategoryMapperOp):
+            words, numbers = self._list(op, "cats", "strings"), self._list(op, "cats", "int64s")
+            if has_strings(op):
+                return words, numbers, np.int64(op.integer("default_int64"))
+            return numbers, words, op.string("default_string")
+        if op.has("classes_strings"):  # opset 1
+            words = self._list(op, "classes", "strings")
+            places = np.arange(len(words))
+            if has_strings(op):
+                return words, places, np.int64(op.integer("default_int64"))
+            return places, words, op.string("default_string")
+        keys, values = self._any_list(op, "keys"), self._any_list(op, "values")
+        if op.has("default_tensor"):
+            return keys, values, self._tensor(op, "default_tensor").reshape(-1)[0]
+        if values.dtype == object:
+            return keys, values, op.string("default_string") if op.has("default_string") else "_Unused"
+        if values.dtype == np.float32:
+            return keys, values, np.float32(op.floating("default_float") if op.has("default_float") else -0.0)
+        if op.has("default_int64"):
+            return keys, values, values.dtype.type(op.integer("default_int64"))
+        return keys, values, values.dtype.type(-1)
+
+    def _any_list(self, op: onnx.OnnxOp, name: str) -> Table:
+        for kind in ("strings", "int64s", "floats"):
+            if op.has(f"{name}_{kind}"):
+                return self._list(op, name, kind)
+        return self._tensor(op, f"{name}_tensor").reshape(-1)
+
+    def _list(self, op: onnx.OnnxOp, name: str, kind: str) -> Table:
+        match kind:
+            case "strings":
+                return np.array([word.decode() for word in op.strings(f"{name}_strings")], object)
+            case "int64s":
+                return np.array(op.integers(f"{name}_int64s"), np.int64)
+            case _:
+                return np.array(op.floats(f"{name}_floats"), np.float32)
+
+    def _tensor(self, op: onnx.OnnxOp, name: str) -> Table:
+        value = required_attribute(op, name)
+        if isinstance(value, onnx.StringsAttr):
+            return np.array([word.decode() for word in value.values()], object)
+        return array_of(value, self.weights)
+
+
+def _listed(table: Table) -> list[object]:
+    return cast("list[object]", table.tolist())
+
+
+PATTERNS: list[type[OnnxLowering]] = [
+    ArrayFeatureExtractorLowering,
+    BinarizerLowering,
+    FeatureVectorizerLowering,
+    ImputerLowering,
+    LabelEncoderLowering,
+    NormalizerLowering,
+    OneHotEncoderLowering,
+    ScalerLowering,
+]

@@ -1,0 +1,127 @@
+"""ONNX conversions between element types, running sums, and dropout → `graph`."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import Float8E8M0FNUType, StringAttr, f32, i1
+from xdsl.ir import Attribute
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.types import tensor_type
+from stepwell.lowering.onnx_to_graph.expressions import Formula
+from stepwell.lowering.onnx_to_graph.host_calls import host_results
+from stepwell.lowering.onnx_to_graph.support import (
+    OnnxLowering,
+    element_of,
+    element_type,
+    emit,
+    has_strings,
+    normalized_axis,
+    rank_of,
+    shape_of,
+)
+
+
+def target_type(op: onnx.CastOp) -> Attribute:
+    """The element type that a `Cast` names: by number, below opset 6 by name."""
+    return element_type(op.string("to") if isinstance(op.to, StringAttr) else op.integer("to"), op)
+
+
+class CastLowering(OnnxLowering):
+    """`Cast`, `CastLike` → `graph.cast`; nothing when the type stays."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.CastOp | onnx.CastLikeOp, rewriter: PatternRewriter) -> None:
+        if has_strings(op):
+            return
+        to = target_type(op) if isinstance(op, onnx.CastOp) else element_of(op.target_type)
+        if to == element_of(op.input):
+            rewriter.replace(op, [], [op.input])
+        else:
+            saturate = not op.has("saturate") or bool(op.integer("saturate"))
+            # Only powers of two are rounded in more than one way.
+            to_power = isinstance(to, Float8E8M0FNUType) and op.has("round_mode")
+            round = op.string("round_mode") if to_power else "nearest"
+            rewriter.replace(op, graph.CastOp(op.input, to, saturate=saturate, round=round))
+
+
+class BitCastLowering(OnnxLowering):
+    """`BitCast` → `graph.bitcast`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.BitCastOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, graph.BitcastOp(op.input, element_type(op.integer("to"), op)))
+
+
+class RunningLowering(OnnxLowering):
+    """`CumSum`, `CumProd` → `graph.scan`; an axis that a call gives chooses among the scans of all axes."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.CumSumOp | onnx.CumProdOp, rewriter: PatternRewriter) -> None:
+        rank = rank_of(op.x, op)
+        if (axis := self.integers(op.axis)) is not None:
+            rewriter.replace(op, _scan(op, normalized_axis(axis[0], rank, op)))
+            return
+        given = self.as_scalar(op.axis, op, rewriter)
+        assert given is not None
+        result = emit(_scan(op, 0), rewriter)
+        for candidate in range(1, rank):
+            scanned = emit(_scan(op, candidate), rewriter)
+            for name in (candidate, candidate - rank):
+                number = self.scalar(name, element_of(given), rewriter)
+                chosen = emit(graph.EqualOp(given, number), rewriter)
+                result = emit(graph.WhereOp(chosen, scanned, result), rewriter)
+        rewriter.replace(op, [], [result])
+
+
+def _scan(op: onnx.CumSumOp | onnx.CumProdOp, axis: int) -> graph.ScanOp:
+    kind = "sum" if isinstance(op, onnx.CumSumOp) else "prod"
+    exclusive, reverse = bool(op.integer("exclusive")), bool(op.integer("reverse"))
+    return graph.ScanOp(op.x, kind, axis, exclusive=exclusive, reverse=reverse)
+
+
+class DropoutLowering(OnnxLowering):
+    """
+    `Dropout` in inference → its input; the mask is all true from opset 12 on, and all zeros below.
+
+    In training the host draws the mask: by the seed, as numpy's older generator does, or anew at each call.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.DropoutOp, rewriter: PatternRewriter) -> None:
+        opset = onnx.opset_of(op)
+        if opset >= 12 and op.training_mode is not None:
+            mode = self.array(op.training_mode)
+            if mode is None or bool(np.any(mode)):
+                self._train(op, mode is not None, rewriter)
+                return
+        results = [op.data]
+        if op.mask is not None:
+            element = i1 if opset >= 10 else element_of(op.data)
+            number = self.scalar(1 if opset >= 12 else 0, element, rewriter)
+            results.append(emit(graph.FullOp(number, shape_of(op.data, op)), rewriter))
+        rewriter.replace(op, [], results)
+
+    def _train(self, op: onnx.DropoutOp, is_certain: bool, rewriter: PatternRewriter) -> None:
+        """What is kept is divided by the chance that it is; a flag may say so at run time only."""
+        at = Formula(self, rewriter)
+        ratio = (
+            self.scalar(0.5, f32, rewriter) if op.ratio is None else self.as_scalar(op.ratio, op, rewriter)
+        )
+        mode = self.as_scalar(op.training_mode, op, rewriter)
+        assert ratio is not None and mode is not None
+        seed = op.integer("seed") if op.has("seed") else None
+        mask = tensor_type(i1, shape_of(op.data, op))
+        drawn = host_results(
+            "host.dropout_mask", {"seed": seed}, [op.data, ratio], [mask], rewriter, effect=seed is None
+        )
+        x, kept, trains = at.value(op.data), at.value(drawn[0]), at.value(mode)
+        scale = (1.0 / (1.0 - at.value(ratio))).cast(x.element)
+        if not is_certain:
+            kept, scale = kept | trains.negated(), at.where(trains, scale, 1.0)
+        y = at.where(kept, x * scale, 0.0)
+        rewriter.replace(op, [], [y.ssa] if op.mask is None else [y.ssa, kept.ssa])
+
+
+PATTERNS: list[type[OnnxLowering]] = [CastLowering, BitCastLowering, RunningLowering, DropoutLowering]

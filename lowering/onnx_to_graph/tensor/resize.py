@@ -1,0 +1,233 @@
+"""`Resize` and `Upsample` at every opset → `graph.resize`, all axes and scales spelled out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import floor
+from typing import TypeVar
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.types import tensor_type
+from stepwell.lowering.onnx_to_graph.expressions import Formula
+from stepwell.lowering.onnx_to_graph.host_calls import host_results
+from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
+from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, normalized_axis, shape_of
+from stepwell.lowering.onnx_to_graph.tensor.resize_by_data import COORDINATES, Sampling, resize_by
+from stepwell.passes.analysis.symbolic_values import symbolic_dims
+from stepwell.runtime.dims import UNKNOWN, Dim
+from stepwell.runtime.errors import StepwellError
+
+T = TypeVar("T")
+
+MAX_DENOMINATOR = 64
+"""Scales of symbolic dimensions are fractions with at most this below the line."""
+
+
+class ResizeLowering(ShapeLowering):
+    """`Resize` → `graph.resize`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.ResizeOp, rewriter: PatternRewriter) -> None:
+        dims = shape_of(op.X, op)
+        axes = [normalized_axis(a, len(dims), op) for a in op.integers("axes")] if op.has("axes") else None
+        axes = axes if axes is not None else list(range(len(dims)))
+        if (resized := self._by_scales_as_data(op, axes, rewriter)) is not None:
+            rewriter.replace(op, [], [resized])
+            return
+        if self._is_settled_by_data(op, dims):
+            self._resize_on_host(op, axes, rewriter)
+            return
+        given = self._floats(op, "scales", op.scales)
+        if given:
+            scales = _spread(op, given, axes, [1.0] * len(dims))
+            shape = [scaled(dim, scale, op) for dim, scale in zip(dims, scales, strict=True)]
+        else:
+            sizes, scale = self._with_policy(op, [dims[axis] for axis in axes], rewriter)
+            scales = None if scale is None else _spread(op, [scale] * len(axes), axes, [1.0] * len(dims))
+            shape = _spread(op, sizes, axes, list(dims))
+        coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
+        roi = self._floats(op, "roi", op.roi) if coordinate == "tf_crop_and_resize" else None
+        whole = [0.0] * len(dims) + [1.0] * len(dims)
+        places = [*axes, *(axis + len(dims) for axis in axes)]
+        resized = graph.ResizeOp(
+            op.X,
+            shape,
+            scales,
+            mode=_text(op, "mode", "nearest"),
+            coordinate=coordinate,
+            nearest=_text(op, "nearest_mode", _old_rounding(op, scales)),
+            cubic_a=op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
+            antialias=op.has("antialias") and op.integer("antialias") == 1,
+            exclude_outside=op.has("exclude_outside") and op.integer("exclude_outside") == 1,
+            roi=None if roi is None else _spread(op, roi, places, whole),
+            extrapolation=op.floating("extrapolation_value") if op.has("extrapolation_value") else 0.0,
+        )
+        rewriter.replace(op, resized)
+
+    def _by_scales_as_data(
+        self, op: onnx.ResizeOp | onnx.UpsampleOp, axes: Sequence[int], rewriter: PatternRewriter
+    ) -> SSAValue | None:
+        """
+        The tensor resized by scales that are data, where a fixed number of neighbours makes an element; else
+        None.
+        """
+        coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
+        antialias = op.has("antialias") and op.integer("antialias") == 1
+        if op.scales is None or self.array(op.scales) is not None or shape_of(op.scales, op) == (Dim.of(0),):
+            return None
+        rounds_by_scale = isinstance(op, onnx.ResizeOp) and onnx.opset_of(op) <= 10
+        if coordinate not in COORDINATES or antialias or rounds_by_scale:
+            return None
+        how = Sampling(
+            _text(op, "mode", "nearest").removeprefix("bi"),
+            coordinate,
+            _text(op, "nearest_mode", "floor"),
+            op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
+            op.has("exclude_outside") and op.integer("exclude_outside") == 1,
+        )
+        at = Formula(self, rewriter)
+        return resize_by(at.value(op.X), at.value(op.scales), axes, how).ssa
+
+    def _is_settled_by_data(self, op: onnx.ResizeOp, dims: Sequence[Dim]) -> bool:
+        """Whether weights or the one scale of all axes are known at run time only."""
+        if op.scales is not None and shape_of(op.scales, op) != (Dim.of(0),):
+            if self.array(op.scales) is None:
+                return True
+        elif op.sizes is not None:
+            known = symbolic_dims(op.sizes, self.weights) or (Dim.symbol(UNKNOWN),)
+            stretches = _text(op, "keep_aspect_ratio_policy", "stretch") == "stretch"
+            antialias = op.has("antialias") and op.integer("antialias") == 1
+            if not all(dim.is_static for dim in (*known, *dims)) and (antialias or not stretches):
+                return True
+        crops = _text(op, "coordinate_transformation_mode", "") == "tf_crop_and_resize"
+        return crops and op.roi is not None and self.array(op.roi) is None
+
+    def _resize_on_host(
+        self, op: onnx.ResizeOp | onnx.UpsampleOp, axes: Sequence[int], rewriter: PatternRewriter
+    ) -> None:
+        dims = shape_of(op.X, op)
+        mode = _text(op, "mode", "nearest")
+        is_resize = isinstance(op, onnx.ResizeOp)
+        attributes: dict[str, object] = {
+            "axes": list(axes),
+            "policy": _text(op, "keep_aspect_ratio_policy", "stretch"),
+            "old_rounding": is_resize and onnx.opset_of(op) <= 10,
+            "mode": "linear" if mode == "bilinear" else mode,
+            "coordinate": _text(op, "coordinate_transformation_mode", "asymmetric"),
+            "nearest": _text(op, "nearest_mode", "floor"),
+            "cubic_a": op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
+            "antialias": op.has("antialias") and op.integer("antialias") == 1,
+            "exclude_outside": op.has("exclude_outside") and op.integer("exclude_outside") == 1,
+            "extrapolation": op.floating("extrapolation_value") if op.has("extrapolation_value") else 0.0,
+        }
+        resized = ["?" if axis in axes else dim for axis, dim in enumerate(dims)]
+        result = tensor_type(element_of(op.X), resized)
+        operands = [op.X, op.roi if is_resize else None, op.scales, op.sizes if is_resize else None]
+        rewriter.replace(op, [], host_results("host.resize", attributes, operands, [result], rewriter))
+
+    def _floats(self, op: onnx.OnnxOp, name: str, value: SSAValue | None) -> list[float] | None:
+        """Constant numbers; None when they are absent or, as files also say it, empty."""
+        if value is None:
+            return None
+        array = self.array(value)
+        if array is None:
+            raise StepwellError("unsupported", op, f"{op.op_type}: `{name}` must be constant")
+        return [float(number) for number in array.reshape(-1)] or None
+
+    def _with_policy(
+        self, op: onnx.ResizeOp, dims: Sequence[Dim], rewriter: PatternRewriter
+    ) -> tuple[Sequence[Dim], float | None]:
+        """The sizes that the node asks for; the one scale of all axes where the aspect ratio stays."""
+        sizes = self.sizes(op, "sizes", op.sizes, rewriter) or ()
+        policy = _text(op, "keep_aspect_ratio_policy", "stretch")
+        if policy == "stretch":
+            return sizes, None
+        if not all(dim.is_static for dim in (*sizes, *dims)):
+            raise StepwellError(
+                "unsupported", op, f"{op.op_type}: keep_aspect_ratio_policy {policy} needs fixed shapes"
+            )
+        quotients = [size.value / dim.value for size, dim in zip(sizes, dims, strict=True)]
+        scale = min(quotients) if policy == "not_larger" else max(quotients)
+        return [Dim.of(floor(scale * dim.value + 0.5)) for dim in dims], scale
+
+
+class UpsampleLowering(ResizeLowering):
+    """`Upsample` of old opsets → `graph.resize` with asymmetric coordinates."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: onnx.UpsampleOp, rewriter: PatternRewriter) -> None:
+        dims = shape_of(op.X, op)
+        if (resized := self._by_scales_as_data(op, range(len(dims)), rewriter)) is not None:
+            rewriter.replace(op, [], [resized])
+            return
+        scales = self._floats(op, "scales", op.scales)
+        if scales is None and op.has("scales"):
+            scales = list(op.floats("scales"))
+        if scales is None:
+            scales = [1.0, 1.0, op.floating("height_scale"), op.floating("width_scale")]
+        shape = [scaled(dim, scale, op) for dim, scale in zip(dims, scales, strict=True)]
+        mode = _text(op, "mode", "nearest")
+        rewriter.replace(
+            op,
+            graph.ResizeOp(
+                op.X,
+                shape,
+                scales,
+                mode="linear" if mode == "bilinear" else mode,
+                coordinate="asymmetric",
+                nearest="floor",
+            ),
+        )
+
+
+def scaled(dim: Dim, scale: float, op: onnx.OnnxOp) -> Dim:
+    """
+    ⌊dim · scale⌋.
+
+    Raises: StepwellError `unsupported` for a symbolic dimension and a scale that is no simple fraction.
+    """
+    if dim.is_static:
+        return Dim.of(floor(dim.value * scale))
+    fraction = Fraction(scale)
+    if fraction.denominator > MAX_DENOMINATOR:
+        raise StepwellError(
+            "unsupported",
+            op,
+            f"{op.op_type}: the size of dimension {dim} scaled by {scale}",
+            help="give the model's inputs fixed shapes, for example with --input-shape",
+        )
+    return dim * fraction.numerator // fraction.denominator
+
+
+def _old_rounding(op: onnx.OnnxOp, scales: Sequence[float] | None) -> str:
+    """Opset 10 rounds down when it enlarges and up when it shrinks."""
+    if onnx.opset_of(op) > 10 or scales is None or all(scale >= 1 for scale in scales):
+        return "floor"
+    if any(scale > 1 for scale in scales):
+        raise StepwellError(
+            "unsupported", op, f"{op.op_type}: one axis grows and another shrinks, at opset 10"
+        )
+    return "ceil"
+
+
+def _text(op: onnx.OnnxOp, name: str, absent: str) -> str:
+    return op.string(name) if op.has(name) else absent
+
+
+def _spread(op: onnx.OnnxOp, values: Sequence[T], places: Sequence[int], default: Sequence[T]) -> list[T]:
+    """The default with values at some places. Raises: StepwellError `invalid-model` for too many or few."""
+    if len(values) != len(places):
+        raise StepwellError(
+            "invalid-model", op, f"{op.op_type}: expected {len(places)} numbers, found {len(values)}"
+        )
+    result = list(default)
+    for place, value in zip(places, values, strict=True):
+        result[place] = value
+    return result
+
+
+PATTERNS: list[type[OnnxLowering]] = [ResizeLowering, UpsampleLowering]

@@ -1,0 +1,64 @@
+"""Erasure of ops without uses, with the symbols that they define."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
+from xdsl.traits import is_side_effect_free
+
+from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.passes.analysis.rename_symbols import symbols_named
+
+
+def erase_dead_ops(block: Block) -> None:
+    """Erase the dead ops of a block and of the regions inside it, from the last to the first."""
+    _erase(block, _Mentions())
+
+
+class _Mentions:
+    """How often the types in a function name the symbols that its ops define; counted when first asked."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] | None = None
+
+    def only_in(self, op: Operation) -> bool:
+        """Whether no other op names the symbols that an op defines: then nobody needs to know them."""
+        names = [name for name, _ in defined_symbols(op)]
+        if not names:
+            return True
+        if self._counts is None:
+            self._counts = Counter(name for other in _top(op).walk() for name in symbols_named(other))
+        own = Counter(name for inner in op.walk() for name in symbols_named(inner))
+        return all(self._counts[name] == own[name] for name in names)
+
+    def erased(self, op: Operation) -> None:
+        """Take note that an op is gone."""
+        if self._counts is not None:
+            self._counts.subtract(name for inner in op.walk() for name in symbols_named(inner))
+
+
+def _top(op: Operation) -> Operation:
+    """The function around an op."""
+    while not isinstance(op, FuncOp) and (parent := op.parent_op()) is not None:
+        op = parent
+    return op
+
+
+def _erase(block: Block, mentions: _Mentions) -> None:
+    for op in reversed(list(block.ops)):
+        if _is_dead(op) and mentions.only_in(op):
+            mentions.erased(op)
+            Rewriter.erase_op(op)
+            continue
+        for region in op.regions:
+            for inner in region.blocks:
+                _erase(inner, mentions)
+
+
+def _is_dead(op: Operation) -> bool:
+    if not op.results or any(result.first_use is not None for result in op.results):
+        return False
+    return is_side_effect_free(op)

@@ -1,0 +1,267 @@
+"""
+What shape arithmetic computes, without running it: small integer tensors as dimension expressions.
+
+Exporters write target shapes as graphs (`Shape → Gather → Mul → Concat → Reshape`). Evaluated on symbols they
+are expressions over the dimensions of the inputs, and the tensors are not needed at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from itertools import count
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import TensorType, f32, f64, i32, i64
+from xdsl.ir import SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp, operand_slots, plain_properties
+from stepwell.dialects.graph.relations import is_float, is_integer
+from stepwell.dialects.graph.structure import constant_array
+from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.runtime.dims import UNKNOWN, Dim
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.meaning import Array, evaluate, has_meaning
+
+MAX_ELEMS = 256
+"""Larger tensors are data, not shapes."""
+
+Symbolic = npt.NDArray[np.object_]
+"""An array whose elements are `Dim`."""
+
+
+def symbolic_dims(value: SSAValue, weights: WeightStore) -> tuple[Dim, ...] | None:
+    """The elements of an integer tensor, in order, as expressions over symbols; None when they are data."""
+    return SymbolicValues(weights).dims(value)
+
+
+def partly_symbolic_dims(value: SSAValue, weights: WeightStore) -> tuple[Dim, ...] | None:
+    """As `symbolic_dims`, but single elements that are data are unknown dimensions."""
+    return SymbolicValues(weights, allow_data=True).dims(value)
+
+
+class SymbolicValues:
+    """
+    An evaluation, each value once. Arrays are numbers where all elements are known, else symbolic.
+
+    With `allow_data`, elements of small integer tensors that are data are unknown dimensions, each another.
+    """
+
+    def __init__(self, weights: WeightStore, *, allow_data: bool = False):
+        self._weights = weights
+        self._unknown = count() if allow_data else None
+        self._known: dict[SSAValue, Array | None] = {}
+
+    def dims(self, value: SSAValue) -> tuple[Dim, ...] | None:
+        """The elements of an integer tensor, in order, as expressions; None when they are data."""
+        array = self.of(value)
+        if array is None or array.dtype.kind not in "iubO":
+            return None
+        return tuple(Dim.of(element if isinstance(element, Dim) else int(element)) for element in array.flat)
+
+    def of(self, value: SSAValue) -> Array | None:
+        """The value as an array, None when it is not known. Walks without recursion: chains may be long."""
+        stack = [value]
+        while stack:
+            current = stack[-1]
+            if current in self._known:
+                stack.pop()
+                continue
+            sources = self._sources(current)
+            if missing := [source for source in sources or () if source not in self._known]:
+                stack += missing
+                continue
+            found = None if sources is None else self._evaluate(current)
+            self._known[current] = self._data(current) if found is None else found
+            stack.pop()
+        return self._known[value]
+
+    def _data(self, value: SSAValue) -> Array | None:
+        """What stands for a value that is not known: nothing, or unknown elements, all different."""
+        if self._unknown is None or not _is_small(value) or not is_integer(tensor_of(value).element_type):
+            return None
+        array = np.empty([dim.value for dim in dims_of(value.type)], np.object_)
+        for place in np.ndindex(array.shape):
+            array[place] = Dim.symbol(f"{UNKNOWN}{next(self._unknown)}")
+        return array
+
+    def _sources(self, value: SSAValue) -> list[SSAValue] | None:
+        """The operands that a value is computed from; None when it is not evaluated."""
+        op = value.owner
+        if not isinstance(op, GraphOp) or not _is_small(value):
+            return None
+        if isinstance(op, graph.ConstantOp | graph.ShapeOfOp | graph.ExtentsOp):
+            return []
+        return list(op.operands) if has_meaning(op.name) else None
+
+    def _evaluate(self, value: SSAValue) -> Array | None:
+        op = cast(GraphOp, value.owner)
+        match op:
+            case graph.ConstantOp():
+                return constant_array(op, self._weights)
+            case graph.ShapeOfOp():
+                dims = dims_of(op.input.type)[op.start.value.data : op.end.value.data]
+                return _simplified(np.array(dims, np.object_))
+            case graph.ExtentsOp():
+                return _simplified(np.array(op.dims.get(), np.object_))
+            case _:
+                pass
+        if any(self._known[operand] is None for operand in op.operands):
+            return None
+        operands = [None if slot is None else self._known[slot] for slot in operand_slots(op)]
+        try:
+            results = _results(op, operands)
+        except (IndexError, ValueError, KeyError, ZeroDivisionError):
+            return None  # an error of the model, reported where the value is used
+        return None if results is None else _simplified(results[op.results.index(value)])
+
+
+def _is_small(value: SSAValue) -> bool:
+    if not isinstance(value.type, TensorType):
+        return False
+    dims = dims_of(tensor_of(value))
+    return all(dim.is_static for dim in dims) and prod(dim.value for dim in dims) <= MAX_ELEMS
+
+
+def _simplified(array: Array) -> Array:
+    """Numbers instead of expressions when all elements are known."""
+    if array.dtype == np.object_ and all(isinstance(e, Dim) and e.is_static for e in array.flat):
+        return np.array([e.value for e in cast("list[Dim]", array.flat)], np.int64).reshape(array.shape)
+    return array
+
+
+def _results(op: GraphOp, operands: list[Array | None]) -> tuple[Array, ...] | None:
+    given = [array for array in operands if array is not None]
+    if not any(array.dtype == np.object_ for array in given):
+        return evaluate(op.name, operands, plain_properties(op))
+    if isinstance(op, _MOVES):
+        if any(array.dtype == np.object_ for array in given[1:]):
+            return None
+        results = evaluate(op.name, operands, plain_properties(op))
+        return tuple(np.asarray(result, np.object_) for result in results)
+    rule = _RULES.get(type(op))
+    result = None if rule is None else rule(op, given)
+    return None if result is None else (result,)
+
+
+_MOVES = (
+    graph.ReshapeOp,
+    graph.ExpandDimsOp,
+    graph.SqueezeOp,
+    graph.TransposeOp,
+    graph.SplitOp,
+    graph.SliceOp,
+    graph.GatherOp,
+    graph.BroadcastToOp,
+    graph.FullOp,
+    graph.TileOp,
+    graph.ReverseOp,
+)
+"""Ops whose meaning moves the elements of their first operand, of any kind."""
+
+
+def _lifted(array: Array) -> Symbolic:
+    """Numbers as expressions. Raises: ValueError for a number that is not whole."""
+    if array.dtype == np.object_:
+        return cast(Symbolic, array)
+    whole = array.astype(np.int64)
+    if (whole != array).any():
+        raise ValueError("a fraction is no dimension")
+    result = np.empty(array.shape, np.object_)
+    for place in np.ndindex(array.shape):
+        result[place] = Dim.of(int(whole[place]))
+    return result
+
+
+def _elementwise(function: Callable[..., object]) -> Callable[[GraphOp, list[Array]], Array]:
+    """A rule that applies a function to expressions that broadcast."""
+
+    def rule(op: GraphOp, operands: list[Array]) -> Array:
+        lifted = [_lifted(array) for array in operands]
+        applied = np.frompyfunc(function, len(lifted), 1)
+        return np.asarray(applied(*lifted), np.object_)
+
+    return rule
+
+
+def _concatenated(op: GraphOp, operands: list[Array]) -> Array:
+    return np.concatenate([_lifted(array) for array in operands], cast(graph.ConcatOp, op).axis.value.data)
+
+
+def _divided(op: GraphOp, operands: list[Array]) -> Array:
+    """Integers divide toward zero, as ⌊ ⌋ does for what is not negative; floats only without remainder."""
+    whole = not is_float(tensor_of(op.results[0]).element_type)
+
+    def divide(a: Dim, b: Dim) -> Dim:
+        quotient = a // b
+        if not (quotient * b == a or (whole and a.is_nonnegative and b.is_nonnegative)):
+            raise ValueError("not a dimension expression")
+        return quotient
+
+    return _elementwise(divide)(op, operands)
+
+
+def _equal(a: Dim, b: Dim) -> bool:
+    if a.proves_equal(b):
+        return True
+    if (a - b - 1).is_nonnegative or (b - a - 1).is_nonnegative:
+        return False
+    raise ValueError("not known to be equal or different")
+
+
+def _compared(op: GraphOp, operands: list[Array]) -> Array:
+    return _elementwise(_equal)(op, operands).astype(np.bool_)
+
+
+def _selected(op: GraphOp, operands: list[Array]) -> Array | None:
+    condition, on_true, on_false = operands
+    if condition.dtype == np.object_:
+        return None
+    return np.where(condition.astype(np.bool_), _lifted(on_true), _lifted(on_false))
+
+
+_REDUCTIONS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
+    "sum": Dim.__add__,
+    "prod": Dim.__mul__,
+    "max": Dim.maximum,
+    "min": Dim.minimum,
+}
+
+
+def _reduced(op: GraphOp, operands: list[Array]) -> Array | None:
+    """A reduction over all elements, as exporters count them."""
+    assert isinstance(op, graph.ReduceOp)
+    combine = _REDUCTIONS.get(op.kind.data)
+    elements = cast("list[Dim]", list(_lifted(operands[0]).flat))
+    if combine is None or not elements or prod(dim.value for dim in dims_of(op.result.type)) != 1:
+        return None
+    shape = [dim.value for dim in dims_of(op.result.type)]
+    return np.array(reduce(combine, elements), np.object_).reshape(shape)
+
+
+_RULES: Mapping[type[GraphOp], Callable[[Any, list[Array]], Array | None]] = {
+    graph.AddOp: _elementwise(Dim.__add__),
+    graph.SubtractOp: _elementwise(Dim.__sub__),
+    graph.MultiplyOp: _elementwise(Dim.__mul__),
+    graph.NegOp: _elementwise(Dim.__neg__),
+    graph.MaximumOp: _elementwise(Dim.maximum),
+    graph.MinimumOp: _elementwise(Dim.minimum),
+    graph.DivideOp: _divided,
+    graph.EqualOp: _compared,
+    graph.WhereOp: _selected,
+    graph.ConcatOp: _concatenated,
+    graph.ReduceOp: _reduced,
+    # Whole numbers stay what they are; to i1 or to f16 they might not.
+    graph.CastOp: lambda op, operands: operands[0] if _keeps_whole_numbers(op) else None,
+    graph.FloorOp: lambda op, operands: operands[0],
+    graph.CeilOp: lambda op, operands: operands[0],
+    graph.RoundOp: lambda op, operands: operands[0],
+}
+
+
+def _keeps_whole_numbers(op: GraphOp) -> bool:
+    return tensor_of(op.results[0]).element_type in (i32, i64, f32, f64)

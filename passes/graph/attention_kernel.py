@@ -1,0 +1,37 @@
+"""The choice between one kernel for attention and kernels for its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
+
+from stepwell.runtime.dims import Dim
+
+# Fewer queries leave most lanes empty: separate products are faster then, as in a decoder's step. So they are
+# where there is little to do (16 queries on 16 keys: 0.95 of their speed, on 32: 1.01, on 64: 1.06).
+_FEWEST_QUERIES = 8
+
+
+_FEWEST_SCORES = 512
+
+
+def has_kernel(element: Attribute, scores: Sequence[Dim], depth: Dim, columns: Dim) -> bool:
+    """
+    Whether one kernel serves attention better than its parts do.
+
+    It takes f32 of known depth and columns. Queries stand in lanes, so there must be some: a known number
+    with enough keys, or as many as there are keys. What a decoder does with a cache (an open number of
+    queries, most often one, on more keys) stays in parts.
+    Args: `scores` is [batch..., queries, keys].
+    """
+    *batch, queries, keys = scores
+    if element != f32 or not depth.is_static or not columns.is_static or any(d.is_unknown for d in scores):
+        return False
+    if 0 in (*batch, depth, columns, keys):
+        return False
+    if not queries.is_static:
+        return queries == keys
+    is_small = keys.is_static and queries.value * keys.value < _FEWEST_SCORES
+    return queries.value >= _FEWEST_QUERIES and not is_small

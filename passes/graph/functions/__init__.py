@@ -1,0 +1,1 @@
+"""Passes about functions and blocks: inlining, unused functions, normal forms."""

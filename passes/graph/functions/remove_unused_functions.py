@@ -1,0 +1,45 @@
+"""`remove-unused-functions`: functions that no entry reaches go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.passes.analysis.call_graph import call_graph, functions_by_name, reached_from
+from stepwell.passes.base import Pass
+from stepwell.passes.context import count
+from stepwell.runtime.errors import StepwellError
+
+
+@dataclass(frozen=True)
+class RemoveUnusedFunctionsPass(Pass):
+    """
+    Erase the functions that the entries do not reach: by calls, through closures, as values or as arguments.
+
+    Class: exact. Fails for an entry that the module does not have.
+    """
+
+    name = "remove-unused-functions"
+
+    entry: tuple[str, ...] = ("main",)
+    """The functions to start from."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = functions_by_name(op)
+        for name in self.entry:
+            if name not in functions:
+                known = ", ".join(f"@{other}" for other in functions)
+                raise StepwellError(
+                    "unknown-function",
+                    op,
+                    f"no function is named @{name}",
+                    help=f"there are: {known or 'none'}",
+                )
+        reached = reached_from(self.entry, call_graph(op))
+        for name, function in functions.items():
+            if name not in reached:
+                count("functions removed")
+                function.detach()
+                function.erase(safe_erase=False)

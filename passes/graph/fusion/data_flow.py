@@ -1,0 +1,130 @@
+"""The data flow of a block as fusion sees it: computing ops, how one reads another, where ways meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.symbols import symbol_sources
+from stepwell.dialects.graph_ir.annotations import STOP_FUSION
+from stepwell.dialects.types import Tensor, dims_of
+from stepwell.patterns.dominators import PostDominators
+from stepwell.runtime.dims import same_dims
+
+if TYPE_CHECKING:
+    from stepwell.passes.graph.fusion.groups import Group
+
+
+_VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, graph.WordsOp)
+
+
+def computes(op: Operation) -> bool:
+    """Whether an op belongs in a kernel: not structure, nor a view of the same elements."""
+    return isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE and not isinstance(op, _VIEWS)
+
+
+def fusion_kind(op: GraphOp) -> Kind:
+    """The kind of an op; opaque where the shape of a result depends on data."""
+    types = [cast(Tensor, type) for type in op.result_types if isinstance(type, TensorType)]
+    known = all(not dim.is_unknown for type in types for dim in dims_of(type))
+    return op.KIND if known else Kind.OPAQUE
+
+
+@dataclass(eq=False)
+class Node:
+    """A computing op in the data flow of its block."""
+
+    op: GraphOp
+    position: int
+    kind: Kind
+    users: list[Node] = field(default_factory=lambda: list[Node]())
+    sink: Node | None = None
+    """The immediate post-dominator: the nearest op that every use leads to; None when there is none."""
+    group: Group = field(init=False)
+
+
+class DataFlow:
+    """The computing ops of a block in order, with their users and post-dominators."""
+
+    def __init__(self, block: Block):
+        tree = PostDominators(block, lambda op, block: op.parent is block and computes(op))
+        self._block = block
+        self._symbol_users: dict[Operation, list[Operation]] = {}
+        for user, definers in symbol_sources(block).items():
+            for definer in definers:
+                self._symbol_users.setdefault(definer, []).append(user)
+        self.position = tree.position
+        self.nodes: dict[Operation, Node] = {
+            op: Node(op, position, fusion_kind(op))
+            for op, position in tree.position.items()
+            if isinstance(op, GraphOp) and computes(op)
+        }
+        for op, node in self.nodes.items():
+            node.users = [self.nodes[user] for user in self.users_in_block(op) if user in self.nodes]
+            sink = tree.immediate(op)
+            node.sink = self.nodes.get(sink) if isinstance(sink, Operation) else None
+
+    def users_in_block(self, op: Operation) -> list[Operation]:
+        """The ops of the block that use a result or a symbol of one, in their regions too."""
+        users = (use.operation for result in op.results for use in result.uses)
+        above = (self._block.find_ancestor_op_in_block(user) for user in users)
+        users_here = dict.fromkeys(user for user in above if user is not None)
+        return list(users_here | dict.fromkeys(self._symbol_users.get(op, ())))
+
+
+def edge_kind(producer: Node, consumer: Node) -> Kind:
+    """
+    How a consumer reads a producer: element by element, by broadcasting, moved, along rows, or anyhow
+    (opaque).
+    """
+    if STOP_FUSION in producer.op.attributes:
+        return Kind.OPAQUE
+    match consumer.kind:
+        case Kind.ELEMENTWISE | Kind.BROADCAST:
+            shape = dims_of(consumer.op.results[0].type)
+            values = [value for value in consumer.op.operands if value.owner is producer.op]
+            same = all(same_dims(dims_of(value.type), shape) for value in values)
+            return Kind.ELEMENTWISE if same else Kind.BROADCAST
+        case Kind.INJECTIVE:
+            return Kind.INJECTIVE
+        case Kind.REDUCTION | Kind.ROW:
+            reads = [i for i, value in enumerate(consumer.op.operands) if value.owner is producer.op]
+            return Kind.REDUCTION if reads == [0] else Kind.OPAQUE
+        case _:
+            return Kind.OPAQUE
+
+
+@dataclass(frozen=True)
+class Way:
+    """All paths from a node to its post-dominator."""
+
+    between: list[Node]
+    edge: Kind
+    """The greatest kind of an edge."""
+
+    @property
+    def kind(self) -> Kind:
+        """The greatest kind of a node between."""
+        return max((node.kind for node in self.between), default=Kind.ELEMENTWISE)
+
+
+def way_to(node: Node, sink: Node, limit: int) -> Way | None:
+    """The paths from a node to its post-dominator; None for an opaque edge, or too many nodes between."""
+    between: dict[int, Node] = {}
+    edge = Kind.ELEMENTWISE
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        for user in current.users:
+            edge = max(edge, edge_kind(current, user))
+            if user is not sink and id(user) not in between:
+                between[id(user)] = user
+                stack.append(user)
+        if len(between) > limit or edge is Kind.OPAQUE:
+            return None
+    return Way(list(between.values()), edge)

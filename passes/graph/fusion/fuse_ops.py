@@ -1,0 +1,175 @@
+"""`fuse-ops`: decides the kernels; every computing op ends up in exactly one `graph.fused`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from math import prod
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.graph.symbols import symbol_sources
+from stepwell.dialects.locations import adopt_location, fused_location
+from stepwell.dialects.types import WeightAttr, tensor_of
+from stepwell.passes.base import Pass, functions_of
+from stepwell.passes.context import count, remark
+from stepwell.passes.graph.fusion.groups import fusion_groups
+from stepwell.patterns.files import entries_of, load_patterns
+from stepwell.patterns.groups import Duplicate, blocks_of
+from stepwell.patterns.partition import TableRow, partition_table
+from stepwell.runtime.errors import StepwellError
+
+
+@dataclass(frozen=True)
+class FuseOpsPass(Pass):
+    """
+    Put computing ops into kernels, by kinds of ops and post-dominators.
+
+    First, each match of a pattern table, and each `graph.composite`, becomes a kernel. Then: a contraction
+    takes the elementwise ops that follow it, up to where all its uses meet again; reductions of the same rows
+    take each other and the elementwise ops on these rows; elementwise and broadcasting ops join what reads
+    them; movement joins movement and elementwise ops. Every other op is a kernel by itself. Constants of one
+    element go inside, all else that a kernel reads becomes its operand. Constants, views, tuples, calls and
+    control flow stay outside; regions are blocks of their own.
+
+    A kernel says in `rule` which of these made it: `contraction`, `rows`, `elementwise`, `injective`,
+    `single`, or `pattern`, then with the pattern's name. An op with the attribute `graph.stop_fusion` is in
+    no kernel with its consumers.
+
+    Class: exact. Needs nothing; leaves no computing op outside a `graph.fused`.
+    Source: Relay's FuseOps.
+    """
+
+    name = "fuse-ops"
+
+    max_ops: int = 64
+    """The most ops that a kernel holds."""
+    table: str = ""
+    """A file of patterns whose matches become kernels, before any rule."""
+    only: str = ""
+    """Which table of the file; none: all of them, or all patterns where there is no table."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.max_ops < 1:
+            raise StepwellError(
+                "bad-option", None, f"a kernel holds at least one op, found max-ops={self.max_ops}"
+            )
+        entries = entries_of(load_patterns(self.table, op, ctx, remark), self.only) if self.table else []
+        rows = [TableRow(entry.name, entry.pattern, entry.check) for entry in entries]
+        for func in functions_of(op):
+            partition_table(rows, func, None, Duplicate.NEVER, remark=remark)
+            for block in list(blocks_of(func)):
+                for inner in list(block.ops):
+                    if isinstance(inner, graph.CompositeOp):
+                        _claim(inner)
+                self._fuse_block(block)
+
+    def _fuse_block(self, block: Block) -> None:
+        groups = fusion_groups(block, self.max_ops)
+        for group in groups:
+            fused = fuse(group.ops)
+            fused.attributes["rule"] = StringAttr(group.rule)
+        count("kernels", len(groups))
+        _sort(block)
+
+
+def _claim(composite: graph.CompositeOp) -> None:
+    """Make a kernel of what a pattern matched."""
+    fused = graph.FusedOp(
+        list(composite.operands), composite.result_types, composite.detach_region(composite.body)
+    )
+    fused.attributes["rule"] = StringAttr("pattern")
+    if (name := composite.attributes.get("pattern")) is not None:
+        fused.attributes["pattern"] = name
+    adopt_location(fused, composite.location)
+    Rewriter.replace_op(composite, fused)
+
+
+def fuse(ops: Sequence[GraphOp]) -> graph.FusedOp:
+    """
+    Move ops of one block, in order, into a kernel in place of the last one.
+
+    Its results are those of the ops that others use; of the last one, all when nobody does.
+    """
+    root = ops[-1]
+    inside = set[Operation](ops)
+    outer = dict.fromkeys(value for op in ops for value in op.operands if value.owner not in inside)
+    embedded = [value.owner for value in outer if _is_scalar_constant(value)]
+    operands = [value for value in outer if not _is_scalar_constant(value)]
+    results = [
+        result
+        for op in ops
+        for result in op.results
+        if any(use.operation not in inside for use in result.uses)
+    ] or list(root.results)
+
+    block = Block(arg_types=[value.type for value in operands])
+    replacements: dict[SSAValue, SSAValue] = dict(zip(operands, block.args, strict=True))
+    for value, arg in replacements.items():
+        arg.name_hint = value.name_hint
+    for constant in cast("list[graph.ConstantOp]", embedded):
+        block.add_op(copy := constant.clone())
+        replacements[constant.result] = copy.result
+    fused = graph.FusedOp(operands, [result.type for result in results], Region(block))
+    fused.location = fused_location(ops)  # pyright: ignore[reportAttributeAccessIssue]
+    Rewriter.insert_op(fused, InsertPoint.before(root))
+    for result, fused_result in zip(results, fused.results, strict=True):
+        fused_result.name_hint = result.name_hint
+        result.replace_uses_with_if(fused_result, lambda use: use.operation not in inside)
+    for op in ops:
+        op.detach()
+        block.add_op(op)
+        for i, value in enumerate(op.operands):
+            if value in replacements:
+                op.operands[i] = replacements[value]
+    block.add_op(graph.YieldOp(results))
+    return fused
+
+
+def _is_scalar_constant(value: SSAValue) -> bool:
+    if not isinstance(value.owner, graph.ConstantOp):
+        return False
+    constant = value.owner.value
+    return not isinstance(constant, WeightAttr) and prod(tensor_of(value).get_shape()) == 1
+
+
+def _sort(block: Block) -> None:
+    """
+    Put each op behind what it reads.
+
+    A kernel stands where its last op did; another output of it may be read before that.
+    """
+    position = {op: i for i, op in enumerate(block.ops)}
+    definers = symbol_sources(block)
+    sources = {op: _sources(op, block).union(definers.get(op, ())) for op in position}
+    if all(position[source] < position[op] for op, above in sources.items() for source in above):
+        return
+    waits = {op: len(above) for op, above in sources.items()}
+    readers: dict[Operation, list[Operation]] = {}
+    for op, above in sources.items():
+        for source in above:
+            readers.setdefault(source, []).append(op)
+    in_order = list(position)
+    ready = [position[op] for op, missing in waits.items() if not missing]
+    heapify(ready)
+    while ready:
+        op = in_order[heappop(ready)]
+        op.detach()
+        block.add_op(op)
+        for reader in readers.get(op, ()):
+            waits[reader] -= 1
+            if not waits[reader]:
+                heappush(ready, position[reader])
+
+
+def _sources(op: Operation, block: Block) -> set[Operation]:
+    """The ops of the block that an op, or one inside of it, reads."""
+    values = (value for inner in op.walk() for value in inner.operands)
+    return {v.owner for v in values if isinstance(v.owner, Operation) and v.owner.parent is block}

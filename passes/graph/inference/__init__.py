@@ -1,0 +1,1 @@
+"""Passes for models that are run, not trained: folding of scales, merged contractions, lower precision."""

@@ -1,0 +1,226 @@
+"""Contractions of one value that run as one on joined weights, with the elementwise ops that follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.graph.binary import BinaryOp
+from stepwell.dialects.graph.elementwise import UnaryOp
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.locations import fused_location
+from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.layout import parse_layout
+
+FAMILIES = ("conv", "matmul", "batch_matmul")
+
+
+def family_of(op: Operation) -> str | None:
+    """Which kind of contraction an op is; None for one that cannot be joined with others."""
+    if isinstance(op, graph.ConvOp):
+        layouts = [parse_layout(layout.data) for layout in (op.data_layout, op.kernel_layout)]
+        is_plain = all(layout.rank == len(layout.letters) for layout in layouts)
+        return "conv" if is_plain and op.groups.value.data == 1 and op.out_layout is None else None
+    if not isinstance(op, graph.MatmulOp) or op.packing.value.data:
+        return None
+    rank_a, rank_b = len(dims_of(op.a.type)), len(dims_of(op.b.type))
+    if rank_b == 2 and rank_a >= 2:
+        return "matmul"
+    return "batch_matmul" if rank_a == rank_b >= 3 else None
+
+
+def sibling_key(op: Operation) -> Hashable:
+    """What contractions have in common that can be joined: all but how many channels each makes."""
+    x, w = op.operands
+    dims = list(dims_of(w.type))
+    dims.pop(_width_axis(op))
+    return (x, type(op), frozenset(op.properties.items()), tensor_of(w).element_type, tuple(dims))
+
+
+def _width_axis(op: Operation) -> int:
+    """The dimension of the weights along which the output's channels lie."""
+    if isinstance(op, graph.ConvOp):
+        return parse_layout(op.kernel_layout.data).axis("O")
+    assert isinstance(op, graph.MatmulOp)
+    return len(dims_of(op.b.type)) - (2 if op.transpose_b.value.data else 1)
+
+
+def _channel_axis(op: Operation) -> int:
+    """The dimension of a contraction's result along which its channels lie."""
+    if isinstance(op, graph.ConvOp):
+        return parse_layout(op.data_layout.data).axis("C")
+    return len(dims_of(op.results[0].type)) - 1
+
+
+class Branches:
+    """Siblings that become one op, placed where the first of them stands."""
+
+    def __init__(
+        self,
+        ops: Sequence[GraphOp],
+        positions: Mapping[Operation, float],
+        weights: WeightStore,
+        width_axis: int,
+    ):
+        self._first = ops[0]
+        self._positions = positions
+        self._weights = weights
+        self._axis = _channel_axis(ops[0])
+        self._ops: list[GraphOp] = list(ops)
+        self._widths = [dims_of(op.results[0].type)[self._axis] for op in ops]
+        self._width_axis = width_axis
+        self._replaced: list[GraphOp] = list(ops)
+        self.made: list[Operation] = []
+
+    @staticmethod
+    def of(
+        ops: Sequence[GraphOp], positions: Mapping[Operation, float], weights: WeightStore, least: int
+    ) -> Branches | None:
+        """The siblings whose weights are there when the first runs; None when they are fewer than `least`."""
+        known = [
+            op
+            for op in ops
+            if is_available(op.operands[1], positions, positions[ops[0]])
+            and not dims_of(op.results[0].type)[_channel_axis(op)].is_unknown
+        ]
+        if len(known) < least:
+            return None
+        return Branches(known, positions, weights, _width_axis(known[0]))
+
+    def join(self) -> None:
+        """Replace the siblings by one op, then what follows all of them alike, then cut the result."""
+        weights = self._joined([op.operands[1] for op in self._ops], self._width_axis)
+        result = self._insert_like(self._ops, [self._ops[0].operands[0], weights])
+        while (followers := self._followers()) is not None:
+            operands = self._follower_operands(followers, result)
+            if operands is None:
+                break
+            self._ops = followers
+            self._replaced += followers
+            result = self._insert_like(followers, operands)
+        self._cut(result)
+
+    def _insert(self, op: GraphOp, like: Sequence[GraphOp]) -> SSAValue:
+        op.location = fused_location(like)  # pyright: ignore[reportAttributeAccessIssue]
+        Rewriter.insert_op(op, InsertPoint.before(self._first))
+        self.made.append(op)
+        return op.results[0]
+
+    def _insert_like(self, ops: Sequence[GraphOp], operands: Sequence[SSAValue]) -> SSAValue:
+        """An op as each of some, on other operands."""
+        return self._insert(ops[0].on(operands), ops)
+
+    def _joined(self, values: Sequence[SSAValue], axis: int) -> SSAValue:
+        """Tensors behind each other along an axis; constants now."""
+        arrays = [constant_of(value, self._weights) for value in values]
+        constants = [array for array in arrays if array is not None]
+        if len(constants) < len(arrays):
+            return self._insert(graph.ConcatOp([self._copied(value) for value in values], axis), self._ops)
+        name = "+".join(value.name_hint or "joined" for value in values)
+        return self._insert(
+            graph.ConstantOp.of(np.concatenate(constants, axis), self._weights, name), self._ops
+        )
+
+    def _followers(self) -> list[GraphOp] | None:
+        """The ops that read one branch each, alike but for their other operands."""
+        users: list[GraphOp] = []
+        for op in self._ops:
+            uses = list(op.results[0].uses)
+            if len(uses) != 1 or not isinstance(user := uses[0].operation, GraphOp):
+                return None
+            users.append(user)
+        first = users[0]
+        if len({*users}) < len(users) or any(user.parent is not self._first.parent for user in users):
+            return None
+        alike = all(
+            type(user) is type(first) and user.properties == first.properties and user.attributes == {}
+            for user in users
+        )
+        return users if alike else None
+
+    def _follower_operands(self, users: Sequence[GraphOp], joined: SSAValue) -> list[SSAValue] | None:
+        """The operands of an op that does for all branches what each of `users` does for one, or None."""
+        first = users[0]
+        if not isinstance(first, UnaryOp | BinaryOp | graph.BiasAddOp | graph.ClipOp):
+            return None
+        if isinstance(first, graph.BiasAddOp) and first.axis.value.data != self._axis:
+            return None
+        results = [op.results[0] for op in self._ops]
+        place = list(first.operands).index(results[0])
+        for user, value in zip(users, results, strict=True):
+            if len(user.operands) != len(first.operands) or user.operands[place] is not value:
+                return None
+            if dims_of(user.results[0].type) != dims_of(value.type):
+                return None
+        others = [
+            joined if i == place else self._other([user.operands[i] for user in users], first)
+            for i in range(len(first.operands))
+        ]
+        known = [other for other in others if other is not None]
+        return known if len(known) == len(others) else None
+
+    def _other(self, values: Sequence[SSAValue], user: GraphOp) -> SSAValue | None:
+        """Other operands of all branches as one: the same for all, or joined along the channels."""
+        first = values[0]
+        here = self._positions[self._first]
+        if not all(is_available(value, self._positions, here) for value in values):
+            return None
+        rank, dims = len(dims_of(self._ops[0].results[0].type)), dims_of(first.type)
+        axis = 0 if isinstance(user, graph.BiasAddOp) else self._axis - (rank - len(dims))
+        if axis < 0 or (dims[axis] == 1 and not isinstance(user, graph.BiasAddOp)):
+            return self._copied(first) if self._all_equal(values) else None
+        for value, width in zip(values, self._widths, strict=True):
+            own = list(dims_of(value.type))
+            if len(own) != len(dims) or own[axis] != width:
+                return None
+            own[axis] = dims[axis]
+            if tuple(own) != dims:
+                return None
+        return self._joined(values, axis)
+
+    def _all_equal(self, values: Sequence[SSAValue]) -> bool:
+        if all(value is values[0] for value in values):
+            return True
+        arrays = [constant_of(value, self._weights) for value in values]
+        first = arrays[0]
+        return first is not None and all(
+            array is not None and array.shape == first.shape and array.tobytes() == first.tobytes()
+            for array in arrays
+        )
+
+    def _copied(self, value: SSAValue) -> SSAValue:
+        """A value that is there in front of the first sibling: a constant may have to be repeated."""
+        if not isinstance(value.owner, graph.ConstantOp):
+            return value
+        return self._insert(value.owner.clone(), self._ops)
+
+    def _cut(self, result: SSAValue) -> None:
+        """One slice a branch in place of its ops."""
+        dims = dims_of(result.type)
+        ends = [Dim.of(0)]
+        for width in self._widths:
+            ends.append(ends[-1] + width)
+        for op, (start, end) in zip(self._ops, pairwise(ends), strict=True):
+            starts, limits = [Dim.of(0)] * len(dims), list(dims)
+            starts[self._axis], limits[self._axis] = start, end
+            part = self._insert(graph.SliceOp(result, starts, limits, [1] * len(dims)), [op])
+            part.name_hint = op.results[0].name_hint
+            op.results[0].replace_all_uses_with(part)
+        for op in reversed(self._replaced):
+            Rewriter.erase_op(op)
+
+
+def is_available(value: SSAValue, positions: Mapping[Operation, float], position: float) -> bool:
+    """Whether a value can be read at a position of a block: a constant is repeated where it is needed."""
+    op = value.owner
+    if isinstance(op, graph.ConstantOp) or not isinstance(op, Operation):
+        return True
+    return positions.get(op, -1) < position  # what is not in this block comes from around it

@@ -1,0 +1,260 @@
+"""Rules of `fold-scale-axis`: a multiplication per channel joins the weights of a contraction next to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.types import dims_of
+from stepwell.passes.graph.constant_operands import along_axis
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.layout import parse_layout
+from stepwell.runtime.meaning import Array
+
+Numbers: TypeAlias = npt.NDArray[np.floating]
+Contraction: TypeAlias = graph.ConvOp | graph.MatmulOp
+Folded: TypeAlias = "tuple[Operation, int, Array]"
+"""An op, which of its operands is a constant that takes the scale in, and the constant's new value."""
+
+SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-64, 2.0**64
+"""A scale outside of these bounds divides no constant: the quotient could overflow or lose all digits."""
+
+
+@dataclass
+class FoldOutputScale(RewritePattern):
+    """
+    Multiply weights and biases instead of the output; of a sum, those of both sides.
+
+    ```mlir
+    %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+    %s = graph.constant dense<[2.0, 3.0]> : tensor<2xf32>
+    %0 = graph.matmul %x, %w : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+    %y = graph.multiply %0, %s : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
+    // ->
+    %v = graph.constant dense<[[2.0, 6.0], [6.0, 12.0]]> : tensor<2x2xf32>
+    %y = graph.matmul %x, %v : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.MultiplyOp, rewriter: PatternRewriter) -> None:
+        for value, factor in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            scale = _float_constant(factor, self.weights)
+            if scale is None or value.type != op.result.type:
+                continue
+            folded = self._folded_constants(value, scale)
+            if folded is not None:
+                put_constants(folded, self.weights, rewriter)
+                rewriter.replace(op, [], [value])
+                return
+
+    def _folded_constants(self, root: SSAValue, scale: Numbers) -> list[Folded] | None:
+        """The constants that take a scale of a value in; None when a way does not end at a contraction."""
+        found: list[Folded] = []
+        stack = [root]
+        while stack:
+            value = stack.pop()
+            op = value.owner
+            if not value.has_one_use() or value.type != root.type:
+                return None
+            if isinstance(op, graph.ReluOp) and bool((scale > 0).all()):
+                stack.append(op.input)
+                continue
+            if not isinstance(op, graph.BiasAddOp | graph.AddOp | graph.ConvOp | graph.MatmulOp):
+                return None
+            place = _constant_operand(op)
+            if place is None:
+                if not isinstance(op, graph.AddOp):
+                    return None
+                stack += op.operands
+                continue
+            folded = self._multiplied(op, place, scale)
+            if folded is None:
+                return None
+            found.append(folded)
+            if not isinstance(op, Contraction):
+                stack.append(op.operands[1 - place])
+        return found
+
+    def _multiplied(self, op: Operation, place: int, scale: Numbers) -> Folded | None:
+        """The constant operand of an op times the scale; None when that does not fit."""
+        constant = constant_of(op.operands[place], self.weights)
+        factor = _output_factor(op, scale)
+        if constant is None or factor is None:
+            return None
+        return _combined(op, place, np.multiply, constant, factor)
+
+
+@dataclass
+class FoldInputScale(RewritePattern):
+    """
+    Multiply weights instead of the input. On the way, constants that are added are divided.
+
+    ```mlir
+    %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+    %s = graph.constant dense<[2.0, 4.0]> : tensor<2xf32>
+    %b = graph.constant dense<[6.0, 8.0]> : tensor<2xf32>
+    %0 = graph.multiply %x, %s : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
+    %1 = graph.add %0, %b : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
+    %2 = graph.relu %1 : tensor<5x2xf32> -> tensor<5x2xf32>
+    %y = graph.matmul %2, %w : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+    // ->
+    %c = graph.constant dense<[3.0, 2.0]> : tensor<2xf32>
+    %3 = graph.add %x, %c : (tensor<5x2xf32>, tensor<2xf32>) -> tensor<5x2xf32>
+    %4 = graph.relu %3 : tensor<5x2xf32> -> tensor<5x2xf32>
+    %v = graph.constant dense<[[2.0, 4.0], [12.0, 16.0]]> : tensor<2x2xf32>
+    %y = graph.matmul %4, %v : (tensor<5x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConvOp | graph.MatmulOp, rewriter: PatternRewriter) -> None:
+        between = self._way_up(op.operands[0])
+        if between is None:
+            return
+        scaling = between.pop()
+        assert isinstance(scaling, graph.MultiplyOp)
+        value, scale = self._scaled(scaling)
+        if any(isinstance(inner, graph.ReluOp) for inner in between) and not bool((scale > 0).all()):
+            return
+        weights = constant_of(op.operands[1], self.weights)
+        factor = _input_factor(op, scale)
+        if weights is None or factor is None:
+            return
+        folded = [_combined(op, 1, np.multiply, weights, factor)]
+        folded += [self._divided(inner, scale) for inner in between if not isinstance(inner, graph.ReluOp)]
+        if any(one is None for one in folded):
+            return
+        put_constants([one for one in folded if one is not None], self.weights, rewriter)
+        rewriter.replace(scaling, [], [value])
+
+    def _way_up(self, value: SSAValue) -> list[Operation] | None:
+        """The ops from a value up to a multiplication by a constant, each read by the next one only."""
+        found: list[Operation] = []
+        type = value.type
+        while value.has_one_use() and value.type == type:
+            op = value.owner
+            if isinstance(op, graph.MultiplyOp):
+                source, scale = self._scaled(op)
+                return [*found, op] if scale.size and source.type == type else None
+            if not isinstance(op, graph.ReluOp | graph.BiasAddOp | graph.AddOp):
+                return None
+            place = 1 if isinstance(op, graph.ReluOp) else _constant_operand(op)
+            if place is None:
+                return None
+            found.append(op)
+            value = op.operands[1 - place]
+        return None
+
+    def _scaled(self, op: graph.MultiplyOp) -> tuple[SSAValue, Numbers]:
+        """What a multiplication scales and by which constant; no numbers when it has none."""
+        for value, factor in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            if (scale := _float_constant(factor, self.weights)) is not None:
+                return value, scale
+        return op.lhs, np.zeros(0, np.float32)
+
+    def _divided(self, op: Operation, scale: Numbers) -> Folded | None:
+        """The constant that an op adds over the scale; None where the quotient could go wrong."""
+        size = np.abs(scale.astype(np.float64))
+        place = _constant_operand(op)
+        divisor = _output_factor(op, scale)
+        if place is None or divisor is None or not bool((size >= SMALLEST_DIVISOR).all()):
+            return None
+        constant = constant_of(op.operands[place], self.weights)
+        if constant is None or not bool((size <= LARGEST_DIVISOR).all()):
+            return None
+        return _combined(op, place, np.divide, constant, divisor)
+
+
+def put_constants(folded: Sequence[Folded], weights: WeightStore, rewriter: PatternRewriter) -> None:
+    """Give ops new constants as operands, where they had others."""
+    for user, operand, array in folded:
+        constant = graph.ConstantOp.of(array, weights, user.operands[operand].name_hint or "scaled")
+        adopt_location(constant, user.location)
+        rewriter.insert(constant, InsertPoint.before(user))
+        user.operands[operand] = constant.result
+        rewriter.notify_op_modified(user)
+
+
+def _float_constant(value: SSAValue, weights: WeightStore) -> Numbers | None:
+    array = constant_of(value, weights)
+    return None if array is None or array.dtype.kind in "iub" else cast(Numbers, array)
+
+
+def _constant_operand(op: Operation) -> int | None:
+    """Which operand of a sum or contraction is a constant; a bias and weights come second."""
+    places = (1, 0) if isinstance(op, graph.AddOp) else (1,)
+    return next((place for place in places if isinstance(op.operands[place].owner, graph.ConstantOp)), None)
+
+
+def _combined(op: Operation, place: int, combine: np.ufunc, constant: Array, scale: Numbers) -> Folded | None:
+    """A constant times, or over, a scale, in the constant's type; None when numbers overflow."""
+    with np.errstate(all="ignore"):
+        made = np.asarray(combine(constant, scale)).astype(constant.dtype)
+    return (op, place, made) if bool(np.isfinite(made.astype(np.float64)).all()) else None
+
+
+def _output_factor(op: Operation, scale: Numbers) -> Numbers | None:
+    """A scale of an op's result as what multiplies its constant operand; None when it does not fit."""
+    rank = len(dims_of(op.results[0].type))
+    match op:
+        case graph.AddOp():
+            return scale
+        case graph.BiasAddOp():
+            vector = along_axis(scale, op.axis.value.data, rank)
+            blocked = len(dims_of(op.b.type)) > 1
+        case graph.MatmulOp():
+            blocked = op.packing.value.data or len(dims_of(op.b.type)) != 2 or rank != len(dims_of(op.a.type))
+            vector = along_axis(scale, rank - 1, rank)
+            if vector is not None and op.transpose_b.value.data:
+                vector = vector.reshape(-1, 1)
+        case graph.ConvOp():
+            layout = parse_layout(op.kernel_layout.data)
+            blocked = op.out_layout is not None or layout.rank != len(layout.letters)
+            vector = along_axis(scale, parse_layout(op.data_layout.data).axis("C"), rank)
+            shape = [-1 if letter == "O" else 1 for letter in layout.letters]
+            vector = None if vector is None else vector.reshape(shape)
+        case _:
+            return None
+    return None if blocked else cast("Numbers | None", vector)
+
+
+def _input_factor(op: Contraction, scale: Numbers) -> Numbers | None:
+    """A scale of a contraction's first operand as what multiplies its weights; None when it does not fit."""
+    dims = dims_of(op.operands[0].type)
+    rank = len(dims)
+    if isinstance(op, graph.MatmulOp):
+        if op.packing.value.data or len(dims_of(op.b.type)) != 2 or rank < 2:
+            return None
+        vector = along_axis(scale, rank - (2 if op.transpose_a.value.data else 1), rank)
+        if vector is None:
+            return None
+        return cast(Numbers, vector if op.transpose_b.value.data else vector.reshape(-1, 1))
+    kernel, data = parse_layout(op.kernel_layout.data), parse_layout(op.data_layout.data)
+    if kernel.rank != len(kernel.letters) or data.rank != len(data.letters):
+        return None
+    vector = along_axis(scale, data.axis("C"), rank)
+    filters = kernel.logical(dims_of(op.w.type))
+    if vector is None or not filters["I"].is_static or not filters["O"].is_static:
+        return None
+    groups, depth, width = op.groups.value.data, filters["I"].value, filters["O"].value
+    # Filter o sees the channels of its group: row o of a matrix [O, I].
+    by_group = np.broadcast_to(vector, (groups * depth,)).reshape(groups, depth)
+    matrix = np.repeat(by_group, width // groups, axis=0)
+    order = matrix if kernel.axis("O") < kernel.axis("I") else matrix.T
+    shape = [{"O": width, "I": depth}.get(letter, 1) for letter in kernel.letters]
+    return cast(Numbers, order.reshape(shape))

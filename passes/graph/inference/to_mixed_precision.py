@@ -1,0 +1,210 @@
+"""`to-mixed-precision`: contractions, and what can follow them, on 16-bit floats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, bf16, f16, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import IsolatedFromAbove
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.types import dtype_of, tensor_of
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.context import count, remark
+from stepwell.passes.graph.inference.precision_lists import Precision, default_precision
+from stepwell.patterns.rule_sets import named_ops
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
+
+_TYPES: Mapping[str, Float16Type | BFloat16Type] = {"f16": f16, "bf16": bf16}
+# Their scale and bias stay f32: they are small, and meet numbers of the compute type.
+_FIRST_OPERAND_ONLY = (graph.LayerNormOp, graph.RmsNormOp)
+
+
+@dataclass(frozen=True)
+class ToMixedPrecisionPass(FunctionPass):
+    """
+    Compute on f16 or bf16 where f32 was, by three lists of ops, with casts where they meet.
+
+    Contractions always do, and sum in f32 as before. Ops that only move or bend numbers follow when all their
+    operands are narrow; the others never do. A value is cast once for all its readers. Inputs and results of
+    the function keep their types, and so do ops on constants that the narrow type cannot hold.
+
+    ```mlir
+    %0 = graph.matmul %a, %b : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %1 = graph.relu %0 : tensor<4x4xf32> -> tensor<4x4xf32>
+    %y = graph.softmax %1 axis 1 : tensor<4x4xf32> -> tensor<4x4xf32>
+    // ->
+    %2 = graph.cast %a to bf16 saturate true round "nearest" : tensor<4x8xf32> -> tensor<4x8xbf16>
+    %3 = graph.cast %b to bf16 saturate true round "nearest" : tensor<8x4xf32> -> tensor<8x4xbf16>
+    %4 = graph.matmul %2, %3 : (tensor<4x8xbf16>, tensor<8x4xbf16>) -> tensor<4x4xbf16>
+    %5 = graph.relu %4 : tensor<4x4xbf16> -> tensor<4x4xbf16>
+    %6 = graph.cast %5 to f32 saturate true round "nearest" : tensor<4x4xbf16> -> tensor<4x4xf32>
+    %y = graph.softmax %6 axis 1 : tensor<4x4xf32> -> tensor<4x4xf32>
+    ```
+    Class: approximate, so in no default pipeline. Runs before `fold-constant`, which casts the weights, and
+    before `fuse-ops`.
+    Source: TVM's ToMixedPrecision.
+    """
+
+    name = "to-mixed-precision"
+    opt_level = 1
+    numerics = Numerics.APPROXIMATE
+
+    dtype: str = "bf16"
+    """`bf16` or `f16`."""
+    always: tuple[str, ...] = ()
+    """Names of ops, such as `exp`, that take narrow operands whatever the lists say."""
+    follow: tuple[str, ...] = ()
+    """Names of ops that follow their operands."""
+    never: tuple[str, ...] = ()
+    """Names of ops that stay f32."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if self.dtype not in _TYPES:
+            raise StepwellError(
+                "bad-option",
+                None,
+                f"to-mixed-precision has no dtype {self.dtype!r}",
+                help=f"there are {' and '.join(_TYPES)}",
+            )
+        chosen = {
+            name: precision
+            for names, precision in (
+                (self.always, Precision.ALWAYS),
+                (self.follow, Precision.FOLLOW),
+                (self.never, Precision.NEVER),
+            )
+            for name in named_ops(names, ctx)
+        }
+        narrowing = _Narrowing(_TYPES[self.dtype], weights_of(ctx), chosen)
+        for block in func.body.blocks:
+            narrowing.convert(block, _Forms(_TYPES[self.dtype]))
+
+
+@dataclass
+class _Forms:
+    """The narrow and the f32 forms of values that are at hand in a block."""
+
+    narrow_type: Float16Type | BFloat16Type
+    narrow: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    wide: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    computed: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Values that an op computes in narrow form."""
+
+    def inside(self) -> _Forms:
+        """What a region sees of them: casts that are made there are not seen here."""
+        return _Forms(self.narrow_type, dict(self.narrow), dict(self.wide), set(self.computed))
+
+    def narrow_of(self, value: SSAValue, before: Operation) -> SSAValue:
+        """The narrow form of an f32 value, cast in front of an op when it is not there yet."""
+        if value not in self.narrow:
+            source = value.owner
+            if isinstance(source, graph.CastOp) and tensor_of(source.input).element_type == self.narrow_type:
+                self.narrow[value] = source.input
+            else:
+                self.narrow[value] = _insert(graph.CastOp(value, self.narrow_type), before)
+        return self.narrow[value]
+
+    def wide_of(self, value: SSAValue, before: Operation) -> SSAValue:
+        """The f32 form of a value, cast in front of an op when the value was only computed in narrow form."""
+        if value not in self.computed:
+            return value
+        if value not in self.wide:
+            made = graph.CastOp(self.narrow[value], f32)
+            if isinstance(producer := self.narrow[value].owner, Operation):
+                adopt_location(made, producer.location)
+            self.wide[value] = _insert(made, before)
+        return self.wide[value]
+
+
+def _insert(op: GraphOp, before: Operation) -> SSAValue:
+    Rewriter.insert_op(op, InsertPoint.before(before))
+    adopt_location(op, before.location)
+    count("casts")
+    return op.results[0]
+
+
+@dataclass
+class _Narrowing:
+    """The walk over blocks in order, that gives each op its operands in one form or the other."""
+
+    type: Float16Type | BFloat16Type
+    weights: WeightStore
+    chosen: Mapping[str, Precision]
+
+    def convert(self, block: Block, forms: _Forms) -> None:
+        """Convert the ops of a block, and of the regions in it that see its values."""
+        replaced: list[Operation] = []
+        for op in list(block.ops):
+            if isinstance(op, GraphOp) and self._is_narrow(op, forms):
+                self._compute_narrow(op, forms)
+                replaced.append(op)
+                continue
+            wide = [forms.wide_of(operand, op) for operand in op.operands]
+            if any(value in forms.computed for value in op.operands):
+                op.operands = wide  # at once: a function may return thousands
+            if not op.has_trait(IsolatedFromAbove):
+                for inner in [inner for region in op.regions for inner in region.blocks]:
+                    self.convert(inner, forms.inside())
+        for op in reversed(replaced):
+            Rewriter.erase_op(op)
+
+    def _is_narrow(self, op: GraphOp, forms: _Forms) -> bool:
+        precision = self.chosen.get(op.name, default_precision(op))
+        floats = [value for value in self._taken(op) if _is_f32(value)]
+        if precision is Precision.NEVER or not floats:
+            return False
+        given = [value for value in floats if not isinstance(value.owner, graph.ConstantOp)]
+        if precision is Precision.FOLLOW and not (given and all(value in forms.computed for value in given)):
+            return False
+        if all(self._can_hold(value) for value in floats):
+            return True
+        remark(op, f"stays f32: {self.type} cannot hold a constant that it reads")
+        return False
+
+    def _taken(self, op: GraphOp) -> list[SSAValue]:
+        return list(op.operands[:1]) if isinstance(op, _FIRST_OPERAND_ONLY) else list(op.operands)
+
+    def _can_hold(self, value: SSAValue) -> bool:
+        """Whether no number of a constant becomes infinite, nor 0, in the narrow type."""
+        array = constant_of(value, self.weights)
+        if array is None:
+            return True
+        with np.errstate(all="ignore"):
+            narrow = array.astype(dtype_of(self.type)).astype(array.dtype)
+        return bool(
+            (np.isfinite(narrow) == np.isfinite(array)).all() and ((narrow == 0) == (array == 0)).all()
+        )
+
+    def _compute_narrow(self, op: GraphOp, forms: _Forms) -> None:
+        taken = self._taken(op)
+        operands = [
+            forms.narrow_of(value, op) if i < len(taken) and _is_f32(value) else forms.wide_of(value, op)
+            for i, value in enumerate(op.operands)
+        ]
+        made = op.on(operands)
+        Rewriter.insert_op(made, InsertPoint.before(op))
+        adopt_location(made, op.location)
+        count("narrow ops")
+        for old, new in zip(op.results, made.results, strict=True):
+            new.name_hint = old.name_hint
+            if new.type == old.type:
+                old.replace_all_uses_with(new)
+            else:
+                forms.narrow[old] = new
+                forms.computed.add(old)
+
+
+def _is_f32(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and tensor_of(value).element_type == f32

@@ -1,0 +1,1 @@
+"""Layouts of feature maps and weights: channel blocks, packed panels, Winograd filters."""

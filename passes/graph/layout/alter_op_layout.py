@@ -1,0 +1,73 @@
+"""`alter-op-layout`: each op gets the layout that a rule for it chooses for the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import target_of, weights_of
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.graph.layout.convert_layout import convert_function, layout_from
+from stepwell.passes.graph.layout.feature_map_layouts import ImageForms
+from stepwell.passes.graph.layout.layout_rules import conv
+from stepwell.runtime.layout import plain_layout
+from stepwell.runtime.machine.target import TargetDescription
+
+ENTRY_POINTS = "stepwell.layout_choices"
+"""The entry point group of other packages: each point is a function that chooses, asked before ours."""
+
+LayoutChoice: TypeAlias = Callable[[graph.ConvOp, TargetDescription], str | None]
+"""The layout, `DATA:KERNEL`, that a target wants for a convolution; None: no opinion."""
+
+
+@dataclass(frozen=True)
+class AlterOpLayoutPass(FunctionPass):
+    """
+    Ask for each convolution which layout the target wants, and store images so, as `convert-layout` does.
+
+    Ours blocks the channels by the lanes of a vector. Convolutions that want different layouts are converted
+    one layout after the other; what lies between them is transformed. An empty answer keeps an op as it is.
+
+    Class: rounding (sums are taken in another order). Runs before `fuse-ops`.
+    Source: TVM's AlterOpLayout.
+    """
+
+    name = "alter-op-layout"
+    opt_level = 2
+    numerics = Numerics.ROUNDING
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        target = target_of(ctx)
+        convolutions = [op for op in func.body.walk() if isinstance(op, graph.ConvOp)]
+        chosen = {op: choose_layout(op, target) for op in convolutions}
+        for text in dict.fromkeys(filter(None, chosen.values())):
+            wanted = {op for op, choice in chosen.items() if choice == text}
+
+            def rule(op: graph.ConvOp, values: ImageForms, wanted: Set[graph.ConvOp] = wanted) -> bool:
+                return op in wanted and conv(op, values)
+
+            convert_function(func, layout_from(text), weights_of(ctx), {graph.ConvOp: rule})
+
+
+def choose_layout(op: graph.ConvOp, target: TargetDescription) -> str:
+    """The layout of the first rule with an opinion: those of other packages, then ours; empty for none."""
+    choices = (choose(op, target) for choose in (*_other_choices(), blocked_channels))
+    return next((choice for choice in choices if choice is not None), "")
+
+
+def blocked_channels(op: graph.ConvOp, target: TargetDescription) -> str | None:
+    """Channels in blocks of as many f32 as a vector holds."""
+    lanes, rank = target.f32_lanes, len(op.strides.get_values())
+    return f"{plain_layout('NC', rank)}{lanes}c:{plain_layout('OI', rank)}{lanes}i{lanes}o"
+
+
+@cache
+def _other_choices() -> tuple[LayoutChoice, ...]:
+    return tuple(point.load() for point in entry_points(group=ENTRY_POINTS))

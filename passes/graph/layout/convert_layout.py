@@ -1,0 +1,91 @@
+"""`convert-layout`: images in the layout that convolutions are to read, such as blocked channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.graph.layout.feature_map_layouts import ImageForms, ImageLayout
+from stepwell.passes.graph.layout.layout_rules import IMAGE_RULES, Rules, conv, elementwise
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
+
+
+@dataclass(frozen=True)
+class ConvertLayoutPass(FunctionPass):
+    """
+    Store images in another layout between convolutions: as [N, C/block, H, W, block], sequences and volumes
+    likewise, or with `conv="NHWC:HWIO"` with their axes in another order.
+
+    Of blocked ones, dense and depthwise convolutions with constant filters are converted; a first layer of
+    few channels reads NCHW. Elementwise ops, pools, resizes, reductions over pixels and joins keep the
+    layout. Everything else, and the function's results, get NCHW back, once for all users. Constants are
+    rearranged now. Channels that do not fill their last block are padded when that wastes little.
+
+    ```mlir
+    %y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1]
+      : (tensor<1x64x7x7xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x7x7xf32>
+    // ->
+    %0 = graph.layout_transform %x from "NCHW" to "NCHW16c" : tensor<1x64x7x7xf32> -> tensor<1x4x7x7x16xf32>
+    %1 = graph.conv %0, %v strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1]
+      data_layout "NCHW16c" kernel_layout "OIHW16i16o"
+      : (tensor<1x4x7x7x16xf32>, tensor<4x4x3x3x16x16xf32>) -> tensor<1x4x7x7x16xf32>
+    %y = graph.layout_transform %1 from "NCHW16c" to "NCHW" : tensor<1x4x7x7x16xf32> -> tensor<1x64x7x7xf32>
+    ```
+    Class: rounding (sums are taken in another order). Runs before `fuse-ops`.
+    Source: ORT's NchwcTransformer; Liu et al. 2019, "Optimizing CNN Model Inference on CPUs" (NeoCPU).
+    """
+
+    name = "convert-layout"
+    opt_level = 2
+    numerics = Numerics.ROUNDING
+
+    block: int = 16
+    """Channels of a block: the lanes of a vector of f32."""
+    conv: str = ""
+    """A layout for convolutions instead, of images and filters: `NHWC:HWIO`."""
+    winograd: bool = True
+    """Whether `winograd-conv` follows: it takes 3x3 windows in blocks only."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        layout = layout_from(self.conv) if self.conv else ImageLayout(self.block, winograd=self.winograd)
+        convert_function(func, layout, weights_of(ctx), {graph.ConvOp: conv})
+
+
+def layout_from(text: str) -> ImageLayout:
+    """A layout as options spell it. Raises: StepwellError `bad-option`."""
+    try:
+        return ImageLayout.of(text)
+    except ValueError as error:
+        raise StepwellError("bad-option", None, str(error)) from None
+
+
+def convert_function(func: FuncOp, layout: ImageLayout, weights: WeightStore, rules: Rules) -> None:
+    """Store images in a layout between the ops that `rules` put there; ops of other classes keep it."""
+    inside = (op for op in func.body.walk() if isinstance(op, graph.ControlFlowOp))
+    regions = [func.body, *(region for op in inside for region in op.regions)]
+    # Each block by itself, inner ones first: what goes in and out of a branch or loop is plain.
+    for block in [block for region in reversed(regions) for block in region.blocks]:
+        _convert_block(block, ImageForms(layout, weights), {**IMAGE_RULES, **rules})
+
+
+def _convert_block(block: Block, values: ImageForms, rules: Rules) -> None:
+    replaced: list[Operation] = []
+    for op in list(block.ops):
+        if isinstance(op, GraphOp) and rules.get(type(op), elementwise)(op, values):
+            replaced.append(op)
+            continue
+        for inner in op.walk():
+            for index, operand in enumerate(inner.operands):
+                if (plain := values.plain(operand, op)) is not operand:
+                    inner.operands[index] = plain
+    for op in reversed(replaced):
+        op.detach()
+        op.erase()

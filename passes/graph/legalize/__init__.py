@@ -1,0 +1,1 @@
+"""Legalization: ops rewritten to the forms that kernels of a target exist for."""

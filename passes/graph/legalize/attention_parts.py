@@ -1,0 +1,60 @@
+"""A rule of `legalize` in the set `kernels`: attention that no kernel of its own serves, in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from xdsl.dialects.builtin import f32
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.types import dims_of, dtype_of
+from stepwell.passes.graph.attention_kernel import has_kernel
+from stepwell.passes.graph.legalize.legalizations import legalization
+from stepwell.passes.graph.norm_parts import Parts
+from stepwell.runtime.files.weights import WeightStore
+
+
+@legalization("kernels")
+@dataclass
+class ExpandAttention(RewritePattern):
+    """
+    Attention as two products with a softmax between them, in f32 for narrower floats.
+
+    ```mlir
+    %y = graph.attention %q, %k, %v mask %m : tensor<4xf32> scale 0.5
+      : (tensor<2x3xf32>, tensor<4x3xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    // ->
+    %0 = graph.matmul %q, %k transpose_b true : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+    %1 = graph.constant dense<0.5> : tensor<f32>
+    %2 = graph.multiply %0, %1 : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+    %3 = graph.add %2, %m : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    %4 = graph.softmax %3 axis 1 : tensor<2x4xf32> -> tensor<2x4xf32>
+    %y = graph.matmul %4, %v : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
+        element, scores = element_of_value(op.q), op.scores_dims()
+        depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
+        if has_kernel(element, scores, depth, columns):
+            return
+        parts = Parts(rewriter, self.weights)
+        wide = f32 if dtype_of(element).itemsize < dtype_of(f32).itemsize else element
+        q, k, v = (parts.cast(value, wide) for value in (op.q, op.k, op.v))
+        score = rewriter.insert(graph.MatmulOp(q, k, transpose_b=True)).result
+        score = parts.multiply(score, parts.scalar(op.scale.value.data, score))
+        if op.mask is not None:
+            score = parts.add(score, parts.cast(op.mask, wide))
+        weights = rewriter.insert(graph.SoftmaxOp(score, len(scores) - 1)).result
+        if op.zero_masked:
+            top = parts.reduce(score, "max", [len(scores) - 1])
+            is_masked = rewriter.insert(graph.EqualOp(top, parts.scalar(-inf, top))).result
+            weights = rewriter.insert(graph.WhereOp(is_masked, parts.scalar(0, weights), weights)).result
+        result = rewriter.insert(graph.MatmulOp(weights, v)).result
+        rewriter.replace(op, [], [parts.cast(result, element)])

@@ -1,0 +1,107 @@
+"""`check-indices`: gathers and scatters say at run time which index lies outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.graph_ir.annotations import IN_BOUNDS
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.types import dims_of
+from stepwell.passes.base import FunctionPass
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.files.weights import WeightStore
+
+_CHECKED = (
+    graph.GatherOp,
+    graph.GatherElementsOp,
+    graph.GatherNdOp,
+    graph.ScatterElementsOp,
+    graph.ScatterNdOp,
+)
+
+
+@dataclass(frozen=True)
+class CheckIndicesPass(FunctionPass):
+    """
+    Check the indices of gathers and scatters in front of their kernels, which take the nearest one instead.
+
+    ```mlir
+    %y = graph.fused (%a = %x : tensor<8x4xf32>, %b = %i : tensor<2xi64>) -> (tensor<2x4xf32>) {
+      %g = graph.gather %a, %b axis 0 batch_dims 0 bounds "check"
+        : (tensor<8x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+      graph.yield %g : tensor<2x4xf32>
+    }
+    // ->
+    graph.check_indices %i within <[8]> : tensor<2xi64>
+    %y = graph.fused (%a = %x : tensor<8x4xf32>, %b = %i : tensor<2xi64>) -> (tensor<2x4xf32>) {
+      %g = graph.gather %a, %b axis 0 batch_dims 0 bounds "check"
+        : (tensor<8x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+      graph.yield %g : tensor<2x4xf32>
+    }
+    ```
+    Class: exact. Needs kernels; leaves out indices that are constants inside, and those that a kernel
+    computes for itself, which are nowhere to be read.
+    """
+
+    name = "check-indices"
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        checked: set[tuple[SSAValue, tuple[Dim, ...]]] = set()
+        for op in list(func.body.walk()):
+            if isinstance(op, _CHECKED) and isinstance(kernel := op.parent_op(), graph.FusedOp):
+                value, sizes = _outside(op.indices, kernel), _sizes(op)
+                known = all(not size.is_unknown for size in sizes)
+                if value is None or not known or (value, sizes) in checked or not _is_needed(op):
+                    continue
+                if _is_inside(value, sizes, weights_of(ctx)):
+                    continue
+                checked.add((value, sizes))
+                check = graph.CheckIndicesOp(value, sizes)
+                adopt_location(check, op.location)
+                Rewriter.insert_op(check, InsertPoint.before(kernel))
+
+
+def _is_needed(op: Operation) -> bool:
+    return IN_BOUNDS not in op.attributes and not (
+        isinstance(op, graph.GatherOp) and op.bounds.data == "clip"
+    )
+
+
+def _outside(indices: SSAValue, kernel: graph.FusedOp) -> SSAValue | None:
+    """The operand of a kernel that an argument of its region stands for."""
+    if isinstance(indices, BlockArgument) and indices.block is kernel.body.block:
+        return kernel.inputs[indices.index]
+    return None
+
+
+def _sizes(op: Operation) -> tuple[Dim, ...]:
+    """The dimensions that the indices count along."""
+    dims = dims_of(op.operands[0].type)
+    match op:
+        case graph.GatherOp() | graph.GatherElementsOp() | graph.ScatterElementsOp():
+            return (dims[op.axis.value.data],)
+        case graph.GatherNdOp():
+            batch = op.batch_dims.value.data
+            return dims[batch : batch + dims_of(op.indices.type)[-1].value]
+        case _:
+            return dims[: dims_of(op.operands[1].type)[-1].value]
+
+
+def _is_inside(value: SSAValue, sizes: Sequence[Dim], weights: WeightStore) -> bool:
+    """Whether indices are constants, and inside."""
+    array = constant_of(value, weights)
+    if array is None or not all(size.is_static for size in sizes):
+        return False
+    limits = np.array([size.value for size in sizes], np.int64)
+    indices = array.astype(np.int64)
+    return bool(((-limits <= indices) & (indices < limits)).all())

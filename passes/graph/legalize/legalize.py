@@ -1,0 +1,37 @@
+"""`legalize`: ops that a target or backend does not take become ops that it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+
+from stepwell.dialects._xdsl import target_of, weights_of
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.graph.legalize.legalizations import legalizations
+from stepwell.patterns.rule_sets import apply_rules_once
+
+
+@dataclass(frozen=True)
+class LegalizePass(FunctionPass):
+    """
+    Replace each op that has a rule in a set by what the rule makes of it.
+
+    In post order, each op once: what rules make is not looked at again. A rule may look at types, at
+    constants and at the target, and leave the op as it is.
+
+    Class: that of the rules of the set; those of `kernels`, `wide-convs` and `wide-floats` round, those of
+    `turned-products` are exact.
+    Source: TVM's Legalize.
+    """
+
+    name = "legalize"
+    opt_level = 1
+    numerics = Numerics.ROUNDING
+
+    set: str
+    """The set's name: `kernels`, `turned-products`, `wide-convs`, `wide-floats`, or one of a package."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        apply_rules_once(func.body, legalizations(self.set, weights_of(ctx), target_of(ctx)))

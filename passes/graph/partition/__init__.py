@@ -1,0 +1,1 @@
+"""Partitioning for backends: match patterns, annotate, merge and outline regions."""

@@ -1,0 +1,1 @@
+"""Quantized models: integer arithmetic between dequantize and quantize."""

@@ -1,0 +1,333 @@
+"""`fold-qdq`: operators between dequantize and quantize compute on the quantized integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.base import GraphOp
+from stepwell.dialects.graph.contraction import BYTES
+from stepwell.dialects.graph.integer_sums import conv_fits_i32, matmul_fits_i32
+from stepwell.dialects.graph.relations import element_of_value, is_unsigned
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.types import dims_of
+from stepwell.passes.analysis.dead_ops import erase_dead_ops
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.context import remark
+from stepwell.patterns.rule_sets import apply_rules
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.meaning import Array
+
+
+@dataclass(frozen=True)
+class FoldQdqPass(FunctionPass):
+    """
+    Let convolutions and matrix products of dequantized bytes with dequantized weights sum integers, and
+    dequantize the sums; let what follows them work in units of the next scale.
+
+    ```mlir
+    %a = graph.dequantize %x, %s to f32 : (tensor<8x64xui8>, tensor<f32>) -> tensor<8x64xf32>
+    %b = graph.dequantize %w, %t axis 1 to f32 : (tensor<64x32xi8>, tensor<32xf32>) -> tensor<64x32xf32>
+    %y = graph.matmul %a, %b : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+    // ->
+    %0 = graph.matmul_integer %x, %w : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
+    %1 = graph.multiply %s, %t : (tensor<f32>, tensor<32xf32>) -> tensor<32xf32>
+    %y = graph.dequantize %0, %1 axis 1 to f32 : (tensor<8x32xi32>, tensor<32xf32>) -> tensor<8x32xf32>
+    ```
+    The integer sums are exact; what could exceed 32 bits, by its types and weights, stays in floats.
+    A result may differ by one quantization step from that of the sums in floats, which
+    `--disable-pass fold-qdq` keeps. Class: quantized. Runs before constants are folded, which would
+    dequantize the weights.
+    Source: Jacob et al. 2018, "Quantization and Training of Neural Networks for Efficient
+    Integer-Arithmetic-Only Inference".
+    """
+
+    name = "fold-qdq"
+    opt_level = 1
+    numerics = Numerics.QUANTIZED
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        weights = weights_of(ctx)
+        declined: set[Operation] = set()
+        rules = [
+            ConvOfBytes(weights, declined),
+            MatmulOfBytes(weights, declined),
+            PoolOfBytes(),
+            DropQuantizeOfDequantize(weights),
+            DropReluBeforeQuantize(weights),
+            WorkInUnitsOfScale(weights),
+        ]
+        apply_rules(func.body, rules)
+        erase_dead_ops(func.body.block)
+
+
+def _bytes_behind(value: SSAValue) -> graph.DequantizeOp | None:
+    """The op that gives a value in f32 from bytes, without blocks; None for other values."""
+    op = value.owner
+    if not isinstance(op, graph.DequantizeOp) or op.block_size or op.to != f32:
+        return None
+    return op if element_of_value(op.input) in BYTES and element_of_value(op.scale) == f32 else None
+
+
+def _activation_behind(value: SSAValue) -> graph.DequantizeOp | None:
+    """The same with one scale for the whole tensor."""
+    op = _bytes_behind(value)
+    return op if op is not None and not dims_of(op.scale.type) else None
+
+
+def _weight_behind(value: SSAValue, axis: int) -> graph.DequantizeOp | None:
+    """The same with constant bytes and one scale, or one for each index of `axis`."""
+    op = _bytes_behind(value)
+    if op is None or not isinstance(op.input.owner, graph.ConstantOp):
+        return None
+    return op if not dims_of(op.scale.type) or op.axis.value.data == axis else None
+
+
+@dataclass
+class ConvOfBytes(RewritePattern):
+    """
+    A convolution of dequantized bytes is a scaled convolution of integers.
+
+    So is one with a filter for each channel; other groups stay in floats.
+    """
+
+    weights: WeightStore
+    declined: set[Operation]
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
+        if op in self.declined or op.out_layout is not None:
+            return
+        x, w = _activation_behind(op.x), _weight_behind(op.w, 0)
+        if x is None or w is None or not _is_dense_or_depthwise(op):
+            return
+        factors = (x.input, x.zero_point), (w.input, w.zero_point)
+        if not conv_fits_i32(*factors, op.kernel_layout.data, partial(constant_of, weights=self.weights)):
+            _decline(op, self.declined)
+            return
+        sums = graph.ConvIntegerOp(
+            x.input,
+            w.input,
+            x.zero_point,
+            w.zero_point,
+            strides=op.strides.get_values(),
+            dilations=op.dilations.get_values(),
+            pads=op.pads.get_values(),
+            groups=op.groups.value.data,
+            data_layout=op.data_layout.data,
+            kernel_layout=op.kernel_layout.data,
+        )
+        axis = 1 if dims_of(w.scale.type) else 0
+        _replace_by_scaled(op, sums, x, w, axis, rewriter)
+
+
+def _decline(op: Operation, declined: set[Operation]) -> None:
+    """Report an op whose sums are too large, and remember it: its weights are read once."""
+    declined.add(op)
+    remark(op, "not folded: its sums can exceed 32 bits")
+
+
+def _is_dense_or_depthwise(op: graph.ConvOp) -> bool:
+    groups, filters = op.groups.value.data, dims_of(op.w.type)
+    plain = op.kernel_layout.data.startswith("OI")
+    return groups == 1 or (plain and filters[0] == groups and filters[1] == 1)
+
+
+@dataclass
+class MatmulOfBytes(RewritePattern):
+    """A product of a matrix of dequantized bytes with a constant one is a scaled product of integers."""
+
+    weights: WeightStore
+    declined: set[Operation]
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter) -> None:
+        if op in self.declined or op.panel or op.transpose_a.value.data or op.out_type is not None:
+            return
+        is_transposed = bool(op.transpose_b.value.data)
+        a, b = _activation_behind(op.a), _weight_behind(op.b, 0 if is_transposed else 1)
+        if a is None or b is None or len(dims_of(op.a.type)) < 2 or len(dims_of(op.b.type)) != 2:
+            return
+        factors = (a.input, a.zero_point), (b.input, b.zero_point)
+        constants = partial(constant_of, weights=self.weights)
+        if not matmul_fits_i32(*factors, constants, transpose_b=is_transposed):
+            _decline(op, self.declined)
+            return
+        columns = b.input
+        if is_transposed:
+            columns = rewriter.insert(graph.TransposeOp(columns, [1, 0])).result
+        sums = graph.MatmulIntegerOp(a.input, columns, a.zero_point, b.zero_point)
+        axis = len(dims_of(sums.result.type)) - 1 if dims_of(b.scale.type) else 0
+        _replace_by_scaled(op, sums, a, b, axis, rewriter)
+
+
+def _replace_by_scaled(
+    op: graph.ConvOp | graph.MatmulOp,
+    sums: graph.ConvIntegerOp | graph.MatmulIntegerOp,
+    left: graph.DequantizeOp,
+    right: graph.DequantizeOp,
+    axis: int,
+    rewriter: PatternRewriter,
+) -> None:
+    scale = graph.MultiplyOp(left.scale, right.scale)
+    rewriter.replace(op, [sums, scale, graph.DequantizeOp(sums.result, scale.result, to=f32, axis=axis)])
+
+
+class PoolOfBytes(RewritePattern):
+    """The greatest of dequantized bytes is the greatest byte, dequantized: scales are positive."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
+        source = _activation_behind(op.x)
+        if source is None or op.kind.data != "max" or op.indices.data != "none":
+            return
+        made = graph.PoolOp(
+            source.input,
+            "max",
+            op.kernel.get_values(),
+            strides=op.strides.get_values(),
+            dilations=op.dilations.get_values(),
+            pads=op.pads.get_values(),
+            ceil=bool(op.ceil.value.data),
+            data_layout=op.data_layout.data,
+        )
+        rewriter.replace(op, [made, graph.DequantizeOp(made.outputs[0], source.scale, source.zero_point)])
+
+
+@dataclass
+class DropQuantizeOfDequantize(RewritePattern):
+    """Bytes that are dequantized and quantized again, by one scale and zero point, are what they were."""
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
+        source = _activation_behind(op.input)
+        if source is None or element_of_value(source.input) != op.to or op.compute_type is not None:
+            return
+        if self._same(source.scale, op.scale) and self._same(source.zero_point, op.zero_point):
+            rewriter.replace(op, [], [source.input])
+
+    def _same(self, a: SSAValue | None, b: SSAValue | None) -> bool:
+        if a is None or b is None or a is b:
+            return a is b
+        first, second = constant_of(a, self.weights), constant_of(b, self.weights)
+        return first is not None and second is not None and np.array_equal(first, second)
+
+
+@dataclass
+class DropReluBeforeQuantize(RewritePattern):
+    """A ReLU does nothing in front of a quantization whose least number stands for 0."""
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
+        relu = op.input.owner
+        if not isinstance(relu, graph.ReluOp) or op.to not in BYTES:
+            return
+        point = constant_of(op.zero_point, self.weights) if op.zero_point is not None else np.int8(0)
+        if point is not None and np.all(point.astype(np.int32) == (0 if is_unsigned(op.to) else -128)):
+            op.operands[0] = relu.input
+            if relu.result.first_use is None:
+                rewriter.erase(relu)  # else what it reads seems to have another use
+            rewriter.notify_op_modified(op)
+
+
+@dataclass
+class WorkInUnitsOfScale(RewritePattern):
+    """
+    Divide by the scale where integers are dequantized, and not again when the result is quantized.
+
+    ```mlir
+    %s = graph.constant dense<0.5> : tensor<f32>
+    %t = graph.constant dense<0.25> : tensor<f32>
+    %a = graph.dequantize %x, %s to f32 : (tensor<8x32xi32>, tensor<f32>) -> tensor<8x32xf32>
+    %b = graph.relu %a : tensor<8x32xf32> -> tensor<8x32xf32>
+    %y = graph.quantize %b, %t to ui8 saturate true
+      : (tensor<8x32xf32>, tensor<f32>) -> tensor<8x32xui8>
+    // ->
+    %u = graph.constant dense<2.0> : tensor<f32>
+    %c = graph.dequantize %x, %u to f32 : (tensor<8x32xi32>, tensor<f32>) -> tensor<8x32xf32>
+    %d = graph.relu %c : tensor<8x32xf32> -> tensor<8x32xf32>
+    %one = graph.constant dense<1.0> : tensor<f32>
+    %y = graph.quantize %d, %one to ui8 saturate true
+      : (tensor<8x32xf32>, tensor<f32>) -> tensor<8x32xui8>
+    ```
+    Through ReLU, sums and biases, of values that nothing else reads.
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
+        scale = constant_of(op.scale, self.weights)
+        if scale is None or scale.ndim or scale.dtype != np.float32 or op.to not in BYTES:
+            return
+        unit = np.float32(scale)
+        if unit == 1 or not unit > 0 or op.compute_type is not None or not self._divides(op.input):
+            return
+        value = self._divided(op.input, unit, rewriter)
+        one = self._constant(np.float32(1), rewriter)
+        rewriter.replace(op, graph.QuantizeOp(value, one, op.zero_point, to=op.to))
+
+    def _divides(self, value: SSAValue) -> bool:
+        """Whether a value can be computed in other units at no cost."""
+        op = value.owner
+        match op:
+            case graph.ConstantOp():
+                return True
+            case graph.DequantizeOp():
+                is_sum = element_of_value(op.input) == i32
+                return (value.has_one_use() or not is_sum) and constant_of(op.scale, self.weights) is not None
+            case graph.ReluOp():
+                return value.has_one_use() and self._divides(op.input)
+            case graph.BiasAddOp():
+                is_constant = constant_of(op.b, self.weights) is not None
+                return value.has_one_use() and is_constant and self._divides(op.x)
+            case graph.AddOp():
+                return value.has_one_use() and self._divides(op.lhs) and self._divides(op.rhs)
+            case _:
+                return False
+
+    def _divided(self, value: SSAValue, unit: np.float32, rewriter: PatternRewriter) -> SSAValue:
+        op = value.owner
+        made: GraphOp
+        match op:
+            case graph.ConstantOp():
+                return self._in_units(value, unit, rewriter)
+            case graph.DequantizeOp():
+                scale = self._in_units(op.scale, unit, rewriter)
+                made = graph.DequantizeOp(
+                    op.input, scale, op.zero_point, to=op.to, axis=op.axis.value.data, block=op.block_size
+                )
+            case graph.ReluOp():
+                made = graph.ReluOp(self._divided(op.input, unit, rewriter))
+            case graph.BiasAddOp():
+                bias = self._in_units(op.b, unit, rewriter)
+                made = graph.BiasAddOp(self._divided(op.x, unit, rewriter), bias, op.axis.value.data)
+            case graph.AddOp():
+                lhs, rhs = (self._divided(side, unit, rewriter) for side in (op.lhs, op.rhs))
+                made = graph.AddOp(lhs, rhs)
+            case _:
+                raise AssertionError("checked by `_divides`")
+        return rewriter.insert(made).results[0]
+
+    def _in_units(self, value: SSAValue, unit: np.float32, rewriter: PatternRewriter) -> SSAValue:
+        array = constant_of(value, self.weights)
+        assert array is not None
+        numbers: npt.NDArray[np.float32] = array.astype(np.float32)
+        return self._constant(np.asarray(numbers / unit), rewriter)
+
+    def _constant(self, array: Array | np.float32, rewriter: PatternRewriter) -> SSAValue:
+        return rewriter.insert(graph.ConstantOp.of(np.asarray(array), self.weights)).result

@@ -1,0 +1,1 @@
+"""Raising: groups of small ops replaced by the one op that they spell out."""

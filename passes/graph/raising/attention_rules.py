@@ -1,0 +1,187 @@
+"""Rules of `raise-to-row-ops` on attention that exporters write out, and where one kernel for it pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.types import dims_of
+from stepwell.passes.graph.attention_kernel import has_kernel
+from stepwell.passes.graph.constant_operands import any_number, is_closed, number, scalar_of
+from stepwell.patterns import Rule, is_op, wildcard
+from stepwell.patterns.rewrite import NodeMap
+from stepwell.runtime.dims import Dim
+
+_matmul, _softmax = is_op("graph.matmul"), is_op("graph.softmax")
+_multiply, _divide, _add = is_op("graph.multiply"), is_op("graph.divide"), is_op("graph.add")
+
+
+def raise_attention() -> Rule:
+    """
+    softmax(q kᵀ * scale + mask) v is attention; factors of q and of k are part of its scale.
+
+    ```mlir
+    %c = graph.constant dense<0.125> : tensor<f32>
+    %t = graph.transpose %k perm [0, 2, 1] : tensor<2x40x64xf32> -> tensor<2x64x40xf32>
+    %a = graph.matmul %q, %t : (tensor<2x16x64xf32>, tensor<2x64x40xf32>) -> tensor<2x16x40xf32>
+    %b = graph.multiply %a, %c : (tensor<2x16x40xf32>, tensor<f32>) -> tensor<2x16x40xf32>
+    %d = graph.add %b, %m : (tensor<2x16x40xf32>, tensor<40xf32>) -> tensor<2x16x40xf32>
+    %e = graph.softmax %d axis 2 : tensor<2x16x40xf32> -> tensor<2x16x40xf32>
+    %y = graph.matmul %e, %v : (tensor<2x16x40xf32>, tensor<2x40x64xf32>) -> tensor<2x16x64xf32>
+    // ->
+    %y = graph.attention %q, %k, %v mask %m : tensor<40xf32> scale 0.125
+      : (tensor<2x16x64xf32>, tensor<2x40x64xf32>, tensor<2x40x64xf32>) -> tensor<2x16x64xf32>
+    ```
+    A softmax in whose place zeros stand where the mask is -inf all along a row, as ONNX defines it, becomes
+    `zero_masked`. Declined: scores that something else reads, and what `has_kernel` declines.
+    """
+    q, k, v, mask, factor = wildcard(), wildcard(), wildcard(), wildcard(), any_number()
+    product = _matmul(q, k)
+    scaled = product | _multiply(product, factor) | _divide(product, factor)
+    scores = scaled | _add(scaled, mask)
+    weights = _softmax(scores)
+    top = is_op("graph.reduce").has_attr({"kind": "max", "keep_dims": True})(mask)
+    is_masked = is_op("graph.equal")(top, number(-inf))
+    guarded = is_op("graph.where")(is_masked, number(0), weights)
+    result = _matmul(weights | guarded, v)
+
+    def replace(pre: SSAValue, post: SSAValue, nodes: NodeMap, rewriter: PatternRewriter) -> SSAValue:
+        (inner,), (score,), (weight,) = nodes[product], nodes[scores], nodes[weights]
+        (query,), (key,), (value,) = nodes[q], nodes[k], nodes[v]
+        bias = nodes[mask][0] if isinstance(score.owner, graph.AddOp) else None
+        leaves = [query, key, value, *(nodes[n][0] for n in (mask, is_masked) if n in nodes)]
+        if guarded in nodes and (bias is None or not _takes_last_axis(nodes[top][0])):
+            return post
+        if not _is_plain(post) or not _takes_last_axis(weight) or not _keeps_shape(inner, score, post, bias):
+            return post
+        depth, columns = dims_of(query.type)[-1], dims_of(value.type)[-1]
+        pays = has_kernel(element_of_value(inner), dims_of(inner.type), depth, columns)
+        if not pays or not is_closed(post, leaves):
+            return post
+        outer = _factor(nodes[scaled][0], inner)
+        query, of_query = _without_factors(query)
+        key, of_key = _keys(inner, key, rewriter)
+        if bias is not None and _is_zero(bias):
+            bias = None
+        made = graph.AttentionOp(
+            query,
+            key,
+            value,
+            bias,
+            scale=outer * of_query * of_key,
+            zero_masked=bias is not None and guarded in nodes,
+        )
+        return rewriter.insert(made).result
+
+    return Rule(result, replace, require_type=True, name="raise attention")
+
+
+def _keeps_shape(product: SSAValue, score: SSAValue, result: SSAValue, mask: SSAValue | None) -> bool:
+    """Whether the scores are a plain product's, with or without a mask that fits them, to the end."""
+    dims = dims_of(product.type)
+    are_scores = dims_of(score.type) == dims and dims_of(result.type)[:-1] == dims[:-1]
+    return are_scores and _is_plain(product, may_turn=True) and (mask is None or _broadcasts(mask, dims))
+
+
+def _is_plain(value: SSAValue, *, may_turn: bool = False) -> bool:
+    """Whether a value is a product of matrices as they are; with `may_turn` the second may be transposed."""
+    op = value.owner
+    assert isinstance(op, graph.MatmulOp)
+    is_turned = op.transpose_a.value.data or (op.transpose_b.value.data and not may_turn)
+    ranks = [len(dims_of(operand.type)) for operand in op.operands]
+    return not is_turned and not op.panel and op.out_type is None and min(ranks) >= 2
+
+
+def _takes_last_axis(value: SSAValue) -> bool:
+    """Whether a row op or a reduction goes along the last axis, of more than one element."""
+    op = value.owner
+    assert isinstance(op, graph.SoftmaxOp | graph.ReduceOp)
+    dims = dims_of(op.input.type)
+    axes = [op.axis.value.data] if isinstance(op, graph.SoftmaxOp) else list(op.axes.get_values())
+    return axes == [len(dims) - 1] and dims[-1] != 1
+
+
+def _broadcasts(mask: SSAValue, scores: Sequence[Dim]) -> bool:
+    """Whether a mask is known to broadcast to the scores, and is of one type with them."""
+    own = dims_of(mask.type)
+    pairs = zip(own[::-1], scores[::-1], strict=False)
+    fits = len(own) <= len(scores) and all(a == 1 or a.proves_equal(b) for a, b in pairs)
+    return fits and element_of_value(mask) == f32
+
+
+def _is_zero(mask: SSAValue) -> bool:
+    """Whether a mask masks nothing."""
+    filled = mask.owner.input if isinstance(mask.owner, graph.FullOp) else mask
+    return scalar_of(filled) == 0
+
+
+def _factor(value: SSAValue, of: SSAValue) -> float:
+    """What a value is multiplied by, or divided by, to give another."""
+    if value is of:
+        return 1
+    op = value.owner
+    assert isinstance(op, graph.MultiplyOp | graph.DivideOp)
+    factor = scalar_of(op.rhs if op.lhs is of else op.lhs)
+    assert factor is not None
+    return factor if isinstance(op, graph.MultiplyOp) else 1 / factor
+
+
+def _without_factors(value: SSAValue) -> tuple[SSAValue, float]:
+    """A value without the numbers that it is multiplied and divided by, and their product."""
+    total = 1.0
+    while isinstance(op := value.owner, graph.MultiplyOp | graph.DivideOp):
+        is_quotient = isinstance(op, graph.DivideOp)
+        pairs = [(op.lhs, op.rhs)] if is_quotient else [(op.lhs, op.rhs), (op.rhs, op.lhs)]
+        sources = [source for source, other in pairs if scalar_of(other) and source.type == value.type]
+        if not sources:
+            break
+        total *= _factor(value, sources[0])
+        value = sources[0]
+    return value, total
+
+
+def _keys(product: SSAValue, value: SSAValue, rewriter: PatternRewriter) -> tuple[SSAValue, float]:
+    """The keys in rows that a product of queries takes in columns, and their factor."""
+    op = product.owner
+    assert isinstance(op, graph.MatmulOp)
+    value, outside = _without_factors(value)
+    if not op.transpose_b.value.data:
+        value = _turned(value, rewriter)
+    value, inside = _without_factors(value)
+    return value, outside * inside
+
+
+def _turned(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """A tensor with its last two dimensions exchanged; what it was transposed from, where it was."""
+    swap = [*range(len(dims_of(value.type)))]
+    swap[-2:] = swap[:-3:-1]
+    op = value.owner
+    if isinstance(op, graph.TransposeOp):
+        perm = list(op.perm.get_values())
+        turned = [perm[i] for i in swap]
+        if turned == sorted(turned):
+            return op.input
+        return rewriter.insert(graph.TransposeOp(op.input, turned)).result
+    if isinstance(op, graph.ReshapeOp) and (source := _turned_below(op)) is not None:
+        dims = dims_of(value.type)
+        return rewriter.insert(graph.ReshapeOp(source, [dims[i] for i in swap])).result
+    return rewriter.insert(graph.TransposeOp(value, swap)).result
+
+
+def _turned_below(op: graph.ReshapeOp) -> SSAValue | None:
+    """What a reshape of batch dimensions alone would take before a transpose of the last two."""
+    inner = op.input.owner
+    if (
+        not isinstance(inner, graph.TransposeOp)
+        or dims_of(op.input.type)[-2:] != dims_of(op.result.type)[-2:]
+    ):
+        return None
+    perm = list(inner.perm.get_values())
+    rank = len(perm)
+    return inner.input if perm == [*range(rank - 2), rank - 1, rank - 2] else None

@@ -1,0 +1,93 @@
+"""`annotate-work`: says on each kernel how much it computes and moves, for whoever looks at its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph_ir.annotations import ARITHMETIC, BYTES, FLOPS
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.passes.base import Pass
+from stepwell.passes.graph.report.count_macs import macs_of
+from stepwell.runtime.dims import Dim
+
+
+@dataclass(frozen=True)
+class AnnotateWorkPass(Pass):
+    """
+    Put on each `graph.fused` its arithmetic operations and the bytes of what it reads and writes.
+
+    Both are dimension expressions: `graph.flops`, exact for contractions (two for each multiply-add), one for
+    each element of the result, or of what is reduced, of other computing ops; `graph.bytes`, each operand and
+    result once, of a table that is only gathered from what is taken. One that depends on data is left out.
+    `graph.arithmetic` says of which kind the operations are, where it is not floating point as written:
+    `winograd`, counted as the convolution that it stands for, or `integer`.
+    Changes nothing else.
+    """
+
+    name = "annotate-work"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.walk():
+            if isinstance(kernel, graph.FusedOp):
+                inner = [each for each in kernel.body.walk() if isinstance(each, GraphOp)]
+                for name, amount in (
+                    (FLOPS, _sum(map(flops_of, inner))),
+                    (BYTES, _sum(map(_bytes, [*kernel.body.block.args, *kernel.results]))),
+                ):
+                    if not amount.is_unknown:
+                        kernel.attributes[name] = StringAttr(str(amount))
+                if kind := next((k for op in inner if (k := _arithmetic(op))), ""):
+                    kernel.attributes[ARITHMETIC] = StringAttr(kind)
+
+
+def flops_of(op: GraphOp) -> Dim:
+    """The arithmetic operations of one op; moving data is none."""
+    if (macs := macs_of(op)) is not None:
+        return 2 * macs
+    if op.KIND in (Kind.ELEMENTWISE, Kind.BROADCAST):
+        return _sum(_elements(result) for result in op.results)
+    if op.KIND in (Kind.REDUCTION, Kind.ROW):
+        return _elements(op.operands[0])
+    return Dim.of(0)
+
+
+def _arithmetic(op: GraphOp) -> str:
+    if isinstance(op, graph.ConvIntegerOp | graph.MatmulIntegerOp):
+        return "integer"
+    return "winograd" if isinstance(op, graph.WinogradConvOp) else ""
+
+
+def _bytes(value: SSAValue) -> Dim:
+    """The bytes of a kernel's argument or result."""
+    if not isinstance(value.type, TensorType):
+        return Dim.of(0)
+    readers = [use.operation for use in value.uses]
+    if readers and all(_gathers_from(value, reader) for reader in readers):
+        return _sum(_bytes(reader.results[0]) for reader in readers)
+    return _elements(value) * dtype_of(tensor_of(value).element_type).itemsize
+
+
+def _gathers_from(value: SSAValue, reader: Operation) -> bool:
+    return (
+        isinstance(reader, graph.GatherOp)
+        and reader.operands[0] is value
+        and reader.operands[-1] is not value
+    )
+
+
+def _elements(value: SSAValue) -> Dim:
+    if not isinstance(value.type, TensorType):
+        return Dim.of(0)
+    return prod(dims_of(tensor_of(value)), start=Dim.of(1))
+
+
+def _sum(amounts: Iterable[Dim]) -> Dim:
+    return sum(amounts, Dim.of(0))

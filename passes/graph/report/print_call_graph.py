@@ -1,0 +1,38 @@
+"""`print-call-graph`: says which function calls which, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.passes.analysis.call_graph import call_graph, recursive_functions
+from stepwell.passes.base import Pass
+
+
+@dataclass(frozen=True)
+class PrintCallGraphPass(Pass):
+    """
+    Print to standard error, for each function, those that it calls or uses as values.
+
+    A function that reaches itself is marked as recursive. Changes nothing.
+    """
+
+    name = "print-call-graph"
+
+    json: bool = False
+    """As one JSON object: name → names."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        graph = call_graph(op)
+        if self.json:
+            print(json.dumps(graph), file=sys.stderr)
+            return
+        recursive = recursive_functions(graph)
+        for name, callees in graph.items():
+            mark = " (recursive)" if name in recursive else ""
+            calls = ", ".join(f"@{callee}" for callee in callees) or "nothing"
+            print(f"@{name}{mark} calls {calls}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""Simplification: algebra, constant folding, dead and duplicate ops."""

@@ -1,0 +1,64 @@
+"""`canonicalize-cast`: a widening cast for each reader, so that every one can be fused with what reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import dtype_of, tensor_of
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.patterns.rule_sets import apply_rules
+
+
+@dataclass(frozen=True)
+class CanonicalizeCastPass(FunctionPass):
+    """
+    Clone widening casts per reader: kernels then read the narrow tensor, and no wide one is written.
+
+    Class: exact. Runs after the last `eliminate-common-subexpr`, which would merge the clones, and directly
+    before `fuse-ops`.
+    Source: TVM's CanonicalizeCast.
+    """
+
+    name = "canonicalize-cast"
+    numerics = Numerics.EXACT
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        apply_rules(func.body, [CloneWideningCast()])
+
+
+class CloneWideningCast(RewritePattern):
+    """
+    A cast to more bits, read by several ops, becomes one for each.
+
+    ```mlir
+    %c = graph.cast %x to f32 saturate true round "nearest" : tensor<4xi8> -> tensor<4xf32>
+    %y = graph.exp %c : tensor<4xf32> -> tensor<4xf32>
+    %z = graph.neg %c : tensor<4xf32> -> tensor<4xf32>
+    // ->
+    %d = graph.cast %x to f32 saturate true round "nearest" : tensor<4xi8> -> tensor<4xf32>
+    %y = graph.exp %d : tensor<4xf32> -> tensor<4xf32>
+    %e = graph.cast %x to f32 saturate true round "nearest" : tensor<4xi8> -> tensor<4xf32>
+    %z = graph.neg %e : tensor<4xf32> -> tensor<4xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter) -> None:
+        narrow, wide = (dtype_of(tensor_of(value).element_type) for value in (op.input, op.result))
+        users = list(dict.fromkeys(use.operation for use in op.result.uses))
+        if wide.itemsize <= narrow.itemsize or len(users) < 2:
+            return
+        for user in users:
+            copy = rewriter.insert(op.clone(), InsertPoint.before(user))
+            copy.result.name_hint = op.result.name_hint
+            for index, operand in enumerate(user.operands):
+                if operand is op.result:
+                    user.operands[index] = copy.result
+            rewriter.notify_op_modified(user)
+        rewriter.erase(op)

@@ -1,0 +1,52 @@
+"""`canonicalize-ops`: sugar written out, for readers that want few kinds of op."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import dims_of
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.patterns.rule_sets import apply_rules
+
+
+@dataclass(frozen=True)
+class CanonicalizeOpsPass(FunctionPass):
+    """
+    Write sugar out: `bias_add` as an addition that broadcasts.
+
+    Class: exact. In no default pipeline, since patterns, backends and fusion look for `bias_add`.
+    Source: TVM's CanonicalizeOps.
+    """
+
+    name = "canonicalize-ops"
+    numerics = Numerics.EXACT
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        apply_rules(func.body, [BiasAddAsAdd()])
+
+
+class BiasAddAsAdd(RewritePattern):
+    """
+    A bias along an axis, blocked or not, gets 1s for the other dimensions behind it, and is added.
+
+    ```mlir
+    %y = graph.bias_add %x, %b axis 1 : (tensor<1x3x4x5xf32>, tensor<3xf32>) -> tensor<1x3x4x5xf32>
+    // ->
+    %c = graph.expand_dims %b axes [1, 2] : tensor<3xf32> -> tensor<3x1x1xf32>
+    %y = graph.add %x, %c : (tensor<1x3x4x5xf32>, tensor<3x1x1xf32>) -> tensor<1x3x4x5xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.BiasAddOp, rewriter: PatternRewriter) -> None:
+        bias = op.b
+        behind = len(dims_of(op.x.type)) - op.axis.value.data - len(dims_of(bias.type))
+        if behind:
+            # Of a blocked bias [C/16, 16] the block stays last: the 1s stand between.
+            bias = rewriter.insert(graph.ExpandDimsOp(bias, range(1, behind + 1))).result
+        rewriter.replace(op, graph.AddOp(op.x, bias))

@@ -1,0 +1,31 @@
+"""`dead-code-elimination`: ops without effect whose results nobody reads go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+
+from stepwell.passes.analysis.dead_ops import erase_dead_ops
+from stepwell.passes.base import FunctionPass
+
+
+@dataclass(frozen=True)
+class DeadCodeEliminationPass(FunctionPass):
+    """
+    Erase every op without effects whose results have no use, users before what they used.
+
+    ```mlir
+    %a = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+    %b = graph.neg %a : tensor<4xf32> -> tensor<4xf32>
+    // ->
+    ```
+    Class: exact. One walk; what has an effect stays, used or not.
+    """
+
+    name = "dead-code-elimination"
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        for block in func.body.blocks:
+            erase_dead_ops(block)

@@ -1,0 +1,154 @@
+"""`fold-constant`: what depends on constants only is computed now, by the numpy meanings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.traits import is_side_effect_free
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.base import GraphOp, Kind, operand_slots, plain_properties
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.passes.analysis.symbolic_values import SymbolicValues
+from stepwell.passes.base import FunctionPass
+from stepwell.passes.graph.simplify.fold_control_flow import fold_control_flow
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.meaning import Array, evaluate, has_meaning
+
+
+@dataclass(frozen=True)
+class FoldConstantPass(FunctionPass):
+    """
+    Replace ops without effects on constants by their values, and shape arithmetic with a known result too.
+
+    ```mlir
+    %a = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %b = graph.neg %a : tensor<2xf32> -> tensor<2xf32>
+    // ->
+    %b = graph.constant dense<[-1.0, -2.0]> : tensor<2xf32>
+    ```
+    A result larger than the operands is kept to `max-bytes`, so that a small `broadcast_to` does not become a
+    large weight; one without elements is constant always. An op whose evaluation fails stays, to fail when
+    the model runs. A `graph.if` whose condition is known becomes its branch, a `graph.for` that never runs
+    what it starts with.
+
+    Class: exact, up to how numpy rounds transcendental functions.
+    """
+
+    name = "fold-constant"
+
+    max_bytes: int = 65536
+    """The most bytes that a result may take more than all operands together."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        folder = _Folder(weights_of(ctx), self.max_bytes)
+        gone: set[Operation] = set()
+        for op in list(func.body.walk()):
+            if op in gone:
+                continue
+            if isinstance(op, graph.IfOp | graph.ForOp):
+                gone.update(fold_control_flow(op, folder.symbolic))
+            elif isinstance(op, GraphOp) and op.parent is not None:
+                folder.fold(op)
+
+
+class _Folder:
+    def __init__(self, weights: WeightStore, max_bytes: int):
+        self._weights, self._max_bytes = weights, max_bytes
+        self.symbolic = SymbolicValues(weights)
+
+    def fold(self, op: GraphOp) -> None:
+        """Replace an op by constants where its results are known."""
+        if isinstance(op, graph.GetOp):
+            self._fold_projection(op)
+            return
+        if op.KIND is Kind.STRUCTURE or not op.results or not is_side_effect_free(op):
+            return
+        arrays = _empty_results(op) or self._shape_results(op)
+        if arrays is None:
+            arrays = self._constant_results(op)
+        if arrays is None:
+            return
+        names = [result.name_hint or op.name for result in op.results]
+        constants = [
+            graph.ConstantOp.of(array, self._weights, name) for array, name in zip(arrays, names, strict=True)
+        ]
+        for constant in constants:
+            adopt_location(constant, op.location)
+        Rewriter.replace_op(op, constants, [constant.result for constant in constants])
+
+    def _fold_projection(self, op: graph.GetOp) -> None:
+        """A constant field of a tuple that is put together here is that constant."""
+        if isinstance(source := op.input.owner, graph.TupleOp):
+            field = source.fields[op.index.value.data]
+            if isinstance(field.owner, graph.ConstantOp):
+                Rewriter.replace_op(op, [], [field])
+
+    def _shape_results(self, op: GraphOp) -> list[Array] | None:
+        """The results of shape arithmetic whose elements are all numbers."""
+        if any(not _is_integer_tensor(result) for result in op.results):
+            return None
+        known = [self.symbolic.of(result) for result in op.results]
+        arrays = [array for array in known if array is not None and array.dtype != np.object_]
+        if len(arrays) != len(known):
+            return None
+        return [
+            array.astype(dtype_of(tensor_of(result).element_type))
+            for array, result in zip(arrays, op.results, strict=True)
+        ]
+
+    def _constant_results(self, op: GraphOp) -> list[Array] | None:
+        """The results of an op on constants, if they are not too large."""
+        if not has_meaning(op.name) or not self._is_worthwhile(op):
+            return None
+        slots = operand_slots(op)
+        arrays = [None if slot is None else constant_of(slot, self._weights) for slot in slots]
+        if any(slot is not None and array is None for slot, array in zip(slots, arrays, strict=True)):
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                return list(evaluate(op.name, arrays, plain_properties(op)))
+        except (IndexError, ValueError, KeyError, ZeroDivisionError):
+            return None
+
+    def _is_worthwhile(self, op: GraphOp) -> bool:
+        result_bytes = [_size_bytes(result) for result in op.results]
+        if any(size is None for size in result_bytes):
+            return False
+        operand_bytes = sum(_size_bytes(operand) or 0 for operand in op.operands)
+        return sum(size or 0 for size in result_bytes) <= operand_bytes + self._max_bytes
+
+
+def _empty_results(op: GraphOp) -> list[Array] | None:
+    """The results of an op when none has an element: there is nothing to compute, whatever the operands."""
+    types = [tensor_of(result) for result in op.results if isinstance(result.type, TensorType)]
+    if len(types) != len(op.results) or not all(Dim.of(0) in dims_of(type) for type in types):
+        return None
+    if not all(dim.is_static for type in types for dim in dims_of(type)):
+        return None
+    return [np.empty([d.value for d in dims_of(type)], dtype_of(type.element_type)) for type in types]
+
+
+def _is_integer_tensor(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and dtype_of(tensor_of(value).element_type).kind in "iu"
+
+
+def _size_bytes(value: SSAValue) -> int | None:
+    """The bytes of a tensor of known shape."""
+    if not isinstance(value.type, TensorType):
+        return None
+    dims = dims_of(tensor_of(value))
+    if not all(dim.is_static for dim in dims):
+        return None
+    return prod(dim.value for dim in dims) * dtype_of(tensor_of(value).element_type).itemsize

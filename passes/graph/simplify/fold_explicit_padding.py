@@ -1,0 +1,155 @@
+"""`fold-explicit-padding`: borders that are added in front of windows become pads of the windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.patterns.rule_sets import apply_rules
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.layout import parse_layout
+
+
+@dataclass(frozen=True)
+class FoldExplicitPaddingPass(FunctionPass):
+    """
+    Let convolutions and pools add the border that a `pad` in front of them adds.
+
+    Only where it is what the window sees outside of its input: zeros for a convolution and for a mean that
+    counts pads, the lowest number for a maximum.
+
+    Class: exact. Pads must be known: run `dynamic-to-static` before.
+    """
+
+    name = "fold-explicit-padding"
+    numerics = Numerics.EXACT
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        apply_rules(func.body, padding_rules(weights_of(ctx)))
+
+
+def padding_rules(weights: WeightStore) -> list[RewritePattern]:
+    """The rules of the pass."""
+    return [FoldPadIntoConv(weights), FoldPadIntoPool(weights)]
+
+
+@dataclass
+class FoldPadIntoConv(RewritePattern):
+    """
+    A border of zeros joins the pads of a convolution.
+
+    ```mlir
+    %p = graph.pad %x pads <[0, 0, 1, 1, 0, 0, 2, 2]> mode "constant"
+      : tensor<1x3x8x8xf32> -> tensor<1x3x11x11xf32>
+    %y = graph.conv %p, %w strides [2, 2] dilations [1, 1] pads [0, 0, 0, 0]
+      : (tensor<1x3x11x11xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x5x5xf32>
+    // ->
+    %y = graph.conv %x, %w strides [2, 2] dilations [1, 1] pads [1, 1, 2, 2]
+      : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x5x5xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
+        found = _border(op.x, op.data_layout.data, self.weights)
+        if found is None or found[1] != 0:
+            return
+        assert isinstance(pad := op.x.owner, graph.PadOp)
+        op.operands[0] = pad.input
+        op.pads = _sum(op.pads.get_values(), found[0])
+        rewriter.notify_op_modified(op)
+
+
+@dataclass
+class FoldPadIntoPool(RewritePattern):
+    """
+    A border of the lowest number joins the pads of a maximum, one of zeros those of a mean that counts pads.
+
+    ```mlir
+    %low = graph.constant dense<0xFF800000> : tensor<f32>
+    %p = graph.pad %x with %low : tensor<f32> pads <[0, 0, 1, 1, 0, 0, 1, 1]> mode "constant"
+      : tensor<1x3x8x8xf32> -> tensor<1x3x10x10xf32>
+    %y = graph.pool %p kind "max" kernel [2, 2] strides [2, 2] dilations [1, 1] pads [0, 0, 0, 0]
+      : tensor<1x3x10x10xf32> -> tensor<1x3x5x5xf32>
+    // ->
+    %y = graph.pool %x kind "max" kernel [2, 2] strides [2, 2] dilations [1, 1] pads [1, 1, 1, 1]
+      : tensor<1x3x8x8xf32> -> tensor<1x3x5x5xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
+        found = _border(op.x, op.data_layout.data, self.weights)
+        # With `ceil`, a last window may start in the border, but not in the pads; indices count cells of the
+        # padded tensor.
+        if found is None or op.ceil.value.data or op.indices.data != "none":
+            return
+        pads, value = found
+        own = op.pads.get_values()
+        counts = bool(op.count_include_pad.value.data)
+        if op.kind.data == "max":
+            fits = value == _lowest(op.x) and _windows_meet_cells(op, pads)
+        else:
+            fits = op.kind.data == "avg" and value == 0 and (counts or not any(own))
+        if not fits:
+            return
+        assert isinstance(pad := op.x.owner, graph.PadOp)
+        op.operands[0] = pad.input
+        op.pads = _sum(own, pads)
+        op.count_include_pad = BoolAttr.from_bool(counts or op.kind.data == "avg")
+        rewriter.notify_op_modified(op)
+
+
+def _border(value: SSAValue, layout: str, weights: WeightStore) -> tuple[list[int], float | int] | None:
+    """The spatial pads, begins then ends, and the number of a border around a value; None for none such."""
+    op = value.owner
+    if not isinstance(op, graph.PadOp) or op.pads is None or op.mode.data != "constant":
+        return None
+    filled = None if op.value is None else constant_of(op.value, weights)
+    if op.value is not None and filled is None:
+        return None
+    pads, rank = op.pads.get(), len(dims_of(value.type))
+    if not all(pad.is_static and pad.value >= 0 for pad in pads):
+        return None
+    axes = parse_layout(layout)
+    spatial = [axes.axis(letter) for letter in axes.spatial]
+    if any(pad != 0 for i, pad in enumerate(pads) if i % rank not in spatial):
+        return None
+    number = 0 if filled is None else filled.reshape(()).item()
+    return [pads[i].value for i in (*spatial, *(rank + axis for axis in spatial))], number
+
+
+def _lowest(value: SSAValue) -> float | int:
+    """What a maximum of no cells starts from: -inf, or the least integer."""
+    dtype = dtype_of(tensor_of(value).element_type)
+    return int(np.iinfo(dtype.name).min) if dtype.kind in "iu" else -np.inf
+
+
+def _windows_meet_cells(op: graph.PoolOp, pads: Sequence[int]) -> bool:
+    """Whether each window holds a cell that is no pad, so that no maximum is one of nothing."""
+    rank = len(pads) // 2
+    own, kernel = op.pads.get_values(), op.kernel.get_values()
+    return all(
+        own[i] + pads[i] < kernel[i % rank] and op.dilations.get_values()[i % rank] == 1
+        for i in range(2 * rank)
+    )
+
+
+def _sum(a: Sequence[int], b: Sequence[int]) -> DenseArrayBase[I64]:
+    return DenseArrayBase.from_list(i64, [x + y for x, y in zip(a, b, strict=True)])

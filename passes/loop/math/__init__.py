@@ -1,0 +1,1 @@
+"""Transcendental functions as arithmetic on scalars and vectors."""

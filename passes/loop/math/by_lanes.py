@@ -1,0 +1,134 @@
+"""Functions that have no recipe, lane by lane; and those whose recipe holds for most numbers only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from xdsl.dialects import arith, math, scf, vector
+from xdsl.dialects.builtin import Float32Type, IntegerType, VectorType, i1
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from stepwell.passes.loop.math import trigonometric
+from stepwell.passes.loop.math.lanes import Lanes, constant_attr
+from stepwell.runtime.machine.target import TargetDescription
+
+Transcendental: TypeAlias = (
+    math.AcosOp | math.AcoshOp | math.AsinOp | math.AsinhOp | math.AtanOp | math.Atan2Op | math.AtanhOp
+    | math.CbrtOp | math.CosOp | math.CoshOp | math.ErfOp | math.Exp2Op | math.ExpM1Op | math.ExpOp
+    | math.IPowIOp | math.Log10Op | math.Log1pOp | math.Log2Op | math.LogOp | math.PowFOp | math.SinOp
+    | math.SinhOp | math.TanOp | math.TanhOp
+)  # fmt: skip
+"""Ops of `math` that no target has an instruction for."""
+
+
+def element_of(type: Attribute) -> Attribute:
+    """The type of a scalar, or of a vector's lanes."""
+    return cast("VectorType[Attribute]", type).element_type if isinstance(type, VectorType) else type
+
+
+def lanes_of(value: SSAValue, target: TargetDescription, rewriter: PatternRewriter) -> Lanes:
+    """A scalar or a vector of f32, to compute with on a target."""
+    type = value.type
+    lane_count = cast("VectorType[Attribute]", type).get_shape()[-1] if isinstance(type, VectorType) else 1
+    return Lanes(rewriter, value, scales=target.scales_by_powers(lane_count))
+
+
+def _zero(element: Attribute) -> float:
+    return 0 if isinstance(element, IntegerType) else 0.0
+
+
+class UnrollLanes(RewritePattern):
+    """
+    A function that has no recipe, lane by lane: each is a call of the C library (exact: the same call).
+
+    ```mlir
+    %y = math.sin %x : vector<2xf32>
+    // ->
+    %zero = arith.constant dense<0.0> : vector<2xf32>
+    %x0 = vector.extract %x[0] : f32 from vector<2xf32>
+    %y0 = math.sin %x0 : f32
+    %v0 = vector.insert %y0, %zero [0] : f32 into vector<2xf32>
+    %x1 = vector.extract %x[1] : f32 from vector<2xf32>
+    %y1 = math.sin %x1 : f32
+    %y = vector.insert %y1, %v0 [1] : f32 into vector<2xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Transcendental, rewriter: PatternRewriter) -> None:
+        type = op.results[0].type
+        if not isinstance(type, VectorType) or type.get_num_dims() != 1:
+            return
+        rewriter.replace(op, [], [_by_lanes(op, rewriter, InsertPoint.before(op))])
+
+
+def _by_lanes(op: Operation, rewriter: PatternRewriter, place: InsertPoint) -> SSAValue:
+    """Apply an op on vectors to each lane of its operands, at a place."""
+    type = cast("VectorType[Attribute]", op.results[0].type)
+    element, lane_count = type.element_type, type.get_shape()[0]
+    zero = arith.ConstantOp.create(
+        properties={"value": constant_attr(_zero(element), type)}, result_types=[type]
+    )
+    rewriter.insert(zero, place)
+    result: SSAValue = zero.results[0]
+    for lane in range(lane_count):
+        lanes = [vector.ExtractOp(operand, [lane], element) for operand in op.operands]
+        scalar = op.create(
+            operands=[x.result for x in lanes], result_types=[element], properties=op.properties
+        )
+        insert = vector.InsertOp(scalar.results[0], result, [lane])
+        rewriter.insert([*lanes, scalar, insert], place)
+        result = insert.result
+    return result
+
+
+_PERIODIC: dict[type[Operation], Callable[[Lanes], Lanes]] = {
+    math.CosOp: trigonometric.cos,
+    math.SinOp: trigonometric.sin,
+    math.TanOp: trigonometric.tan,
+}
+
+
+@dataclass
+class ExpandPeriodic(RewritePattern):
+    """
+    Circular functions as polynomials (approximate: 2 units in the last place), for vectors of f32 whose lanes
+    are all near enough; the C library's otherwise.
+
+    ```mlir
+    %y = math.sin %x : vector<16xf32>
+    // ->
+    %near = arith.select %straight, %x, %polynomial : vector<16xi1>, vector<16xf32>
+    %far = arith.cmpf ogt, %size, %farthest : vector<16xf32>
+    %any = vector.reduction <or>, %far : vector<16xi1> into i1
+    %y = scf.if %any -> (vector<16xf32>) {
+      … lane by lane
+    } else {
+      scf.yield %near : vector<16xf32>
+    }
+    ```
+    """
+
+    target: TargetDescription
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: math.SinOp | math.CosOp | math.TanOp, rewriter: PatternRewriter) -> None:
+        type = op.result.type
+        if not isinstance(type, VectorType) or type.get_num_dims() != 1 or not self.target.has_fma:
+            return
+        if not isinstance(element_of(type), Float32Type):
+            return
+        x = lanes_of(op.operand, self.target, rewriter)
+        near = _PERIODIC[op.__class__](x).value
+        far = x.absolute().compare("ogt", trigonometric.FARTHEST).value
+        kind = vector.CombiningKindAttr(vector.CombiningKindFlag.OR)
+        any_far = vector.ReductionOp.create(operands=[far], result_types=[i1], properties={"kind": kind})
+        rewriter.insert(any_far)
+        exact, simple = Block(), Block([scf.YieldOp(near)])
+        result = _by_lanes(op, rewriter, InsertPoint.at_end(exact))
+        exact.add_op(scf.YieldOp(result))
+        rewriter.replace(op, scf.IfOp(any_far.results[0], [type], Region(exact), Region(simple)))

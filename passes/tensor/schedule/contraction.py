@@ -1,0 +1,366 @@
+"""Schedules of sums of products: matrix products and convolutions, in any layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.vector import CombiningKindFlag
+from xdsl.ir import Block, OpResult, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
+from stepwell.dialects.sched import Schedule
+from stepwell.dialects.tensor_ir.combiners import combiner_of
+from stepwell.dialects.tensor_ir.padding import Inside, share_inside, zero_borders
+from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file, widest_element
+from stepwell.dialects.tensor_ir.structured import (
+    Structured,
+    linear,
+    map_dims,
+    projected_permutation,
+    tensor_shape,
+)
+from stepwell.dialects.tensor_ir.transfers import element_type
+from stepwell.dialects.types import element_bytes
+from stepwell.passes.tensor.schedule.register_tile import choose_register_tile, rows_in_cache
+from stepwell.passes.tensor.schedule.tile_product import TileBlock, tile_block
+from stepwell.runtime.machine.target import TargetDescription
+
+# A loop over rows shorter than this gives too few independent sums.
+_ENOUGH_ROWS = 4
+# Rows of which more sees zeros are worth another loop in the tile.
+_MOSTLY_INSIDE = 0.8
+# Unrolled windows (3x3 of 144 channels at 56x56: 0.94 of peak with 7 sums, 0.75 with 28 in loops).
+_UNROLLED_STEPS = 25
+_UNROLLED_SUMS = 10
+# Lanes along a row of pixels: what rows have in common is read once (3x3 of 192 at 56x56: 203 to 154 us).
+_UNROLLED_REGISTERS = 20
+# Instructions that widen a vector; those of 16-bit floats take two.
+_WIDENING = 2
+# Rows of panels, and of small matrices, which streams follow.
+_NEAR_BYTES = 512
+# Registers along a single dot product.
+_LONE_REGISTERS = 4
+
+
+@dataclass(frozen=True)
+class Product:
+    """A structured op that sums products of two operands, by the part each loop has in it."""
+
+    view: Structured
+    operands: tuple[int, int]
+    """Positions of the factors among the inputs."""
+
+    @staticmethod
+    def of(view: Structured) -> Product | None:
+        """The view of an op as a sum of products; None when it is none."""
+        factors = _factors(view.body) if len(view.inits) == 1 else ()
+        arguments = [_computed_from(_source(v), view) for v in factors]
+        args: list[SSAValue] = list(view.body.args[: len(view.inputs)])
+        positions = [args.index(a) for a in arguments if a in args]
+        if len(positions) != 2 or positions[0] == positions[1]:
+            return None
+        if not all(isinstance(view.inputs[i].type, TensorType) for i in positions):
+            return None
+        return Product(view, (positions[0], positions[1]))
+
+
+def _factors(body: Block) -> tuple[SSAValue, ...]:
+    """The two factors that a body adds the product of, or the products of whose parts; empty for others."""
+    last = body.last_op
+    added = last.operands[0].owner if last is not None and len(last.operands) == 1 else None
+    if isinstance(added, DotBytesOp | DotShortsOp | DotBfloatsOp):
+        return (added.lhs, added.rhs) if added.acc is body.args[-1] else ()
+    combiner = combiner_of(body)
+    if combiner is None or combiner.kind is not CombiningKindFlag.ADD:
+        return ()
+    product = combiner.value.owner
+    return (product.lhs, product.rhs) if isinstance(product, arith.MulfOp | arith.MuliOp) else ()
+
+
+def _source(value: SSAValue) -> SSAValue:
+    """The value that a chain of casts starts from."""
+    while isinstance(value, OpResult) and isinstance(
+        value.op, arith.ExtFOp | arith.ExtSIOp | arith.ExtUIOp | arith.SIToFPOp | arith.UIToFPOp
+    ):
+        value = value.op.operands[0]
+    return value
+
+
+def _computed_from(value: SSAValue, view: Structured) -> SSAValue:
+    """
+    The argument of most loops that a factor is computed from in the body; a factor that is none is itself.
+
+    Only one whose lanes are the result's counts: `compute-in-products` leaves these.
+    """
+    if not isinstance(value, OpResult) or not isinstance(value.type, Float32Type):
+        return value
+    args: list[SSAValue] = list(view.body.args[: len(view.inputs)])
+    reached: list[SSAValue] = [value]
+    for each in reached:
+        if isinstance(each, OpResult):
+            reached += each.op.operands
+    out, read = projected_permutation(view.init_maps[0]), [arg for arg in args if arg in reached]
+    if not out or not read:
+        return value
+    most = max(read, key=lambda arg: len(map_dims(view.maps[args.index(arg)])))
+    return most if neighbours(view.maps[args.index(most)]) == out[-1] else value
+
+
+def schedule_product(product: Product, target: TargetDescription) -> Schedule | None:
+    """
+    The schedule of a sum of products.
+
+    Lanes run along the results when one operand lies that way too (elements of the other are broadcast), or
+    along the sum when both operands lie that way, as in a product with a transposed matrix.
+    """
+    view = product.view
+    out = projected_permutation(view.init_maps[0])
+    if not out:
+        return None
+    maps = [view.maps[i] for i in product.operands]
+    registers = register_file(view, target)
+    along = [map for map in maps if neighbours(map) == out[-1]]
+    if (steps := common_sum(product, target)) is not None:
+        return _along_the_sum(view, maps, out, steps, registers)
+    reaching = along or [map for map in maps if out[-1] in map_dims(map)]
+    if not reaching:
+        return None
+    # Where both have the lanes (one filter a channel), the one with fewer loops is read again and again.
+    first = maps[0] is min(reaching, key=lambda map: len(map_dims(map)))
+    vector, other = product.operands if first else product.operands[::-1]
+    return _along_results(view, _Roles.of(view, vector, other, out), registers, target)
+
+
+def neighbours(map: AffineMap) -> int | None:
+    """The loop whose steps are neighbours in memory, alone or with loops that shift them (a window)."""
+    index = linear(map.results[-1]) if map.results else None
+    terms = index.terms if index is not None else ()
+    return next((d for d, factor in terms if factor == 1), None)
+
+
+def common_sum(product: Product, target: TargetDescription) -> int | None:
+    """The summed loop whose steps are neighbours in both operands, when it fills a register."""
+    view = product.view
+    last = {neighbours(view.maps[i]) for i in product.operands}
+    dim = last.pop()
+    if last or dim is None or view.parallel[dim]:
+        return None
+    extent = view.extents[dim]
+    return dim if extent is None or extent >= register_file(view, target).lanes else None
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """The parallel loops of a product, each list from the outermost to the innermost of the result."""
+
+    lanes: int
+    panels: Sequence[int]
+    """Loops that move the vector operand only."""
+    rows: Sequence[int]
+    """Loops that move the other operand only."""
+    both: Sequence[int]
+    lanes_in_both: bool
+    """Whether no element is broadcast: one filter a channel."""
+    vector: int
+    """Position of the vector operand among the inputs."""
+    other: int
+    """Position of the operand that is no vector among the inputs."""
+
+    @staticmethod
+    def of(view: Structured, vector: int, other: int, out: Sequence[int]) -> _Roles:
+        mine, theirs = map_dims(view.maps[vector]), map_dims(view.maps[other])
+        long = [d for d in out[:-1] if view.extents[d] != 1]
+        return _Roles(
+            out[-1],
+            [d for d in long if d in mine and d not in theirs],
+            [d for d in long if d in theirs and d not in mine],
+            [d for d in long if (d in mine) == (d in theirs)],
+            out[-1] in mine and out[-1] in theirs,
+            vector,
+            other,
+        )
+
+
+def _along_results(
+    view: Structured, roles: _Roles, registers: RegisterFile, target: TargetDescription
+) -> Schedule:
+    extents = view.extents
+    row = _longest_inner(_rows_inside(view, roles), extents)
+    if row is not None and (block := tile_block(view, target, row, roles.lanes)) is not None:
+        return _by_tiles(view, roles, row, block, target)
+    panel = roles.panels[-1] if roles.panels else None
+    sums = [d for d in range(view.rank) if not view.parallel[d] and extents[d] != 1]
+    lengths = [extents[d] for d in sums]
+    length = None if None in lengths else prod(n or 1 for n in lengths)
+    unrolled = _unrolled(view, roles, sums)
+    limit = _UNROLLED_SUMS if roles.lanes_in_both else _UNROLLED_REGISTERS
+    registers = replace(registers, conversions=_conversions(view, roles.vector))
+    tile = choose_register_tile(
+        1 if row is None else extents[row],
+        1 if panel is None else extents[panel],
+        extents[roles.lanes],
+        length,
+        replace(registers, count=limit, shares={}) if unrolled else registers,
+        rows_in_cache(_pitch(view, roles.other, row), target),
+    )
+    looped = [d for d in sums if d not in unrolled]
+    steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows, *looped), 1)
+    steps |= {
+        d: n for d, n in ((row, tile.rows), (panel, tile.panels), (roles.lanes, tile.lanes)) if d is not None
+    }
+    # A loop of one tile is left to the tile.
+    steps = {d: n for d, n in steps.items() if n != extents[d]}
+    parallel = tuple(d for d in _order(view, roles, row, target) if d in steps)
+    return Schedule(
+        tile=tuple(steps.get(d, 0) for d in range(view.rank)),
+        order=(*parallel, *(d for d in looped if d in steps)),
+        parallel=parallel,
+        vectorize=roles.lanes,
+    )
+
+
+def _order(view: Structured, roles: _Roles, row: int | None, target: TargetDescription) -> Sequence[int]:
+    """The loops over results, the outermost first."""
+    outer_rows = [d for d in roles.rows if d != row]
+    panels = [*roles.panels, roles.lanes]
+    inner_rows = [] if row is None else [row]
+    if _fits_cache(view, roles, target):
+        return [*roles.both, *outer_rows, *panels, *inner_rows]
+    # Else each row of tiles would read all panels from memory again.
+    return [*roles.both, *panels, *outer_rows, *inner_rows]
+
+
+def _by_tiles(
+    view: Structured, roles: _Roles, row: int, block: TileBlock, target: TargetDescription
+) -> Schedule:
+    """Blocks of sums for tile registers, each of them the whole sum; no loop of one block is left."""
+    extents = view.extents
+    steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows), 1)
+    steps |= {row: block.rows, roles.lanes: block.columns}
+    steps = {d: n for d, n in steps.items() if n != extents[d]}
+    parallel = tuple(d for d in _order(view, roles, row, target) if d in steps)
+    return Schedule(tuple(steps.get(d, 0) for d in range(view.rank)), parallel=parallel)
+
+
+def _conversions(view: Structured, operand: int) -> int:
+    """
+    Instructions that make a vector of sums of one of an operand, where that decides about a tile.
+
+    Of rows that lie far apart wide tiles read whole lines, which is worth more (100x1000x2048 in f16: 90
+    GFLOP/s with 4 vectors, 78 with 3).
+    """
+    elements = [element_type(value.type) for value in (view.inputs[operand], view.inits[0])]
+    read, summed_in = (element_bytes(element) for element in elements)
+    summed = [d for d in range(view.rank) if not view.parallel[d] and view.extents[d] != 1]
+    is_near = all(_pitch(view, operand, d) <= _NEAR_BYTES for d in summed[-1:])
+    return _WIDENING if read < summed_in and is_near else 0
+
+
+def _pitch(view: Structured, operand: int, row: int | None) -> int:
+    """Bytes from what an operand has for one step of a loop to that of the next; 0 where it is not known."""
+    value = view.inputs[operand]
+    shape, element = tensor_shape(value), element_type(value.type)
+    if row is None or DYNAMIC_INDEX in shape[1:]:
+        return 0
+    pitch = 0
+    for position, index in enumerate(view.maps[operand].results):
+        step = dict(terms.terms).get(row, 0) if (terms := linear(index)) is not None else 0
+        pitch += step * prod(shape[position + 1 :]) * element_bytes(element)
+    return pitch
+
+
+def _unrolled(view: Structured, roles: _Roles, sums: Sequence[int]) -> Sequence[int]:
+    """
+    The inner loops of a sum that are written out: few steps, of one filter a channel.
+
+    There is no long loop to amortize the start of a tile, and neighbouring points of a window share elements.
+    """
+    slides = all(_slides(view, dim) for dim in sums)
+    chosen: list[int] = []
+    steps = 1
+    for dim in reversed(sums):
+        steps *= view.extents[dim] or _UNROLLED_STEPS + 1
+        if steps > _UNROLLED_STEPS:
+            return chosen if slides else []
+        chosen.append(dim)
+    return chosen if slides or roles.lanes_in_both else []
+
+
+def _slides(view: Structured, dim: int) -> bool:
+    """Whether a summed loop moves a window that a loop of results moves too."""
+    reached = [expr.used_dims() for map in view.maps for expr in map.results if dim in expr.used_dims()]
+    return any(view.parallel[d] for dims in reached for d in dims)
+
+
+def _rows_inside(view: Structured, roles: _Roles) -> Sequence[int]:
+    """
+    The loops over rows that a tile may run along: not one that walks in and out of zeros around an image.
+
+    Outside of the tile it leaves out the steps of a sum that see zeros only (1x7 of 240, dilated by 2, at
+    144x5: 5.4 to 3.6 ms).
+    """
+    func = view.op.parent_op()
+    borders: Mapping[SSAValue, Inside] = zero_borders(func) if isinstance(func, FuncOp) else {}
+    inside: Inside = borders.get(view.inputs[roles.other], {})
+    long = [d for d in roles.rows if (view.extents[d] or _ENOUGH_ROWS) >= _ENOUGH_ROWS]
+    left = [d for d in roles.rows if share_inside(view, roles.other, d, inside) >= _MOSTLY_INSIDE]
+    return left if any(d in long for d in left) else roles.rows
+
+
+def _longest_inner(rows: Sequence[int], extents: Sequence[int | None]) -> int | None:
+    """The innermost loop over rows that is long enough for a tile, or the longest one."""
+    long = [d for d in rows if (extents[d] or _ENOUGH_ROWS) >= _ENOUGH_ROWS]
+    return long[-1] if long else max(rows, key=lambda d: extents[d] or 0, default=None)
+
+
+def _fits_cache(view: Structured, roles: _Roles, target: TargetDescription) -> bool:
+    """Whether the vector operand stays in half of L2."""
+    moving = [*roles.both, *roles.panels, roles.lanes]
+    extents = [view.extents[d] for d in (*moving, *(d for d in range(view.rank) if not view.parallel[d]))]
+    if None in extents:
+        return False
+    return prod(n or 1 for n in extents) * widest_element(view) <= target.l2_bytes // 2
+
+
+def _along_the_sum(
+    view: Structured, maps: Sequence[AffineMap], out: Sequence[int], lanes: int, registers: RegisterFile
+) -> Schedule:
+    """
+    Dot products, a block of rows by columns at a time: each vector read is used for several of them.
+
+    A loop that shifts the lanes (a window's place) is no row of a block: its vectors overlap.
+    """
+    shifting = set[int]().union(*(map.results[-1].used_dims() for map in maps))
+    dims = [
+        [d for d in out if d in map_dims(map) and d not in map_dims(other) | shifting]
+        for map, other in (maps, maps[::-1])
+    ]
+    long = [[d for d in own if view.extents[d] != 1] for own in dims]
+    inner = [own[-1] if own else None for own in long]
+    sizes = _dot_block([1 if d is None else view.extents[d] for d in inner], registers)
+    steps = {d: 1 for d in range(view.rank) if view.extents[d] != 1}
+    steps |= {d: n for d, n in zip(inner, sizes, strict=True) if d is not None}
+    # A single dot product needs several partial sums in flight.
+    width = registers.lanes * (_LONE_REGISTERS if prod(sizes) == 1 else 1)
+    steps[lanes] = min(width, view.extents[lanes] or width)
+    steps = {d: n for d, n in steps.items() if n != view.extents[d]}
+    parallel = tuple(d for d in out if d in steps)
+    return Schedule(tile=tuple(steps.get(d, 0) for d in range(view.rank)), parallel=parallel, vectorize=lanes)
+
+
+def _dot_block(extents: Sequence[int | None], registers: RegisterFile) -> tuple[int, int]:
+    """Rows and columns of a block of dot products: as square as registers and extents allow."""
+
+    def cost(block: tuple[int, int]) -> tuple[float, int]:
+        waste = [ceil(n / b) * b / n if n is not None else 1 for n, b in zip(extents, block, strict=True)]
+        return waste[0] * waste[1] * max(1, (block[0] + block[1]) / (block[0] * block[1]) * 2), -prod(block)
+
+    limit = 4 if registers.count >= 32 else 2
+    sides = [range(1, min(n or limit, limit) + 1) for n in extents]
+    return min(((a, b) for a in sides[0] for b in sides[1]), key=cost)

@@ -1,0 +1,211 @@
+"""Schedules of elementwise ops: vectors along the last dimension of results, parallel loops outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineExpr
+
+from stepwell.dialects.sched import Schedule
+from stepwell.dialects.tensor_ir.element_reads import is_element_read, positions_in_data
+from stepwell.dialects.tensor_ir.groups import Member
+from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file
+from stepwell.dialects.tensor_ir.structured import Structured, projected_permutation, single_dim, tensor_shape
+from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS, MAX_STEPS, has_vector_form
+from stepwell.runtime.machine.target import TargetDescription
+
+# What `expand-math` turns into polynomials, and about how many instructions these have.
+_NAMES = "acos asin atan atan2 cos cosh erf exp exp2 expm1 log log10 log1p log2 powf sin sinh tan tanh"
+_FUNCTIONS = frozenset(f"math.{name}" for name in _NAMES.split())
+_FUNCTION_OPS = 25
+_FREE = frozenset(("arith.constant", "linalg.yield"))
+# Vector instructions of one op on a tile; a kernel has some of them, and copies for remainders.
+_MOST_EPILOGUE_OPS = 400
+_MOST_TILE_OPS = 60
+# What nobody knows is too long to write out.
+_UNKNOWN_STEPS = _MOST_EPILOGUE_OPS
+# Sides of blocks that are transposed in registers.
+_LEAST_BLOCK = 4
+_LARGEST_BLOCK = 16
+# Repetitions that are stored together, from one load.
+_MOST_COPIES = 4
+
+
+def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedule | None:
+    """
+    The schedule of an op whose loops are all parallel.
+
+    A tile is some registers along the last dimension of the result, or a few short rows of it; the dimensions
+    outside are parallel loops. A body that has no form on vectors gets the loops alone.
+    """
+    if not all(view.parallel) or not view.rank:
+        return None
+    out = projected_permutation(view.init_maps[0])
+    if out is None or len(out) != view.rank:
+        return None
+    registers = register_file(view, target)
+    reads = [op for op in view.body.ops if is_element_read(op)]
+    vectors = _reads_apart(view, reads, out[-1]) and all(
+        isinstance(op, linalg.IndexOp | linalg.YieldOp) or op in reads or has_vector_form(op)
+        for op in view.body.ops
+    )
+    if vectors and (turned := _turned_loop(view, out[-1])) is not None:
+        return _by_blocks(view, out, turned, registers)
+    if vectors and reads:
+        return _by_lanes(view, out, registers)
+    # Some independent registers hide latencies; long bodies have enough to do, would spill, and are code.
+    most = 4 if registers.count >= 32 else 2
+    budget = registers.lanes * max(1, min(most, _MOST_TILE_OPS // max(1, body_length(view))))
+    tile = [0] * view.rank
+    left = budget
+    # Rows shorter than a register share registers: how many is free, as it is along a long row.
+    width = view.extents[out[-1]] or budget
+    joins = 1 < width <= registers.lanes // 2
+    copies = [] if joins else _copies(view, out)
+    for dim in reversed(out):
+        extent = view.extents[dim]
+        if dim in copies or (dim == out[-1] and not vectors):
+            continue
+        if dim == out[-1]:
+            step = _row_step(extent, budget, registers.lanes)
+        elif joins and dim == out[-2]:
+            step = _joined_step(extent, left)
+        else:
+            step = _step(extent, left)
+        tile[dim] = 0 if step == extent else step
+        left //= step
+    loops = tuple(d for d in out if tile[d])
+    if not view.can_slice(set(loops)):
+        return None
+    return Schedule(tuple(tile), parallel=loops, vectorize=out[-1] if vectors else None)
+
+
+def _copies(view: Structured, out: Sequence[int]) -> list[int]:
+    """The outer loops that write what is read once to a few places."""
+    if body_length(view):
+        return []
+    used = {dim for map in view.maps[: len(view.inputs)] for dim in map.used_dims()}
+    return [d for d in out[:-1] if d not in used and 1 < (view.extents[d] or 1) <= _MOST_COPIES]
+
+
+def _turned_loop(view: Structured, lanes: int) -> int | None:
+    """
+    The loop along which an operand lies in memory that also has the lanes, further out.
+
+    Its vectors would be gathered element by element; a square block of it is read by rows and transposed, and
+    where whole rows are shorter, some registers of them are read as they lie.
+    """
+    for value, map, arg in zip(view.inputs, view.maps, view.body.args, strict=False):
+        if arg.first_use is None or not isinstance(value.type, TensorType) or not map.results:
+            continue
+        last = single_dim(map.results[-1])
+        moves = any(single_dim(expr) == lanes for expr in map.results[:-1])
+        if not moves or last in (None, lanes) or not _is_long(view.extents[lanes]):
+            continue
+        width, around = view.extents[last], [single_dim(expr) for expr in map.results[-2:]]
+        alternates = around == [lanes, last] and tensor_shape(value)[-1] == width
+        if _is_long(width) or (alternates and width != 1):
+            return last
+    return None
+
+
+def _is_long(extent: int | None) -> bool:
+    return extent is None or extent >= _LEAST_BLOCK
+
+
+def _by_blocks(view: Structured, out: Sequence[int], turned: int, registers: RegisterFile) -> Schedule | None:
+    """Square blocks of the lanes and the loop that is turned, as many rows as a register has lanes."""
+    side = min(registers.lanes, _LARGEST_BLOCK) if _is_long(view.extents[turned]) else registers.lanes
+    tile = [0 if n == 1 else 1 for n in view.extents]
+    for dim in (turned, out[-1]):
+        extent = view.extents[dim]
+        tile[dim] = 0 if extent is not None and extent <= side else side
+    loops = tuple(d for d in out if tile[d])
+    return Schedule(tuple(tile), parallel=loops, vectorize=out[-1]) if view.can_slice(set(loops)) else None
+
+
+def _reads_apart(view: Structured, reads: Sequence[Operation], lanes: int) -> bool:
+    """
+    Whether an element that a body reads at a computed position lies somewhere else for each lane.
+
+    The position then costs more than the read, and registers compute it for many lanes; neighbours, and
+    several elements for a lane, are read by loops.
+    """
+    if len(reads) != 1:
+        return not reads
+    numbers = {arg.index for arg in positions_in_data(reads[0])}
+    return any(AffineExpr.dimension(lanes) in view.maps[number].results for number in numbers)
+
+
+def _by_lanes(view: Structured, out: Sequence[int], registers: RegisterFile) -> Schedule | None:
+    """A register along the last dimension: each of its lanes is an instruction or two."""
+    tile = [0 if n == 1 else 1 for n in view.extents]
+    extent, width = view.extents[out[-1]], min(registers.lanes, _LARGEST_BLOCK)
+    tile[out[-1]] = 0 if extent is not None and extent <= width else width
+    loops = tuple(d for d in out if tile[d])
+    return Schedule(tuple(tile), parallel=loops, vectorize=out[-1]) if view.can_slice(set(loops)) else None
+
+
+def schedule_by_rows(
+    member: Member, anchor: Structured, schedule: Schedule, target: TargetDescription
+) -> Schedule | None:
+    """
+    The schedule of an op that follows a tile of results in registers: none, or own loops for a long body, or
+    more elements than registers are thought for.
+
+    A body such as that of `erf` on all registers of a tile would be more code than all the rest. A reduction
+    of its own, such as the search for the index of a maximum, is a loop unless it has few steps.
+    """
+    lanes = schedule.vectorize
+    assert lanes is not None
+    extents, serial = member.view.extents, [d for d, p in enumerate(member.view.parallel) if not p]
+    # Loops of its own are those of the reduction before it; what follows other ops moves less regularly.
+    own = [1 if all(anchor.parallel) else n or _UNKNOWN_STEPS for n in extents]
+    sizes = [
+        n if d is None else schedule.tile[d] or anchor.extents[d] or 1
+        for n, d in zip(own, member.loop_of, strict=True)
+    ]
+    along = member.loop_of.index(lanes)
+    width = register_file(member.view, target).lanes
+    vectors = prod(ceil(n / width) if d == along else n for d, n in enumerate(sizes))
+    is_short = prod(extents[d] or _UNKNOWN_STEPS for d in serial) <= MAX_STEPS
+    steps = [1 if d in serial and extents[d] != 1 and not is_short else 0 for d in range(member.view.rank)]
+    if vectors * body_length(member.view) > _MOST_EPILOGUE_OPS or prod(sizes) > MAX_ELEMENTS:
+        steps = [
+            step if d == along or n == 1 else 1 for d, (n, step) in enumerate(zip(sizes, steps, strict=True))
+        ]
+    if not any(steps) or not member.view.can_slice({d for d, step in enumerate(steps) if step}):
+        return None
+    return Schedule(tuple(steps), vectorize=along)
+
+
+def body_length(view: Structured) -> int:
+    """About how many vector instructions a body takes."""
+    return sum(_FUNCTION_OPS if op.name in _FUNCTIONS else 1 for op in view.body.ops if op.name not in _FREE)
+
+
+def _row_step(extent: int | None, budget: int, lanes: int) -> int:
+    """The step along the lanes: all of a short row, else registers that leave no rest, if any do."""
+    if extent is None:
+        return budget
+    if extent <= budget:
+        return max(1, extent)
+    whole = [step for step in range(budget, 0, -lanes) if extent % step == 0]
+    return whole[0] if whole else budget
+
+
+def _joined_step(extent: int | None, left: int) -> int:
+    """How many short rows a tile has: those that leave no rest, unless they are few."""
+    step = _step(extent, left)
+    return step if extent is not None and 2 * step >= min(extent, left) else max(1, left)
+
+
+def _step(extent: int | None, left: int) -> int:
+    """The step of an outer dimension: several rows when they are short, none left over."""
+    if extent is None or left <= 1:
+        return 1
+    return max(step for step in range(1, max(1, min(extent, left)) + 1) if extent % step == 0)

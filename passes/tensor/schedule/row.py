@@ -1,0 +1,137 @@
+"""Schedules of reductions: rows that several ops share, as in softmax, and windows, as in pools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.linalg import ops as linalg
+
+from stepwell.dialects.sched import Schedule
+from stepwell.dialects.tensor_ir.combiners import combiner_of
+from stepwell.dialects.tensor_ir.groups import Member
+from stepwell.dialects.tensor_ir.register_file import register_file
+from stepwell.dialects.tensor_ir.structured import (
+    Structured,
+    projected_permutation,
+    single_dim,
+    tensor_element,
+)
+from stepwell.dialects.tensor_ir.vector_values import has_vector_form
+from stepwell.dialects.types import element_bytes
+from stepwell.runtime.machine.target import TargetDescription
+
+# Rows of up to this share of the registers are computed whole, in registers (softmax 591x197: 97 to 75 us).
+_WHOLE_ROW_SHARE = 7 / 16
+_REGISTERS_A_STEP = 4
+# Rows of so many bytes, and so many of them, are summed in half of the registers instead of four: a tile then
+# reads more of each page (sum of 64 rows of 128 KiB: 325 to 125 us; of 64 times 128 of 1 KiB: 137 to 96).
+_LONG_ROW_BYTES = 1024
+_LEAST_ROWS = 8
+# Fewer tiles would leave threads without work.
+_LEAST_TILES = 4
+
+
+def schedule_reduction(view: Structured, target: TargetDescription) -> Schedule | None:
+    """
+    The schedule of a reduction: the anchor of a group that shares its parallel loops.
+
+    Lanes run along the reduction when the elements it combines are neighbours in memory, else along results.
+    """
+    if (lanes := _reduced_lanes(view)) is not None:
+        return _along_the_row(view, lanes, target)
+    return _along_results(view, target)
+
+
+def _reduced_lanes(view: Structured) -> int | None:
+    """The reduction that runs along the last dimension of what is read, when lanes can be combined."""
+    if len(view.inits) != 1 or combiner_of(view.body) is None:
+        return None
+    for value, map, arg in zip(view.inputs, view.maps, view.body.args, strict=False):
+        # What is never read, such as the kernel of a pool, only tells how long loops are.
+        if arg.first_use is not None and isinstance(value.type, TensorType) and map.results:
+            dim = single_dim(map.results[-1])
+            if dim is not None and not view.parallel[dim]:
+                return dim
+    return None
+
+
+def _along_the_row(view: Structured, lanes: int, target: TargetDescription) -> Schedule | None:
+    rows = [d for d, p in enumerate(view.parallel) if p]
+    steps = dict.fromkeys((d for d in range(view.rank) if view.extents[d] != 1), 1)
+    steps[lanes] = _lane_step(view, lanes, target)
+    return _schedule(view, steps, [d for d in rows if d in steps], lanes)
+
+
+def _lane_step(view: Structured, lanes: int, target: TargetDescription) -> int:
+    """The step along a row; 0 for a row that registers hold."""
+    registers, extent = register_file(view, target), view.extents[lanes]
+    if extent is not None and extent <= int(_WHOLE_ROW_SHARE * registers.count) * registers.lanes:
+        return 0
+    return _REGISTERS_A_STEP * registers.lanes
+
+
+def _along_results(view: Structured, target: TargetDescription) -> Schedule | None:
+    """Windows, or reductions of leading dimensions: the reduced loops inside a tile of results."""
+    out = projected_permutation(view.init_maps[0])
+    if not out or not _is_elementwise(view):
+        return None
+    registers = register_file(view, target)
+    left, wide = (registers.lanes * n for n in (_REGISTERS_A_STEP, registers.count // 2))
+    left = wide if _has_long_rows(view, out, wide) else left
+    steps = dict.fromkeys((d for d in range(view.rank) if view.extents[d] != 1), 1)
+    for dim in reversed(out):
+        extent = view.extents[dim]
+        if dim == out[-1]:
+            steps[dim] = left if extent is None or extent > left else 0
+        elif extent is not None and left > registers.lanes // 2:
+            steps[dim] = max(n for n in range(1, max(1, min(extent, left)) + 1) if extent % n == 0)
+        left //= max(1, steps.get(dim) or extent or 1)
+    return _schedule(view, steps, [d for d in out if steps.get(d)], out[-1])
+
+
+def _has_long_rows(view: Structured, out: Sequence[int], width: int) -> bool:
+    """Whether long rows are combined, one below the other, and nothing goes along them again."""
+    columns = view.extents[out[-1]]
+    read = projected_permutation(view.maps[0]) if len(view.inputs) == 1 else None
+    if columns is None or not read or read[-1] != out[-1]:
+        return False
+    users = [use.operation for result in view.op.results for use in result.uses]
+    if any(isinstance(op, linalg.GenericOp) and op.get_num_loops() > len(out) for op in users):
+        return False
+    tiles = prod(view.extents[d] or 1 for d in out[:-1]) * ceil(columns / width)
+    rows = prod(n or _LEAST_ROWS for n, kept in zip(view.extents, view.parallel, strict=True) if not kept)
+    row_bytes = columns * element_bytes(tensor_element(view.inputs[0]))
+    return row_bytes >= _LONG_ROW_BYTES and rows >= _LEAST_ROWS and tiles >= _LEAST_TILES
+
+
+def _schedule(view: Structured, steps: dict[int, int], shared: Sequence[int], lanes: int) -> Schedule | None:
+    tile = tuple(0 if steps.get(d, 0) == view.extents[d] else steps.get(d, 0) for d in range(view.rank))
+    parallel = tuple(d for d in shared if tile[d])
+    if not view.can_slice({d for d, t in enumerate(tile) if t}):
+        return None
+    return Schedule(tile, parallel=parallel, vectorize=lanes)
+
+
+def schedule_along(member: Member, shared: Sequence[int], target: TargetDescription) -> Schedule | None:
+    """The schedule of another op of a group of rows: its own way along the row."""
+    view = member.view
+    own = [d for d in range(view.rank) if member.loop_of[d] not in shared]
+    lanes = _reduced_lanes(view)
+    if lanes is None:
+        out = projected_permutation(view.init_maps[0])
+        lanes = out[-1] if out else None
+    if lanes is None or not own or not _is_elementwise(view):
+        return None
+    steps = dict.fromkeys((d for d in own if view.extents[d] != 1), 1)
+    if lanes in own:
+        steps[lanes] = _lane_step(view, lanes, target)
+    tile = tuple(0 if steps.get(d, 0) == view.extents[d] else steps.get(d, 0) for d in range(view.rank))
+    if not view.can_slice({d for d, t in enumerate(tile) if t}):
+        return None
+    return Schedule(tile, vectorize=lanes)
+
+
+def _is_elementwise(view: Structured) -> bool:
+    return all(isinstance(op, linalg.IndexOp | linalg.YieldOp) or has_vector_form(op) for op in view.body.ops)

@@ -1,0 +1,213 @@
+"""`stage-operands`: operands that a product would read badly are copied in the form that it reads well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import Rewriter
+
+from stepwell.dialects._xdsl import target_of
+from stepwell.dialects.sched import KERNEL, SCHEDULE
+from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, Slice
+from stepwell.dialects.tensor_ir.structured import (
+    Structured,
+    generic,
+    map_dims,
+    projected_permutation,
+    tensor_element,
+    tensor_shape,
+)
+from stepwell.dialects.tensor_ir.tiles import dim_size
+from stepwell.dialects.types import element_bytes
+from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.schedule.contraction import Product, common_sum, neighbours
+from stepwell.passes.tensor.schedule.register_tile import rows_in_cache
+from stepwell.runtime.machine.target import TargetDescription, target_from
+
+# Rows by which a transposed operand is read: turning it costs as much as 4 of them, sums along the lanes a
+# quarter of all (256x256x256: 90 GFLOP/s along the sums, 110 turned; with 32 rows 100 and 98).
+_MANY_ROWS = 48
+# And of one whose lanes would be put together one by one (512x208x623 ATBT: 48 GFLOP/s, turned 109).
+_FEW_ROWS = 4
+# And of one that lies in memory.
+_VERY_MANY_ROWS = 256
+# Columns by which an element is read: each conversion of one element costs as much as a multiply-add.
+_MANY_COLUMNS = 64
+# Rows of a block that is turned, all of which are written before the next block.
+_BLOCK_ROWS = 16
+
+
+@dataclass(frozen=True)
+class StageOperandsPass(FunctionPass):
+    """
+    Copy operands of products of floats that are read many times, and badly.
+
+    Where both operands lie along the sum, or none along the results, the one that has the columns is turned,
+    so that vectors lie along the results; elements of 16 bits that are broadcast become f32 once.
+
+    ```mlir
+    %r = linalg.generic {… (m, n, k) -> (m, k), (m, n, k) -> (n, k), (m, n, k) -> (m, n) …}
+         ins(%a, %b : tensor<256x64xf32>, tensor<128x64xf32>) …
+    // ->
+    %e = tensor.empty() : tensor<64x128xf32>
+    %t = linalg.generic {… (d0, d1) -> (d1, d0), (d0, d1) -> (d0, d1) …} ins(%b) outs(%e) …
+    %r = linalg.generic {… (m, n, k) -> (m, k), (m, n, k) -> (k, n), (m, n, k) -> (m, n) …}
+         ins(%a, %t : tensor<256x64xf32>, tensor<64x128xf32>) …
+    ```
+    Extents that are not known count as small. Runs before `choose-schedules`.
+    Source: packing as in Goto, van de Geijn 2008; `cache_read` of TVM.
+    """
+
+    name = "stage-operands"
+    opt_level = 2
+
+    mcpu: str = ""
+    """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if KERNEL not in func.attributes:
+            return
+        target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
+        constants = Constants(func)
+        # Steps of recurrences have few rows, and would copy weights again and again: the outer block only.
+        for op in list(func.body.block.ops):
+            view = Structured.of(op)
+            product = None if view is None or SCHEDULE in op.attributes else Product.of(view)
+            if product is not None:
+                _Stager(product, Emitter.before(op, constants), target).run()
+
+
+class _Stager:
+    """Copies operands of one product."""
+
+    def __init__(self, product: Product, emit: Emitter, target: TargetDescription):
+        self._product = product
+        self._view = view = product.view
+        self._emit = emit
+        self._target = target
+        self._inputs = list(view.inputs)
+        self._maps = list(view.maps)
+
+    def run(self) -> None:
+        """Copy what pays, and let the product read that."""
+        view, out = self._view, projected_permutation(self._view.init_maps[0])
+        if not out or tensor_element(view.inits[0]) != f32:
+            return
+        reaching = [i for i in self._product.operands if out[-1] in map_dims(self._maps[i])]
+        if len(reaching) != 1:
+            return
+        (columns,) = reaching
+        rows = next(i for i in self._product.operands if i != columns)
+        summed = common_sum(self._product, self._target)
+        if self._uses(columns) >= self._rows_for_turning(columns, out[-1], summed):
+            self._turn(columns, out[-1])
+        if (
+            self._is_narrow(rows)
+            and self._uses(rows) >= _MANY_COLUMNS
+            and (summed is None or self._maps[columns] != view.maps[columns])
+        ):
+            self._copy(rows, range(len(self._maps[rows].results)))
+        if self._maps != list(view.maps) or self._inputs != list(view.inputs):
+            self._replace()
+
+    def _rows_for_turning(self, operand: int, lanes: int, summed: int | None) -> float:
+        """
+        How many rows pay for turning an operand; infinity where it lies along the lanes.
+
+        Against sums along the lanes by whether it stays in the level-2 cache meanwhile.
+        """
+        if neighbours(self._maps[operand]) == lanes:
+            return inf
+        if summed is None:
+            return _FEW_ROWS
+        shape = tensor_shape(self._inputs[operand])
+        is_large = DYNAMIC_INDEX in shape or prod(shape) * element_bytes(f32) > self._target.l2_bytes
+        return _VERY_MANY_ROWS if is_large else _MANY_ROWS
+
+    def _uses(self, operand: int) -> int:
+        """How many results read an element, as far as that is known."""
+        own = map_dims(self._maps[operand])
+        extents = [n for d, n in enumerate(self._view.extents) if self._view.parallel[d] and d not in own]
+        return prod(1 if n is None else n for n in extents)
+
+    def _is_narrow(self, operand: int) -> bool:
+        """Whether elements are floats of 16 bits, which only become f32."""
+        argument = self._view.body.args[operand]
+        return all(isinstance(use.operation, arith.ExtFOp) for use in argument.uses) and (
+            element_bytes(argument.type) < element_bytes(f32)
+        )
+
+    def _turn(self, operand: int, lanes: int) -> None:
+        """Let the lanes come last."""
+        dims = projected_permutation(self._maps[operand])
+        if dims is None:
+            return
+        at = dims.index(lanes)
+        self._copy(operand, [*(i for i in range(len(dims)) if i != at), at])
+
+    def _copy(self, operand: int, order: Sequence[int]) -> None:
+        """A copy of an operand in f32, its dimensions in another order."""
+        source, map, emit = self._inputs[operand], self._maps[operand], self._emit
+        sizes = [dim_size(emit, source, i) for i in order]
+        rank = len(order)
+        read = AffineMap(rank, 0, tuple(AffineExpr.dimension(list(order).index(i)) for i in range(rank)))
+        block = Block(arg_types=[tensor_element(source), f32])
+        value: SSAValue = block.args[0]
+        if value.type != f32:
+            block.add_op(widening := arith.ExtFOp(value, f32))
+            value = widening.result
+        block.add_op(linalg.YieldOp(value))
+        copy = generic(
+            [source],
+            [self._place(sizes)],
+            Region(block),
+            [read, AffineMap.identity(rank)],
+            [IteratorTypeAttr.parallel()] * rank,
+        )
+        self._inputs[operand] = emit.value(copy)
+        self._maps[operand] = AffineMap(map.num_dims, 0, tuple(map.results[i] for i in order))
+
+    def _place(self, sizes: Sequence[Index]) -> SSAValue:
+        """An empty tensor, inside one of longer rows where its own would crowd a level-1 cache."""
+        *outer, last = sizes
+        pitch = last * element_bytes(f32) if isinstance(last, int) else 0
+        if rows_in_cache(pitch, self._target) > _BLOCK_ROWS or not isinstance(last, int):
+            return self._emit.empty(f32, sizes)
+        wide = self._emit.empty(f32, [*outer, last + self._target.f32_lanes])
+        start, step = (0,) * len(sizes), (1,) * len(sizes)
+        return self._emit.extract(wide, Slice(start, tuple(sizes), step))
+
+    def _replace(self) -> None:
+        view = self._view
+        assert isinstance(view.op, linalg.GenericOp)
+        body = view.op.body.clone()
+        for arg, value in zip(list(body.block.args), self._inputs, strict=False):
+            _take_wide(arg, tensor_element(value) if isinstance(value.type, TensorType) else value.type)
+        op = generic(self._inputs, view.inits, body, self._maps, view.op.iterator_types.data)
+        op.attributes |= view.op.attributes
+        for old, new in zip(view.op.results, self._emit.add(op).results, strict=True):
+            old.replace_all_uses_with(new)
+        view.op.detach()
+        view.op.erase()
+
+
+def _take_wide(arg: BlockArgument, element: Attribute) -> None:
+    """Let an argument of a body have the type that it was converted to."""
+    if arg.type == element:
+        return
+    conversions = [use.operation for use in arg.uses]
+    wide = Rewriter.replace_value_with_new_type(arg, element)
+    for op in conversions:
+        op.results[0].replace_all_uses_with(wide)
+        op.detach()
+        op.erase()

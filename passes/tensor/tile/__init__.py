@@ -1,0 +1,1 @@
+"""Tiling: the loops that schedules ask for, with fused producers and padding."""

@@ -1,0 +1,298 @@
+"""Tile scheduled ops, with the producers and consumers that share their loops fused into the tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
+from stepwell.dialects.tensor_ir.combiners import combiner_of
+from stepwell.dialects.tensor_ir.dead import erase_dead
+from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Slice
+from stepwell.dialects.tensor_ir.groups import Member, fused_group, is_empty
+from stepwell.dialects.tensor_ir.padding import Inside, steps_inside, zero_borders
+from stepwell.dialects.tensor_ir.structured import Structured, tensor_element
+from stepwell.dialects.tensor_ir.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
+from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.tile.lane_reductions import tile_lane_reduction
+from stepwell.runtime.errors import StepwellError
+
+
+class TileAndFusePass(FunctionPass):
+    """
+    Build the loops that schedules ask for.
+
+    First the parallel loops of each anchor (an op whose schedule names parallel loops), shared by the ops
+    around it that can be computed tile by tile; then the loops that a scheduled op has for itself, such as
+    those of a reduction. The ops that are left compute one tile; their schedules have no tiled loops and keep
+    `vectorize`.
+    The summed loop over the rows of a filter leaves out those that see only zeros around an image.
+    Source: the tile and fuse of MLIR's linalg and of Halide's `compute_at`.
+    """
+
+    name = "tile-and-fuse"
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        constants = Constants(func)
+        borders = zero_borders(func)
+        for op in list(func.walk()):
+            # An op that a group took is no longer in the function.
+            if op.parent is not None and SCHEDULE in op.attributes:
+                schedule = _checked_schedule(op)
+                if schedule.parallel:
+                    tile_shared_loops(op, schedule, constants)
+        while scheduled := [op for op in func.walk() if (s := schedule_of(op)) is not None and s.loops()]:
+            # Reductions along lanes first: each may take the op whose result it reads into its loops.
+            for op in sorted(scheduled, key=lambda op: not _reduces_lanes(op)):
+                if op.parent is not None:
+                    tile_own_loops(op, _checked_schedule(op), constants, borders)
+        erase_dead(func)
+
+
+def _checked_schedule(op: Operation) -> Schedule:
+    """
+    The schedule of an op that has one.
+
+    Raises: StepwellError `bad-schedule` when it does not fit the op.
+    """
+    schedule, view = schedule_of(op), Structured.of(op)
+    assert schedule is not None
+    if view is None:
+        raise _bad(
+            op,
+            f"{op.name} takes no schedule",
+            "schedules belong to linalg.generic and linalg.fill on tensors",
+        )
+    if len(schedule.tile) != view.rank:
+        raise _bad(op, f"the op has {view.rank} loops, the schedule has {len(schedule.tile)} tiles")
+    if serial := [d for d in schedule.parallel if not view.parallel[d]]:
+        raise _bad(op, f"loop {serial[0]} is a reduction, its iterations are not independent")
+    if not view.can_tile(schedule):
+        raise _bad(op, "a tiled loop moves an index of an operand other than by a stride")
+    return schedule
+
+
+def _reduces_lanes(op: Operation) -> bool:
+    schedule, view = schedule_of(op), Structured.of(op)
+    lanes = schedule.vectorize if schedule is not None else None
+    return view is not None and lanes is not None and not view.parallel[lanes]
+
+
+def _bad(op: Operation, message: str, help: str | None = None) -> StepwellError:
+    return StepwellError(
+        "bad-schedule", op, message, note=f"the schedule is {op.attributes[SCHEDULE]}", help=help
+    )
+
+
+def tile_shared_loops(op: Operation, schedule: Schedule, constants: Constants) -> None:
+    """
+    Build the parallel loops of an anchor around the ops that share them.
+
+    ```mlir
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<8x64xf32>) -> tensor<8x64xf32>
+    %2 = linalg.generic {…} ins(%a, %b) outs(%1) attrs = {sched.schedule =
+         #sched.schedule<tile = [4, 0, 1], parallel = [0], vectorize = 1>} … -> tensor<8x64xf32>
+    // ->
+    %2 = scf.for %m = %c0 to %c8 step %c4 iter_args(%o = %0) -> (tensor<8x64xf32>) {
+      %at = tensor.extract_slice %a[%m, 0] [4, 32] [1, 1] : …
+      %ot = tensor.extract_slice %o[%m, 0] [4, 64] [1, 1] : …
+      %3 = linalg.fill ins(%zero : f32) outs(%ot : tensor<4x64xf32>) -> tensor<4x64xf32>
+      %4 = linalg.generic {…} ins(%at, %b) outs(%3) attrs = {sched.schedule =
+           #sched.schedule<tile = [0, 0, 1], vectorize = 1>} … -> tensor<4x64xf32>
+      %5 = tensor.insert_slice %4 into %o[%m, 0] [4, 64] [1, 1] : …
+      scf.yield %5 : tensor<8x64xf32>
+    } {sched.parallel}
+    ```
+    """
+    view = Structured.of(op)
+    assert view is not None
+    shared = [d for d in schedule.loops() if d in schedule.parallel]
+    members = fused_group(view, shared)
+    emit = Emitter.before(members[-1].op, constants)
+    emit.location = op.location
+    loops = [TileLoop(d, schedule.tile[d], 0, extent(emit, view, d), parallel=True) for d in shared]
+    _tile_group(emit, members, loops, schedule)
+
+
+def tile_own_loops(
+    op: Operation, schedule: Schedule, constants: Constants, borders: Mapping[SSAValue, Inside]
+) -> None:
+    """
+    Build the loops of one op, which nothing else shares: its reductions, or its way along a row.
+
+    Where a reduction runs along the lanes, the others are built first.
+    """
+    view = Structured.of(op)
+    assert view is not None
+    lanes, mine = schedule.vectorize, schedule.loops()
+    if lanes in mine and not view.parallel[lanes]:
+        if (combiner := combiner_of(view.body)) is None or len(view.inits) != 1:
+            raise _bad(op, f"nothing combines the lanes of loop {lanes}, a reduction")
+        mine = tuple(d for d in mine if view.parallel[d])
+        if not mine:
+            tile_lane_reduction(view, schedule, combiner, constants)
+            return
+    emit = Emitter.before(op, constants)
+    loops = [_own_loop(emit, view, d, schedule.tile[d], borders) for d in mine]
+    _tile_group(emit, [Member(view, tuple(range(view.rank)))], loops, schedule)
+
+
+def _own_loop(
+    emit: Emitter, view: Structured, dim: int, step: int, borders: Mapping[SSAValue, Inside]
+) -> TileLoop:
+    """A loop of one op: a sum goes without the steps that only see zeros around an image."""
+    if step == 1 and not view.parallel[dim] and (steps := steps_inside(emit, view, dim, borders)) is not None:
+        return TileLoop(dim, step, *steps, has_rest=False)
+    return TileLoop(dim, step, 0, extent(emit, view, dim))
+
+
+@dataclass(frozen=True)
+class _Results:
+    """Which results of a group are seen outside, and which tensors the loops carry for them."""
+
+    escaping: Mapping[SSAValue, int]
+    """Results to the carried tensor that they are written to."""
+    destination: Mapping[SSAValue, int]
+    """Results to the carried tensor whose memory they use; more than the escaping ones."""
+    initial: Sequence[SSAValue]
+    """What the loops carry at first."""
+
+
+def _tile_group(
+    emit: Emitter, members: Sequence[Member], loops: Sequence[TileLoop], schedule: Schedule
+) -> None:
+    """Replace the ops of a group by loops around their tiles."""
+    results = _plan_results(members)
+
+    def body(inside: Emitter, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return _tile_members(inside, members, results, tiles, carried, schedule)
+
+    final = build_loops(emit, loops, schedule.vectorize, {}, results.initial, body)
+    for result, index in results.escaping.items():
+        result.replace_all_uses_with(final[index])
+    for member in reversed(members):
+        member.op.detach()
+        member.op.erase()
+
+
+def _plan_results(members: Sequence[Member]) -> _Results:
+    """Give each result that is seen outside a carried tensor, which starts as the init it was built on."""
+    inside = {member.op for member in members}
+    escaping: dict[SSAValue, int] = {}
+    destination: dict[SSAValue, int] = {}
+    initial: list[SSAValue] = []
+    for member in reversed(members):
+        for result in member.op.results:
+            users = [use.operation for use in result.uses]
+            if any(user not in inside for user in users) or not users:
+                escaping[result] = destination[result] = len(initial)
+                initial.append(_first_init(result, inside))
+            elif (heir := _sole_heir(result)) is not None and heir in destination:
+                destination[result] = destination[heir]
+    return _Results(escaping, destination, initial)
+
+
+def _first_init(result: OpResult, inside: set[Operation]) -> SSAValue:
+    """The tensor from outside the group at the start of the chain of inits that ends in `result`."""
+    view = Structured.of(result.op)
+    assert view is not None
+    init = view.inits[result.index]
+    return _first_init(init, inside) if isinstance(init, OpResult) and init.op in inside else init
+
+
+def _sole_heir(result: OpResult) -> SSAValue | None:
+    """The result that is built on this one as its init, when all that reads it does so before."""
+    heirs: list[SSAValue] = []
+    for use in result.uses:
+        view = Structured.of(use.operation)
+        position = -1 if view is None else use.index - len(view.inputs)
+        if view is not None and position >= 0:
+            heirs.append(view.op.results[position])
+    if len(heirs) != 1 or not isinstance(heir := heirs[0].owner, Operation):
+        return None
+    readers = [use.operation for use in result.uses if use.operation is not heir]
+    return (
+        heirs[0] if all(op.parent is heir.parent and op.is_before_in_block(heir) for op in readers) else None
+    )
+
+
+def _tile_members(
+    emit: Emitter,
+    members: Sequence[Member],
+    results: _Results,
+    tiles: Mapping[int, Tile],
+    carried: Sequence[SSAValue],
+    schedule: Schedule,
+) -> Sequence[SSAValue]:
+    """Compute one tile of each op of a group, in order; return the carried tensors that hold them."""
+    local: dict[SSAValue, SSAValue] = {}
+    carried = list(carried)
+    for member in members:
+        view = member.view
+        own = {d: tiles[loop] for d, loop in enumerate(member.loop_of) if loop is not None and loop in tiles}
+        reached = [cut(emit, view, v, m, own) for v, m in zip(view.op.operands, view.maps, strict=True)]
+        count = len(view.inputs)
+        inputs = [_sliced(emit, v, at, local) for v, (at, _) in zip(view.inputs, reached, strict=False)]
+        inits = [
+            _init_tile(emit, init, at, local, carried, results.destination.get(result))
+            for init, (at, _), result in zip(view.inits, reached[count:], view.op.results, strict=True)
+        ]
+        attributes = {**view.op.attributes, **_tile_schedule(member, schedule, own)}
+        made = rebuild(emit, view, inputs, inits, [m for _, m in reached], attributes, own)
+        for result, tile, (at, _) in zip(view.op.results, made, reached[count:], strict=True):
+            local[result] = tile
+            if (index := results.escaping.get(result)) is not None:
+                carried[index] = tile if at is None else emit.insert(tile, carried[index], at)
+    return carried
+
+
+def _sliced(emit: Emitter, value: SSAValue, at: Slice | None, local: Mapping[SSAValue, SSAValue]) -> SSAValue:
+    if value in local:
+        return local[value]
+    return value if at is None or not isinstance(value.type, TensorType) else emit.extract(value, at)
+
+
+def _init_tile(
+    emit: Emitter,
+    init: SSAValue,
+    at: Slice | None,
+    local: Mapping[SSAValue, SSAValue],
+    carried: Sequence[SSAValue],
+    destination: int | None,
+) -> SSAValue:
+    """What a result's tile starts from: its part of the carried tensor, or a tensor of the tile's size."""
+    if init in local:
+        return local[init]
+    if destination is not None:
+        return _sliced(emit, carried[destination], at, {})
+    if is_empty(init) and at is not None:
+        return emit.empty(tensor_element(init), at.sizes)
+    return _sliced(emit, init, at, {})
+
+
+def _is_finer(step: int, tile: Tile) -> bool:
+    return isinstance(tile.size, int) and 0 < step < tile.size
+
+
+def _tile_schedule(member: Member, schedule: Schedule, own: Mapping[int, Tile]) -> dict[str, Attribute]:
+    """What is left of an op's schedule inside the loops; an op without one is vectorized like the anchor."""
+    if (given := schedule_of(member.op)) is not None:
+        # A step below the tile's size is a loop inside the tile.
+        rest = tuple(0 if d in own and not _is_finer(t, own[d]) else t for d, t in enumerate(given.tile))
+        order = tuple(d for d in given.loops() if rest[d])
+        return {SCHEDULE: replace(given, tile=rest, order=order, parallel=()).attr()}
+    rank = member.view.rank
+    if schedule.vectorize is None or not rank:
+        return {}
+    if schedule.vectorize in member.loop_of:
+        lanes = member.loop_of.index(schedule.vectorize)
+    elif len(own) == rank:
+        lanes = rank - 1  # one number a tile, such as the scale of a row: any loop will do
+    else:
+        return {}
+    return {SCHEDULE: Schedule((0,) * rank, vectorize=lanes).attr()}

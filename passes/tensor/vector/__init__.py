@@ -1,0 +1,1 @@
+"""Vectorization: tiles computed on vectors, and vectors split to registers."""

@@ -1,0 +1,1 @@
+"""Files of the runtime: artifacts, weights, caches."""

@@ -1,0 +1,1 @@
+"""The machine at run time: target description, loaded object code, thread pool, tile registers."""

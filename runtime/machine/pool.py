@@ -1,0 +1,137 @@
+"""
+The process's one thread pool: native workers on Python's daemon threads, started at first use.
+
+A parallel loop calls `parallel_for` through the context. A caller that finds the pool busy, and a loop inside
+a loop, run on the calling thread. The pool survives fork (the child starts its own workers) and ends before
+the interpreter does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import sys
+import threading
+
+import numpy as np
+
+from stepwell.runtime.machine.loader import Library, load_objects
+from stepwell.runtime.machine.native import object_code
+from stepwell.runtime.machine.pool_code import STATE_BYTES, WORKER_SPINS, StateField, pool_code
+from stepwell.runtime.machine.target import host_target
+
+_CACHE_LINE = 64
+_JOIN_SECONDS = 1.0
+# Kernels keep images of a channel on the stack; some systems give threads 128 KiB of it.
+_STACK_BYTES = 2 << 20
+MAX_THREADS = 256
+
+_lock = threading.Lock()
+_pools: dict[int, Pool] = {}
+_workers: Workers | None = None
+
+
+class Pool:
+    """What a context points to: the workers, and how many of them may help at once."""
+
+    def __init__(self, workers: Workers, threads: int):
+        self.threads = threads
+        self.workers = workers
+        self._handle = np.array([workers.state_address, threads - 1], np.uint64)
+
+    @property
+    def parallel_for_address(self) -> int:
+        """For the context's field `PARALLEL_FOR`."""
+        return self.workers.parallel_for_address
+
+    @property
+    def state_address(self) -> int:
+        """For the context's field `POOL`."""
+        return int(self._handle.ctypes.data)
+
+
+class Workers:
+    """The threads themselves, and the memory that they share."""
+
+    def __init__(self) -> None:
+        target = host_target()
+        code = pool_code(target.arch, is_linux=sys.platform == "linux")
+        self._library: Library = load_objects([object_code(code, target)])
+        self.parallel_for_address = self._library.address("stepwell_parallel_for")
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address("stepwell_worker"))
+        self._stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address("stepwell_stop"))
+        memory = np.zeros(STATE_BYTES + _CACHE_LINE, np.uint8)
+        start = -memory.ctypes.data % _CACHE_LINE
+        self._state = memory[start : start + STATE_BYTES]
+        self.state_address = int(self._state.ctypes.data)
+        self._threads: list[threading.Thread] = []
+        self.set_patience(WORKER_SPINS)
+
+    def set_patience(self, spins: int) -> None:
+        """How often an idle worker looks for work before it sleeps."""
+        at = StateField.WORKER_SPINS
+        self._state[at : at + 8].view(np.int64)[0] = spins
+
+    @property
+    def asleep(self) -> int:
+        """How many workers sleep now."""
+        at = StateField.SLEEPERS
+        return int(self._state[at : at + 4].view(np.int32)[0])
+
+    def ensure(self, count: int) -> None:
+        """Start workers until there are `count`."""
+        before = threading.stack_size(_STACK_BYTES)
+        while len(self._threads) < count:
+            thread = threading.Thread(
+                target=self._run,
+                args=(self.state_address,),
+                name=f"stepwell-worker-{len(self._threads)}",
+                daemon=True,
+            )
+            thread.start()  # ctypes lets go of the interpreter's lock for as long as the worker runs
+            self._threads.append(thread)
+        threading.stack_size(before)
+
+    def restart(self) -> None:
+        """In the child of a fork, where no worker is left: forget what they were doing, start as many."""
+        count = len(self._threads)
+        self._threads = []
+        self._state[:] = 0
+        self.set_patience(WORKER_SPINS)
+        self.ensure(count)
+
+    def end(self) -> None:
+        """Let the workers return; later parallel loops run on their caller alone."""
+        self._stop(self.state_address)
+        for thread in self._threads:
+            thread.join(_JOIN_SECONDS)
+
+
+def get_pool(threads: int) -> Pool:
+    """
+    The pool for running on `threads` threads, the caller among them. All such pools share the same workers.
+
+    Raises: ValueError for less than one thread or more than `MAX_THREADS`.
+    """
+    if not 1 <= threads <= MAX_THREADS:
+        raise ValueError(f"threads must be between 1 and {MAX_THREADS}, found {threads}")
+    global _workers
+    with _lock:
+        if _workers is None:
+            _workers = Workers()
+            atexit.register(_workers.end)
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(
+                    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork
+                )
+        _workers.ensure(threads - 1)
+        if threads not in _pools:
+            _pools[threads] = Pool(_workers, threads)
+        return _pools[threads]
+
+
+def _after_fork() -> None:
+    _lock.release()
+    if _workers is not None:
+        _workers.restart()

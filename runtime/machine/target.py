@@ -1,0 +1,255 @@
+"""
+What machine code is made for: triple, CPU features, vector registers, caches and cores.
+
+A target is chosen by CPU *features*, never by the CPU's name: LLVM names a virtual machine's CPU after an
+older chip and leaves features out.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.tile_permission import may_use_tiles
+
+_V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
+_V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
+_V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+_SAPPHIRE_RAPIDS = (*_V4, "amx-int8", "amx-tile", "avx512vnni", "avxvnni")
+
+# Feature levels of the x86-64 psABI, the servers with tile registers, and what every 64-bit Arm has.
+_LEVELS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "x86-64": ("x86_64", ()),
+    "x86-64-v2": ("x86_64", _V2),
+    "x86-64-v3": ("x86_64", _V3),
+    "x86-64-v4": ("x86_64", _V4),
+    "sapphirerapids": ("x86_64", _SAPPHIRE_RAPIDS),
+    "aarch64": ("aarch64", ("neon", "fp-armv8")),
+}
+_TILE_FEATURES = ("amx-int8", "amx-tile")
+_CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
+
+TileShares: TypeAlias = tuple[tuple[str, tuple[tuple[int, int, float], ...]], ...]
+"""
+By class of sums: (rows, vectors of results, speed as a share of that of the best tile), the fastest first.
+
+The share is 0 for a tile that registers do not hold.
+"""
+
+
+def tile_shares_of(data: Any) -> TileShares:
+    """Measurements as JSON has them. Raises: TypeError or ValueError when they are none."""
+    shares = tuple((str(name), tuple((int(m), int(v), float(x)) for m, v, x in rows)) for name, rows in data)
+    if any(m < 1 or v < 1 or not 0 <= x <= 1 for _, rows in shares for m, v, x in rows):
+        raise ValueError("a tile has rows and vectors, and a share between 0 and 1")
+    return shares
+
+
+F32_BYTES = 4
+
+
+@dataclass(frozen=True)
+class TargetDescription:
+    """
+    A target for code generation and for the choosers of schedules.
+
+    Two targets with the same `triple` and `features` get the same code from the same IR; caches and cores
+    only steer the choice of tiles.
+    """
+
+    triple: str
+    features: tuple[str, ...]
+    """Names of the CPU features that code may use, sorted, as LLVM spells them."""
+    vector_bytes: int
+    """Size of the widest vector register."""
+    vector_registers: int
+    l1_bytes: int = 32 << 10
+    l2_bytes: int = 1 << 20
+    l3_bytes: int = 8 << 20
+    cores: int = 1
+    tile_shares: TileShares = ()
+    """What a calibration measured; empty without one."""
+
+    @property
+    def arch(self) -> str:
+        """`x86_64`, `aarch64`, …"""
+        return self.triple.partition("-")[0]
+
+    @property
+    def has_fma(self) -> bool:
+        """Whether a fused multiply-add is one instruction (elsewhere LLVM calls the C library for it)."""
+        return self.arch == "aarch64" or "fma" in self.features
+
+    @property
+    def has_half(self) -> bool:
+        """Whether f16 converts to and from f32 in hardware."""
+        return self.arch == "aarch64" or "f16c" in self.features
+
+    @property
+    def has_byte_products(self) -> bool:
+        """Whether one instruction adds four products of bytes exactly."""
+        return "avx512vnni" in self.features or "avxvnni" in self.features
+
+    @property
+    def has_bfloat_products(self) -> bool:
+        """
+        Whether one instruction adds two products of bf16, and does so as fast as one of f32.
+
+        It does on Zen 4 (0.27 ns both, measured); on an Intel CPU with AMX it took up to ten times that.
+        """
+        return "avx512bf16" in self.features and "amx-bf16" not in self.features
+
+    @property
+    def has_tile_products(self) -> bool:
+        """Whether tile registers multiply matrices of bytes."""
+        return "amx-tile" in self.features and "amx-int8" in self.features
+
+    def scales_by_powers(self, lanes: int) -> bool:
+        """Whether one instruction multiplies so many f32 by powers of two, however large or small."""
+        has_short = lanes in (1, 4, 8) and "avx512vl" in self.features
+        return "avx512f" in self.features and (lanes == 16 or has_short)
+
+    @property
+    def feature_string(self) -> str:
+        """The features as LLVM's target machine wants them: `+avx,+avx2`."""
+        return ",".join(f"+{feature}" for feature in self.features)
+
+    def to_json(self) -> dict[str, object]:
+        """The description as plain JSON values."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, object]) -> TargetDescription:
+        """The description that `to_json` wrote. Raises: TypeError or KeyError when it is not one."""
+        fields: dict[str, Any] = dict(data)
+        fields["features"] = tuple(fields["features"])
+        fields["tile_shares"] = tile_shares_of(fields["tile_shares"])
+        return TargetDescription(**fields)
+
+    @property
+    def f32_lanes(self) -> int:
+        """How many floats of 32 bits fill a vector register: layouts block channels by them."""
+        return self.lanes(F32_BYTES)
+
+    def lanes(self, element_bytes: int) -> int:
+        """How many elements of that size fill a vector register."""
+        return self.vector_bytes // element_bytes
+
+
+@cache
+def host_target() -> TargetDescription:
+    """The machine that this process runs on."""
+    import llvmlite.binding as llvm
+
+    names = sorted(name for name, present in llvm.get_host_cpu_features().items() if present)
+    features = tuple(granted_features(names, may_use_tiles))
+    target = _describe(llvm.get_process_triple(), features)
+    caches = _cache_sizes()
+    return replace(
+        target,
+        l1_bytes=caches.get(1, target.l1_bytes),
+        l2_bytes=caches.get(2, target.l2_bytes),
+        l3_bytes=caches.get(3, target.l3_bytes),
+        cores=_usable_cores(),
+    )
+
+
+def granted_features(features: Sequence[str], ask: Callable[[], bool]) -> Sequence[str]:
+    """
+    The features of a CPU that this process may use: those of tile registers need the system's consent.
+
+    Args: `ask` gets that consent, and is not called for a CPU without them.
+    """
+    tiles = [name for name in features if name in _TILE_FEATURES]
+    return features if not tiles or ask() else [name for name in features if name not in tiles]
+
+
+def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescription:
+    """
+    A target by feature level: `host`, `x86-64`, `x86-64-v2`, `-v3`, `-v4`, `sapphirerapids` or `aarch64`.
+
+    Args: `triple` overrides the level's (the host's where the architecture agrees, else Linux's).
+    Raises: StepwellError `unknown-target`, with the legal names.
+    """
+    if mcpu in ("host", "native"):
+        return host_target() if triple is None else _host_as(triple)
+    if mcpu not in _LEVELS:
+        raise StepwellError(
+            "unknown-target",
+            None,
+            f"no target is named {mcpu!r}",
+            help=f"the targets are host, {', '.join(_LEVELS)}",
+        )
+    arch, features = _LEVELS[mcpu]
+    if triple is None:
+        host = host_target()
+        triple = host.triple if host.arch == arch else f"{arch}-unknown-linux-gnu"
+    return replace(_describe(triple, tuple(sorted(features))), cores=_usable_cores())
+
+
+def _host_as(triple: str) -> TargetDescription:
+    """This machine by another triple; another architecture by what all of its CPUs have."""
+    host, arch = host_target(), triple.partition("-")[0]
+    if arch == host.arch:
+        return replace(host, triple=triple)
+    features = next((features for known, features in _LEVELS.values() if known == arch), ())
+    return replace(_describe(triple, tuple(sorted(features))), cores=host.cores)
+
+
+def missing_features(triple: str, features: Sequence[str]) -> tuple[str, ...]:
+    """Features of code that this machine lacks; a foreign architecture counts as one."""
+    host = host_target()
+    arch = triple.partition("-")[0]
+    if arch != host.arch:
+        return (arch,)
+    return tuple(feature for feature in features if feature not in host.features)
+
+
+def check_features(triple: str, features: Sequence[str]) -> None:
+    """Refuse code that this machine cannot run. Raises: StepwellError `wrong-cpu`, with what is missing."""
+    if missing := missing_features(triple, features):
+        raise StepwellError(
+            "wrong-cpu",
+            None,
+            f"the code was compiled for {triple} and needs {', '.join(missing)}, which this machine lacks",
+            note=f"this machine is {host_target().triple}",
+            help="compile on this machine, or for a lower level such as `--mcpu x86-64-v2`",
+        )
+
+
+def _describe(triple: str, features: tuple[str, ...]) -> TargetDescription:
+    arch = triple.partition("-")[0]
+    if arch == "x86_64":
+        if "avx512f" in features and "avx512vl" in features:
+            return TargetDescription(triple, features, 64, 32)
+        return TargetDescription(triple, features, 32 if "avx2" in features else 16, 16)
+    if arch in ("aarch64", "arm64"):
+        return TargetDescription(triple, features, 16, 32)
+    raise StepwellError("unknown-target", None, f"no code is made for {triple}", help="use x86_64 or aarch64")
+
+
+def _usable_cores() -> int:
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _cache_sizes() -> Mapping[int, int]:
+    """Bytes of the data caches by level, as Linux tells; empty where it does not."""
+    sizes: dict[int, int] = {}
+    for index in sorted(_CACHE_FOLDER.glob("index*")):
+        try:
+            if (index / "type").read_text().strip() == "Instruction":
+                continue
+            level = int((index / "level").read_text())
+            text = (index / "size").read_text().strip()
+            sizes[level] = int(text.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(text[-1], 0)
+        except (OSError, ValueError):
+            continue
+    return sizes

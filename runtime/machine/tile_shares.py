@@ -1,0 +1,60 @@
+"""
+How fast a machine is with each register tile: what `stepwell calibrate` measured, kept beside the cache.
+
+There is a file for each target. Choosers go by it; without one, by rules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from stepwell.runtime.files.cache import default_folder
+from stepwell.runtime.files.whole_files import write_text
+from stepwell.runtime.machine.target import TargetDescription, TileShares, tile_shares_of
+
+
+class CalibrationWarning(UserWarning):
+    """A file of measurements that cannot be used."""
+
+
+def shares_file(target: TargetDescription) -> Path:
+    """Where the measurements of a target are kept."""
+    plain = json.dumps(replace(target, tile_shares=()).to_json(), sort_keys=True)
+    return default_folder() / f"tiles-{hashlib.blake2b(plain.encode(), digest_size=8).hexdigest()}.json"
+
+
+def keep_shares(target: TargetDescription, shares: TileShares) -> None:
+    """Keep what was measured. Raises: OSError, StepwellError when the file cannot be written."""
+    path = shares_file(target)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_text(path, json.dumps({"tiles": dict(shares)}) + "\n")
+
+
+def with_kept_shares(target: TargetDescription) -> TargetDescription:
+    """A target with what was measured of it; as it is where nothing was, or nothing usable (a warning)."""
+    path = shares_file(target)
+    try:
+        text = path.read_text()
+    except OSError:
+        return target
+    shares = _read(str(path), text)
+    return replace(target, tile_shares=shares) if shares else target
+
+
+@cache
+def _read(name: str, text: str) -> TileShares:
+    """The measurements in a file's text; warns once of what is none."""
+    try:
+        data = cast(Mapping[str, Mapping[str, Sequence[Sequence[float]]]], json.loads(text))
+        return tile_shares_of(tuple(data["tiles"].items()))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        message = f"{name} is no calibration ({error}): tiles are chosen by rules; run `stepwell calibrate`"
+        warnings.warn(message, CalibrationWarning, stacklevel=2)
+        return ()

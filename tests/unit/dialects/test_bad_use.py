@@ -1,0 +1,382 @@
+"""Options, outputs, calls and artifacts that are wrong end in one error; what only looks wrong works."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stepwell
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import load_image, save
+from stepwell.runtime.model import CompiledModel
+from stepwell.tools import cli
+from stepwell.tools.report import summary_text
+from tests.commands import Capture, shown_error, written
+from tests.onnx_models import onnx_model
+
+ADD = "g (float[N, 4] x) => (float[N, 4] y) <float[4] w = {1, 2, 3, 4}> { y = Add(x, w) }"
+
+
+@pytest.fixture(scope="module")
+def model() -> CompiledModel:
+    """`y = x + [1, 2, 3, 4]`, for any number of rows."""
+    return stepwell.compile(onnx_model(ADD))
+
+
+@pytest.fixture
+def add(tmp_path: Path) -> Path:
+    """The same as a file."""
+    return written(tmp_path / "add.onnx", onnx_model(ADD))
+
+
+# Options of `stepwell`
+
+OPTIONS: list[tuple[list[str], str, str]] = [
+    (["--input-shape", "q=1x4"], "extra-input", "inputs: x"),
+    (["--input-shape", "x=4"], "shape-mismatch", "input 'x' is [N, 4] in the model, found [4]"),
+    (["--input-shape", "x=2x5"], "shape-mismatch", "found [2, 5]"),
+    (["--input-shape", f"x={2**62}x4"], "too-large", "--> input 'x'"),
+    (["--input-shape", f"x={'9' * 30}x4"], "too-large", "--> input 'x'"),
+    (["--mcpu", "pentium"], "unknown-target", "the targets are host, x86-64"),
+    (["--target", "foo-bar"], "unknown-target", "no code is made for foo-bar"),
+    (["--disable-pass", "fuse-ops"], "bad-option", "fuse-ops is a disabled pass"),
+    (["--disable-pass", "convert-onnx-to-graph"], "bad-option", "goes on without it: every later pass"),
+]
+
+
+@pytest.mark.parametrize(("options", "code", "message"), OPTIONS, ids=lambda value: str(value)[:40])
+def test_options_that_do_not_fit(
+    options: list[str], code: str, message: str, add: Path, capsys: Capture
+) -> None:
+    """The legal choices are listed."""
+    error = shown_error(capsys, cli.main, "run", add, *options)
+    assert f"error[{code}]: " in error and message in error
+
+
+@pytest.mark.parametrize("text", ["x", "x=", "x=axb", "x=-1x4", "=4", "x=1x"])
+def test_shapes_that_are_none(text: str, add: Path, capsys: Capture) -> None:
+    """Wrong usage: status 2."""
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["run", str(add), "--input-shape", text])
+    assert stop.value.code == 2
+    assert f"expected NAME=1x3x224x224, found {text!r}" in capsys.readouterr().err
+
+
+def test_what_is_compiled_already(add: Path, model: CompiledModel, tmp_path: Path, capsys: Capture) -> None:
+    """An artifact is neither compiled again nor checked against a model that it does not have."""
+    model.save(artifact := tmp_path / "m.stepwell")
+    for command in ("bench", "compile"):
+        assert "compiled already" in shown_error(capsys, cli.main, command, artifact)
+    with pytest.raises(StepwellError, match=r"compiled already[\s\S]*stepwell.load"):
+        stepwell.compile(artifact)
+    assert "error[no-reference]: " in shown_error(capsys, cli.main, "run", artifact, "--check")
+    assert "error[bad-option]: " in shown_error(capsys, cli.main, "compile", add, "--emit", "obj")
+
+
+# Writing
+
+
+@pytest.mark.parametrize("output", ["missing/out", "add.onnx/out", "."])
+def test_outputs_into_no_folder(output: str, add: Path, tmp_path: Path, capsys: Capture) -> None:
+    """Found before anything is compiled; nothing is left behind."""
+    before = sorted(tmp_path.iterdir())
+    for command in (
+        ["compile", add, "-o"],
+        ["compile", add, "--emit", "graph", "-o"],
+        ["run", add, "--outputs"],
+    ):
+        assert "error[cannot-write]: " in shown_error(capsys, cli.main, *command, tmp_path / output)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "message"),
+    [
+        ("x.stepwell", ["--emit", "graph"], "--emit graph writes IR as text, and -o "),
+        ("x.ll", ["--emit", "asm"], "writes assembly"),
+        ("x.mlir", [], "name it x.stepwell; --emit writes the IR of a level instead"),
+    ],
+)
+def test_outputs_named_as_another_kind(
+    output: str, options: list[str], message: str, add: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    error = shown_error(capsys, cli.main, "compile", add, *options, "-o", tmp_path / output)
+    assert "error[bad-option]: " in error and message in error
+
+
+def test_the_name_of_a_backend_comes_before_the_model(tmp_path: Path, capsys: Capture) -> None:
+    """A model that is none is not even read."""
+    path = written(tmp_path / "m.onnx", "no model")
+    assert "error[unknown-backend]: " in shown_error(capsys, cli.main, "run", path, "--backend", "no-such")
+
+
+def test_a_dump_into_a_file(add: Path, capsys: Capture) -> None:
+    error = shown_error(capsys, cli.main, "compile", add, "--dump", add / "levels", "-o", add.parent / "o")
+    assert "error[cannot-write]: the folder could not be made" in error
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_disks_that_are_full_or_read_only(
+    number: int, add: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier file of the name stays as it was, and no temporary file stays; the cache does without."""
+    output = written(tmp_path / "out.stepwell", "as it was")
+
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("pathlib.Path.replace", fails)
+    error = shown_error(capsys, cli.main, "compile", add, "-o", output)
+    assert f"error[cannot-write]: the file could not be written: {os.strerror(number)}" in error
+    assert str(output) in error
+    assert output.read_text() == "as it was"
+    assert sorted(tmp_path.iterdir()) == [add, output]
+
+
+# Calls
+
+
+def test_calls_with_wrong_inputs(model: CompiledModel) -> None:
+    """Missing, extra, misshapen and mistyped; the model stays usable."""
+    x = np.zeros((2, 4), np.float32)
+    calls: list[tuple[Callable[[], object], str, str]] = [
+        (lambda: model(), "missing-input", "input 'x' is missing"),
+        (lambda: model(x, x), "extra-input", "the model takes 1 input, found 2"),
+        (lambda: model(x, x=x), "extra-input", "input 'x' is given twice"),
+        (lambda: model(z=x), "extra-input", "the model has no input 'z'"),
+        (lambda: model.run({"x": x, "z": x}), "extra-input", "the model has no input 'z'"),
+        (lambda: model(x[0]), "shape-mismatch", "input 'x' must have 2 dimensions, found 1"),
+        (lambda: model(np.zeros((2, 5), np.float32)), "shape-mismatch", "dimension 1 must be 4, found 5"),
+        (lambda: model(x.astype(np.float64)), "type-mismatch", "must be float32, found float64"),
+        (lambda: model([["a", "b", "c", "d"]]), "type-mismatch", "must be an array of float32"),
+        (lambda: model([[1.0, 2.0, 3.0, 4.0], [5.0]]), "type-mismatch", "must be an array of float32"),
+        (lambda: model({"x": x}), "type-mismatch", "`run` takes inputs by name"),
+        (lambda: model(None), "type-mismatch", "must be an array of float32"),
+    ]
+    for call, code, message in calls:
+        with pytest.raises(StepwellError) as error:
+            call()
+        assert error.value.code == code and message in str(error.value)
+    np.testing.assert_array_equal(model(x), x + [1, 2, 3, 4])
+
+
+class _OnlyDLPack:
+    """An array of another library."""
+
+    def __init__(self, array: np.ndarray[tuple[int, ...], np.dtype[np.float32]]):
+        self._array = array
+
+    def __dlpack__(self, **options: object) -> object:
+        return self._array.__dlpack__()
+
+    def __dlpack_device__(self) -> object:
+        return self._array.__dlpack_device__()
+
+
+def test_inputs_that_only_look_wrong(model: CompiledModel) -> None:
+    """Any layout, byte order, writability, size zero, lists and DLPack give the same result."""
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    wide = np.zeros((6, 8), np.float32)
+    wide[::2, ::2] = x
+    unaligned = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float32).reshape(3, 4)
+    for given in (
+        np.asfortranarray(x),
+        wide[::2, ::2],
+        x[::-1][::-1],
+        x.astype(">f4"),
+        read_only,
+        unaligned,
+        x.tolist(),
+        _OnlyDLPack(x),
+    ):
+        np.testing.assert_array_equal(model(given), x + [1, 2, 3, 4])
+    np.testing.assert_array_equal(x, np.arange(12).reshape(3, 4))
+    for empty in (x[:0], np.zeros((0, 4), ">f4"), np.zeros((4, 0), np.float32).T):
+        result = model(empty)
+        assert isinstance(result, np.ndarray) and result.shape == (0, 4)
+
+
+def test_shapes_that_the_model_forbids() -> None:
+    """Found when it is called: the node is named, and both sizes."""
+    broadcast = stepwell.compile(
+        onnx_model("g (float[N, 4] x, float[M, 4] z) => (float[P, 4] y) { y = Add(x, z) }")
+    )
+    three, two = np.ones((3, 4), np.float32), np.ones((2, 4), np.float32)
+    np.testing.assert_array_equal(broadcast(three, three), three + three)
+    reshape = stepwell.compile(
+        onnx_model("g (float[N, 4] x) => (float[6, 4] y) <int64[2] s = {6, 4}> { y = Reshape(x, s) }")
+    )
+    for call, node, sizes in (
+        (lambda: broadcast(three, two), "Add#0", ("3", "2")),
+        (lambda: reshape(three), "Reshape#0", ("12", "24")),
+    ):
+        with pytest.raises(StepwellError) as error:
+            call()
+        assert error.value.code == "shape-mismatch" and f'node "{node}"' in str(error.value)
+        assert all(size in str(error.value) for size in sizes)
+
+
+def _input_files(folder: Path) -> list[tuple[Path, str, str]]:
+    wrong = {"type": np.zeros((2, 4)), "shape": np.zeros((2, 5), np.float32)}
+    for name, array in wrong.items():
+        np.savez(folder / f"{name}.npz", x=array)
+    np.savez(folder / "extra.npz", q=wrong["shape"])
+    np.savez(folder / "pickle.npz", x=np.array([object()]))
+    np.save(folder / "array.npy", wrong["shape"])
+    written(folder / "cut.npz", (folder / "type.npz").read_bytes()[:-40])
+    damaged = bytearray((folder / "shape.npz").read_bytes())
+    damaged[150] ^= 0xFF
+    written(folder / "damaged.npz", bytes(damaged))
+    return [
+        (folder / "type.npz", "type-mismatch", "must be float32, found float64"),
+        (folder / "shape.npz", "shape-mismatch", "dimension 1 must be 4, found 5"),
+        (folder / "extra.npz", "extra-input", "the model has no input 'q'"),
+        (folder / "pickle.npz", "bad-inputs", "Object arrays cannot be loaded"),
+        (folder / "array.npy", "bad-inputs", "one array, without a name"),
+        (folder / "cut.npz", "bad-inputs", "not a zip file"),
+        (folder / "damaged.npz", "bad-inputs", "damaged.npz"),
+        (folder / "none.npz", "no-file", "cannot read the inputs"),
+    ]
+
+
+def test_files_of_inputs(add: Path, tmp_path: Path, capsys: Capture) -> None:
+    """`--inputs` that are missing, damaged, or do not fit."""
+    for path, code, message in _input_files(tmp_path):
+        error = shown_error(capsys, cli.main, "run", add, "--inputs", path)
+        assert f"error[{code}]: " in error and message in error
+
+
+# Artifacts
+
+
+def test_artifacts_that_are_damaged(model: CompiledModel, tmp_path: Path, capsys: Capture) -> None:
+    """Cut off, changed or something else: refused before any code is loaded."""
+    model.save(good := tmp_path / "good.stepwell")
+    data = good.read_bytes()
+    flipped = bytearray(data)
+    flipped[len(data) // 2] ^= 1
+    for content in (
+        b"",
+        data[:30],
+        data[: len(data) // 2],
+        data[:-1],
+        bytes(flipped),
+        b"\0" * 5000,
+        b"hello",
+    ):
+        bad = written(tmp_path / "bad.stepwell", content)
+        for command in ("run", "inspect"):
+            error = shown_error(capsys, cli.main, command, bad)
+            assert "error[bad-artifact]: " in error and "bad.stepwell" in error
+
+
+@pytest.mark.parametrize(
+    ("triple", "features", "lacks"),
+    [("", ("not-a-feature",), "not-a-feature"), ("aarch64-unknown-linux-gnu", (), "aarch64")],
+)
+def test_artifacts_for_another_cpu(
+    triple: str, features: tuple[str, ...], lacks: str, model: CompiledModel, tmp_path: Path, capsys: Capture
+) -> None:
+    """Refused with what this machine lacks; looking into one is no problem."""
+    foreign = replace(model.image, triple=triple or model.image.triple, features=features)
+    save(foreign, path := tmp_path / "foreign.stepwell")
+    error = shown_error(capsys, cli.main, "run", path)
+    assert "error[wrong-cpu]: " in error and f"needs {lacks}, which this machine lacks" in error
+    assert cli.main(["inspect", str(path)]) == 0
+
+
+def test_a_model_compiles_for_another_cpu(add: Path, tmp_path: Path, capsys: Capture) -> None:
+    """Compiling loads nothing, so it needs no such CPU."""
+    output = tmp_path / "arm.stepwell"
+    assert cli.main(["compile", str(add), "--target", "aarch64-linux-gnu", "-o", str(output)]) == 0
+    assert load_image(output).triple == "aarch64-linux-gnu"
+    assert "not a recognized feature" not in capsys.readouterr().err
+
+
+# As processes
+
+
+@pytest.mark.parametrize(
+    ("module", "argv"),
+    [("cli", ["run", "none.onnx"]), ("cli", ["inspect", "none.stepwell"]), ("opt", ["none.mlir"])],
+)
+def test_exit_status(module: str, argv: list[str], tmp_path: Path) -> None:
+    """Status 1, the error on standard error and nothing else."""
+    command = [sys.executable, "-m", f"stepwell.tools.{module}", *argv]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error[no-file]: ") and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"opt_level": 9}, "opt_level must be one of 0, 1, 2, 3, found 9"),
+        ({"winograd": "maybe"}, "winograd must be one of auto, fast, off, found 'maybe'"),
+        ({"optimise": True}, "there is no option 'optimise'"),
+    ],
+)
+def test_options_of_the_function(options: dict[str, object], message: str) -> None:
+    with pytest.raises(StepwellError, match=message) as error:
+        stepwell.compile("model.onnx", **options)  # pyright: ignore[reportArgumentType]
+    assert error.value.code == "bad-option"
+
+
+@pytest.mark.parametrize("model", [3, None, ["m.onnx"]])
+def test_what_is_no_model(model: object) -> None:
+    with pytest.raises(StepwellError, match="a model is a path, the bytes of a file or an onnx.ModelProto"):
+        stepwell.compile(model)  # pyright: ignore[reportArgumentType]
+
+
+def test_warnings_show_the_line_of_the_caller() -> None:
+    with pytest.warns(UserWarning, match="not in the order of their use") as found:
+        stepwell.compile(onnx_model("g (float[4] x) => (float[4] y) { y = Relu(b) b = Neg(x) }"))
+    assert found[0].filename == __file__
+
+
+def test_operators_that_nobody_has_and_sizes_that_do_not_fit() -> None:
+    """The name that may have been meant; both sizes, and whose they are."""
+    with pytest.raises(StepwellError, match=r'node "Reluu#0"; did you mean Relu\?'):
+        stepwell.compile(onnx_model("g (float[N] x) => (float[N] y) { y = Reluu(x) }"))
+    model = stepwell.compile(onnx_model("g (float[N, 3] x, int64[2] s) => (float y) { y = Expand(x, s) }"))
+    message = r"the input x and in the shape s must be equal, or one of them 1, in dimension 0 of 2"
+    with pytest.raises(StepwellError, match=rf"{message}[\s\S]*found 4 and 2"):
+        model(np.ones((2, 3), np.float32), np.array([4, 3]))
+
+
+def test_a_long_size_of_the_arena_is_told_at_1(model: CompiledModel) -> None:
+    long = "64 * ((" + " + ".join(f"{i} * N{i} * M{i}" for i in range(2, 12)) + ") ceildiv 64)"
+    image = replace(model.image, interface=replace(model.image.interface, arena_bytes=Dim.of(long)))
+    assert "arena 128 B where each open size is 1" in summary_text(image)
+
+
+def test_an_op_that_nothing_lowers(tmp_path: Path, capsys: Capture) -> None:
+    """It is the conversion of the dialect that is missing, not a pass of level 1."""
+    text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %y = arith.negf %x : tensor<4xf32>\n"
+    path = written(tmp_path / "m.mlir", f"{text}  func.return %y : tensor<4xf32>\n}}\n")
+    error = shown_error(capsys, cli.main, "run", path)
+    assert "nothing has lowered arith.negf: no conversion leads from `arith`" in error
+    assert "m.mlir:2:3" in error and "fuse-ops" not in error
+
+
+def test_outputs_that_are_declared_as_something_else(tmp_path: Path, capsys: Capture) -> None:
+    """A type is an error that names both; a shape is a remark, for the nodes decide."""
+    message = "output 'y' is declared as int32, and its node makes float32"
+    with pytest.raises(StepwellError, match=message):
+        stepwell.compile(onnx_model("g (float[N, 3] x) => (int32[N, 3] y) { y = Relu(x) }"))
+    graph = "g (float[N, 3] x) => (float[N, 4] y, float[A, B] z) { y = Relu(x) z = Neg(x) }"
+    path = written(tmp_path / "m.onnx", onnx_model(graph))
+    assert cli.main(["compile", str(path), "--remarks", "--emit", "graph"]) == 0
+    printed = capsys.readouterr().err
+    assert "output 'y' is declared as" in printed and "output 'z'" not in printed

@@ -1,0 +1,46 @@
+"""Every FileCheck input that can run means the same before and after the passes that its RUN lines name."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from stepwell.runtime.errors import StepwellError
+from tests.support.validate import run_before_after
+
+_FILECHECK = Path(__file__).parents[2] / "filecheck"
+# Rewrites by rules that a file brings: its author answers for what they mean, and tests need odd ones. The
+# interpreter has no level 0: test_graph_to_onnx.py holds that conversion to the meanings of operators.
+_LEFT_OUT = ("rewrite-patterns", "convert-graph-to-onnx")
+_PIPELINE = re.compile(r"//\s*RUN:\s*stepwell-opt\b(.*?)(?:\||$)", re.MULTILINE)
+
+
+def _cases() -> list[tuple[Path, str]]:
+    """Files with the pipelines that they run, other than those that expect errors."""
+    cases: list[tuple[Path, str]] = []
+    for path in sorted(_FILECHECK.rglob("*.mlir")):
+        for line in _PIPELINE.findall(path.read_text(encoding="utf-8")):
+            words = shlex.split(line)
+            if "-p" in words and "--verify-diagnostics" not in words and "--split-input-file" not in words:
+                pipeline = words[words.index("-p") + 1].replace("%S", str(path.parent))
+                if not pipeline.startswith(_LEFT_OUT):
+                    cases.append((path, pipeline))
+    return list(dict.fromkeys(cases))
+
+
+@pytest.mark.parametrize(
+    ("path", "pipeline"),
+    [pytest.param(path, p, id=f"{path.relative_to(_FILECHECK)}:{p}") for path, p in _cases()],
+)
+def test_means_the_same(path: Path, pipeline: str) -> None:
+    try:
+        ran = run_before_after(path.read_text(encoding="utf-8"), pipeline)
+    except StepwellError as error:
+        if error.code in ("syntax", "unknown-pass"):
+            pytest.skip(f"not for this: {error.message}")
+        raise
+    if not ran:
+        pytest.skip("no function of it can run before the passes")

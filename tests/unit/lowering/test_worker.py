@@ -1,0 +1,49 @@
+"""Kernels that a worker process compiles from text are those that the compiler would compile itself."""
+
+from __future__ import annotations
+
+from xdsl.dialects.arith import CmpfOp, CmpiOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.lowering.kernels.kernel import compile_kernel
+from stepwell.lowering.kernels.worker import Worker
+from stepwell.runtime.machine.target import target_from
+
+KERNEL = """
+func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sched.symbols = []} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant dense<0xff800000> : vector<16xf32>
+  %v = vector.transfer_read %x[%c0], %zero {in_bounds = [true]} : tensor<16xf32>, vector<16xf32>
+  %c = arith.cmpf ogt, %v, %lowest : vector<16xf32>
+  %m = arith.select %c, %v, %lowest : vector<16xi1>, vector<16xf32>
+  %e = tensor.empty() : tensor<16xf32>
+  %y = vector.transfer_write %m, %e[%c0] {in_bounds = [true]} : vector<16xf32>, tensor<16xf32>
+  func.return %y : tensor<16xf32>
+}
+"""
+
+
+def test_infinity_in_all_lanes_reaches_a_worker() -> None:
+    target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker()
+    try:
+        there = worker.compile("k0", f"builtin.module {{{KERNEL}}}", target)
+    finally:
+        worker.close()
+    here = compile_kernel(parse_module(ctx, KERNEL), ctx, target)
+    assert there.code == here.code
+
+
+def test_a_parsed_comparison_is_the_only_user_of_its_operands() -> None:
+    text = """
+func.func @f(%a: vector<4xf32>, %b: vector<4xi32>) -> (vector<4xi1>, vector<4xi1>) {
+  %c = arith.cmpf ogt, %a, %a : vector<4xf32>
+  %d = arith.cmpi slt, %b, %b : vector<4xi32>
+  func.return %c, %d : vector<4xi1>, vector<4xi1>
+}"""
+    module = parse_module(StepwellContext(), text)
+    comparisons = [op for op in module.walk() if isinstance(op, CmpfOp | CmpiOp)]
+    assert len(comparisons) == 2
+    for op in comparisons:
+        assert {use.operation for use in op.lhs.uses} == {op}

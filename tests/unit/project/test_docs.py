@@ -1,0 +1,138 @@
+"""
+The code in README.md, CONTRIBUTING.md and docs/ runs: a page is a session in an empty folder, from its first
+block to its last.
+
+- `python`: run in the page's namespace; with `file=NAME` behind the language the block becomes a file
+  instead, as does a block of any other language.
+- `sh`: run when it starts with one of our commands (or `python`, `cat`); others, such as `pip install`, are
+  not.
+- `mlir`: parses, verifies and round-trips, unless `…` marks it as a sketch.
+- `text` directly after one of these: the output that it must have; `...` stands for anything.
+
+`<!-- not run: why -->` above a block keeps it from running.
+"""
+
+from __future__ import annotations
+
+import doctest
+import io
+import os
+import re
+import subprocess
+import sys
+from code import InteractiveInterpreter
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.fragments import check_fragment, halves_of, is_sketch
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMMANDS = ("stepwell ", "stepwell-opt ", "python ", "cat ")
+
+_BLOCK = re.compile(
+    r"(?P<skip><!-- not run: [^\n]* -->\n)?^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    text: str
+    line: int
+    file: str | None
+    skipped: bool
+    follows: bool
+    """Whether nothing but blank lines stands between it and the block before it."""
+
+
+def blocks_of(page: str) -> Iterator[Block]:
+    end = -1
+    for match in _BLOCK.finditer(page):
+        line = page.count("\n", 0, match.start("language")) + 1
+        follows = end >= 0 and not page[end : match.start()].strip()
+        end = match.end()
+        yield Block(match["language"], match["text"], line, match["file"], bool(match["skip"]), follows)
+
+
+class Session(InteractiveInterpreter):
+    """A page being read: a folder, and the names that its Python blocks have defined."""
+
+    def __init__(self, folder: Path):
+        super().__init__({"__name__": "__main__"})
+        self.folder = folder
+
+    def showtraceback(self) -> None:
+        raise  # noqa: PLE0704  # called while the block's exception is handled
+
+    def run(self, block: Block) -> str | None:
+        """Do what a block says; returns its output, or None when it has none to check."""
+        if block.file is not None:
+            (self.folder / block.file).write_text(block.text, encoding="utf-8")
+            return None
+        if block.language == "python":
+            return self.run_python(block)
+        if block.language == "sh" and block.text.startswith(COMMANDS):
+            return self.run_shell(block)
+        if block.language == "mlir" and not is_sketch(block.text):
+            for half in halves_of(block.text):
+                check_fragment(half, f"block at line {block.line}")
+        return None
+
+    def run_python(self, block: Block) -> str:
+        output = io.StringIO()
+        with redirect_stdout(output):
+            # Empty lines before it, so that an error shows the line of the page.
+            self.runcode(compile("\n" * block.line + block.text, "page", "exec"))
+        return output.getvalue()
+
+    def run_shell(self, block: Block) -> str:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", block.text],
+            cwd=self.folder,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"line {block.line}: exit status {done.returncode}\n{done.stderr}"
+        return done.stdout
+
+
+def check_output(block: Block, output: str) -> None:
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    if not doctest.OutputChecker().check_output(block.text, output, options):
+        pytest.fail(f"line {block.line}: the page says\n{block.text}\nbut the output is\n{output}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = Session(tmp_path)
+    output: str | None = None
+    for block in blocks_of(page.read_text(encoding="utf-8")):
+        if block.skipped:
+            output = None
+        elif block.language == "text" and block.file is None:
+            if block.follows and output is not None:
+                check_output(block, output)
+            output = None
+        else:
+            output = session.run(block)
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert not broken, broken

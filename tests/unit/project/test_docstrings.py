@@ -1,0 +1,149 @@
+"""
+The IR in docstrings holds: it parses and verifies, and a rule turns its first half into its second.
+
+An example with `…` in it is a sketch and is only read by people. A line `// ->` parts the halves
+(`// -> %x`: nothing is left but a value). Values that an example uses and does not define are taken as given.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import cleandoc, signature
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Region
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
+from xdsl.transforms.dead_code_elimination import dce
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.passes.instruments import module_text
+from stepwell.patterns import Rule, rewrite
+from stepwell.runtime.machine.target import target_from
+from tests.support.fragments import (
+    ONE_VALUE,
+    check_fragment,
+    free_values,
+    halves_of,
+    is_sketch,
+    parse_fragment,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDERS = ("dialects", "patterns", "passes", "lowering")
+
+_BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example in a docstring: where it stands, and its halves."""
+
+    file: str
+    owner: str
+    halves: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.owner}"
+
+
+def examples() -> Iterator[Example]:
+    """The examples of all docstrings, sketches left out."""
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
+                    for block in _BLOCK.findall(cleandoc(text)):
+                        if not is_sketch(block):
+                            yield Example(str(file.relative_to(ROOT)), node.name, halves_of(block))
+
+
+EXAMPLES = list(examples())
+
+
+def rule_of(example: Example) -> Callable[..., RewritePattern | Rule] | None:
+    """What makes the rule that an example belongs to; None for other owners, and for rules of conversions."""
+    if not example.file.startswith("passes/"):
+        return None  # a conversion changes types, so its rules work together only: FileCheck files hold them
+    module = import_module(f"stepwell.{example.file.removesuffix('.py').replace('/', '.')}")
+    owner = getattr(module, example.owner, None)
+    if isinstance(owner, type):
+        return owner if issubclass(owner, RewritePattern) else None
+    return owner if owner is not None and get_type_hints(owner).get("return") is Rule else None
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=map(str, EXAMPLES))
+def test_example_parses_and_verifies(example: Example) -> None:
+    for half in example.halves:
+        check_fragment(half, str(example))
+
+
+RULES = [example for example in EXAMPLES if len(example.halves) == 2 and rule_of(example) is not None]
+
+
+@pytest.mark.parametrize("example", RULES, ids=map(str, RULES))
+def test_rule_turns_its_first_half_into_its_second(example: Example) -> None:
+    ctx = StepwellContext()
+    make_rule = rule_of(example)
+    assert make_rule is not None
+    # Rules that look at constants are made with the weights, those that look at caches with a target.
+    known = {"weights": ctx.weights, "target": target_from("x86-64-v3")}
+    given = {name: known[name] for name in signature(make_rule).parameters if name in known}
+    rule = make_rule(**given)
+    before, after = halves_as_modules(ctx, example)
+    apply(rule, before)
+    dce(before)
+    dce(after)
+    assert before.is_structurally_equivalent(after), (
+        f"the rule gives\n{module_text(before)}\nbut its example says\n{module_text(after)}"
+    )
+
+
+def apply(rule: RewritePattern | Rule, module: ModuleOp) -> None:
+    """Apply one rule, a rewrite pattern or one of the pattern language, until it matches no more."""
+    if isinstance(rule, RewritePattern):
+        PatternRewriteWalker(GreedyRewritePatternApplier([rule])).rewrite_module(module)
+        return
+    function = FuncOp("fragment", ([], []), Region(module.body.detach_block(0)))
+    rewrite([rule], function)
+    module.body.add_block(function.body.detach_block(0))
+
+
+def halves_as_modules(ctx: StepwellContext, example: Example) -> tuple[ModuleOp, ModuleOp]:
+    """
+    Both halves as modules with the same given values, that keep the same results.
+
+    Kept is what both halves define; where the second half is one value only, the last that the first defines.
+    """
+    first, second = example.halves
+    defined = results_of(ctx, first)
+    given = free_values(ctx, first)
+    if one := ONE_VALUE.fullmatch(second):
+        name, type = list(defined.items())[-1]
+        return (
+            parse_fragment(ctx, first, given=given, keep=[(name, type)]),
+            parse_fragment(ctx, "", given=given, keep=[(one[1], type)]),
+        )
+    also_defined = results_of(ctx, second)
+    given |= {name: type for name, type in free_values(ctx, second).items() if name not in defined}
+    keep = [(name, type) for name, type in defined.items() if name in also_defined]
+    assert keep, f"{example}: the halves define no value of the same name"
+    return (
+        parse_fragment(ctx, first, given=given, keep=keep),
+        parse_fragment(ctx, second, given=given, keep=keep),
+    )
+
+
+def results_of(ctx: StepwellContext, text: str) -> dict[str, Attribute]:
+    """What the ops of a fragment define, by name, in order."""
+    module = parse_fragment(ctx, text)
+    given = free_values(ctx, text)
+    named = {r.name_hint: r.type for op in module.body.block.ops for r in op.results if r.name_hint}
+    return {name: type for name, type in named.items() if name not in given}

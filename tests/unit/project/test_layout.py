@@ -1,0 +1,227 @@
+"""
+The layout rule of CONTRIBUTING.md, over every import of the tree.
+
+- A file that bears a pass's name contains that pass and nothing that another folder imports.
+- Every other file below `passes/` is a helper of its folder and of the folders inside it.
+- A conversion is a folder below `lowering/`; the rest of the tree imports its `__init__` alone.
+- No folder has more than 30 files, or 50 where all are op families of one dialect.
+- Neither folders nor files import each other in a circle.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path, PurePosixPath
+
+from stepwell.passes.registry import PASSES
+
+ROOT = Path(__file__).resolve().parents[3]
+LAYERS = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools")
+
+# Below `passes/`: what runs passes, and the facts about IR that several folders need.
+LIBRARIES = (
+    "passes/__init__.py",
+    "passes/analysis/",
+    "passes/base.py",
+    "passes/context.py",
+    "passes/instruments.py",
+    "passes/manager.py",
+    "passes/pipelines.py",
+    "passes/registry.py",
+    "passes/reproducer.py",
+)
+# Folders of `lowering/` that other folders import file by file.
+OPEN_FOLDERS = ("lowering/backends/", "lowering/kernels/")
+MOST_FILES = 30
+OP_FAMILIES = ("dialects/graph", "tests/filecheck/graph/ops")
+MOST_OP_FAMILIES = 50
+# Pairs of files whose circle exists for type annotations alone, and why it stays.
+ANNOTATION_CYCLES: Mapping[frozenset[str], str] = {
+    frozenset({"patterns/edges.py", "patterns/nodes.py"}): "a pattern has edges, an edge joins patterns",
+    frozenset({"passes/graph/fusion/groups.py", "passes/graph/fusion/data_flow.py"}): (
+        "the data flow is over groups, a group is of its nodes"
+    ),
+    frozenset({"lowering/main_to_buffers/regions.py", "lowering/main_to_buffers/lowered_main.py"}): (
+        "regions are lowered by the lowering of the function around them"
+    ),
+    frozenset({"tools/driver/dump.py", "tools/driver/dump_page.py"}): "the page shows the steps of the dump",
+    frozenset(
+        f"lowering/emit_llvm/{name}.py" for name in ("function", "instructions", "intrinsics", "module")
+    ): ("instructions are written into the function and module that they are part of"),
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """An imported name: the importing file, the file imported from, both relative to the root."""
+
+    source: str
+    target: str
+    name: str
+    for_types: bool
+
+    def __str__(self) -> str:
+        return f"{self.source} imports {self.name} from {self.target}"
+
+
+def file_of(module: str) -> str | None:
+    """The file of a module of ours, relative to the root; None for another package's."""
+    package, *parts = module.split(".")
+    if package != "stepwell" or not parts:
+        return None
+    path = ROOT.joinpath(*parts)
+    found = next((p for p in (path.with_suffix(".py"), path / "__init__.py") if p.is_file()), None)
+    return found.relative_to(ROOT).as_posix() if found else None
+
+
+def imports_of(file: Path) -> Iterator[Import]:
+    """The imports of a file from ours, those inside functions and under `TYPE_CHECKING` included."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    guarded = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    source = file.relative_to(ROOT).as_posix()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                target = file_of(f"{node.module}.{alias.name}") or file_of(node.module)
+                if target is not None:
+                    yield Import(source, target, alias.name, id(node) in guarded)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if (target := file_of(alias.name)) is not None:
+                    yield Import(source, target, alias.name, id(node) in guarded)
+
+
+@cache
+def all_imports() -> list[Import]:
+    files = (file for layer in LAYERS for file in sorted((ROOT / layer).rglob("*.py")))
+    return [found for file in files for found in imports_of(file)]
+
+
+def folder_of(file: str) -> str:
+    return PurePosixPath(file).parent.as_posix()
+
+
+def is_pass_file(file: str) -> bool:
+    return PurePosixPath(file).stem.replace("_", "-") in PASSES
+
+
+def report(imports: list[Import]) -> str:
+    return "\n".join(map(str, imports))
+
+
+def test_each_pass_is_found_by_its_name() -> None:
+    """The file of a pass bears its name; a conversion's folder bears its name without `convert-`."""
+    lost = [
+        f"{name}: {entry.place}"
+        for name, entry in PASSES.items()
+        if name.replace("-", "_") != (module := entry.place.split(":")[0].split(".")[-1])
+        and name.removeprefix("convert-").replace("-", "_") != module
+    ]
+    assert not lost, lost
+
+
+def test_pass_files_give_nothing_to_other_folders() -> None:
+    wrong = [
+        found
+        for found in all_imports()
+        if is_pass_file(found.target)
+        and found.target.startswith("passes/")
+        and folder_of(found.source) != folder_of(found.target)
+    ]
+    assert not wrong, report(wrong)
+
+
+def test_helpers_serve_their_folder_only() -> None:
+    wrong = [
+        found
+        for found in all_imports()
+        if found.target.startswith("passes/")
+        and not found.target.startswith(LIBRARIES)
+        and not is_pass_file(found.target)
+        and not f"{found.source}".startswith(f"{folder_of(found.target)}/")
+    ]
+    assert not wrong, report(wrong)
+
+
+def test_conversions_are_imported_by_their_entry() -> None:
+    def conversion_of(file: str) -> str | None:
+        parts = file.split("/")
+        inside = parts[0] == "lowering" and len(parts) > 2 and not file.startswith(OPEN_FOLDERS)
+        return "/".join(parts[:2]) + "/" if inside else None
+
+    wrong = [
+        found
+        for found in all_imports()
+        if (conversion := conversion_of(found.target)) is not None
+        and not found.source.startswith(conversion)
+        and found.target != f"{conversion}__init__.py"
+    ]
+    assert not wrong, report(wrong)
+
+
+def test_folders_are_small() -> None:
+    def most(folder: str) -> int:
+        return MOST_OP_FAMILIES if folder in OP_FAMILIES else MOST_FILES
+
+    roots = [ROOT / name for name in (*LAYERS, "tests", "docs", "benchmarks", "examples", "stepwell")]
+    folders = [folder for root in roots for folder in (root, *root.rglob("*")) if folder.is_dir()]
+    sizes = {
+        folder.relative_to(ROOT).as_posix(): sum(
+            file.is_file() and file.suffix in (".py", ".mlir", ".md") for file in folder.iterdir()
+        )
+        for folder in folders
+        if "__pycache__" not in folder.parts
+    }
+    large = {folder: size for folder, size in sizes.items() if size > most(folder)}
+    assert not large, large
+
+
+def circles(place: Callable[[str], str], imports: list[Import]) -> list[str]:
+    """A circle among the places of files, as the places on it; a folder and one inside it form none."""
+    needs: dict[str, set[str]] = {}
+    for found in imports:
+        source, target = place(found.source), place(found.target)
+        nested = f"{source}/".startswith(f"{target}/") or f"{target}/".startswith(f"{source}/")
+        if not nested:
+            needs.setdefault(source, set()).add(target)
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return [str(place) for place in error.args[1]]
+    return []
+
+
+def _between_files(imports: list[Import]) -> list[Import]:
+    """Imports between files proper: a package's `__init__` imports what it exports, and is no user of it."""
+    return [
+        i for i in imports if not i.source.endswith("__init__.py") and not i.target.endswith("__init__.py")
+    ]
+
+
+def test_files_import_each_other_in_no_circle() -> None:
+    needed = [found for found in _between_files(all_imports()) if not found.for_types]
+    assert not (found := circles(lambda file: file, needed)), found
+
+
+def test_circles_of_annotations_are_listed() -> None:
+    listed = {file: files for files in ANNOTATION_CYCLES for file in files}
+    others = [
+        found
+        for found in _between_files(all_imports())
+        if not (found.for_types and found.target in listed.get(found.source, ()))
+    ]
+    assert not (found := circles(lambda file: file, others)), found
+
+
+def test_folders_import_each_other_in_no_circle() -> None:
+    assert not (found := circles(folder_of, all_imports())), found

@@ -1,0 +1,219 @@
+"""Targets, loading machine code, and the thread pool."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField
+from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.machine.loader import Library, load_objects
+from stepwell.runtime.machine.native import object_code
+from stepwell.runtime.machine.pool import Pool, get_pool
+from stepwell.runtime.machine.pool_code import WORKER_SPINS, pool_code
+from stepwell.runtime.machine.target import check_features, host_target, missing_features, target_from
+
+ADD_ONE = """
+define void @add_one(ptr %arg, i64 %begin, i64 %end) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ %begin, %entry ], [ %next, %loop ]
+  %p = getelementptr i64, ptr %arg, i64 %i
+  %old = atomicrmw add ptr %p, i64 1 monotonic
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+define void @nested(ptr %arg, i64 %begin, i64 %end) {
+  %run = load ptr, ptr %arg
+  %counts = getelementptr i64, ptr %arg, i64 8
+  call void %run(ptr %arg, ptr @add_one, ptr %counts, i64 5)
+  ret void
+}
+"""
+
+
+def test_levels_of_features() -> None:
+    v2, v3, v4 = (target_from(f"x86-64-{level}") for level in ("v2", "v3", "v4"))
+    assert (v2.vector_bytes, v3.vector_bytes, v4.vector_bytes) == (16, 32, 64)
+    assert not v2.has_fma and v3.has_fma and v4.vector_registers == 32
+    assert set(v2.features) < set(v3.features) < set(v4.features)
+    assert v3.lanes(4) == 8 and v3.feature_string.startswith("+avx,")
+    arm = target_from("aarch64")
+    assert arm.arch == "aarch64" and arm.has_fma and arm.vector_bytes == 16
+    assert target_from() == host_target() and host_target().cores >= 1
+
+
+def test_unknown_target_names_the_known_ones() -> None:
+    with pytest.raises(StepwellError, match="unknown-target.*pentium") as caught:
+        target_from("pentium")
+    assert "x86-64-v3" in (caught.value.help or "")
+
+
+def test_code_for_another_cpu_is_refused() -> None:
+    host = host_target()
+    check_features(host.triple, host.features)
+    assert missing_features(host.triple, [*host.features, "quantum"]) == ("quantum",)
+    with pytest.raises(StepwellError, match="wrong-cpu.*quantum"):
+        check_features(host.triple, ["quantum"])
+    with pytest.raises(StepwellError, match="wrong-cpu"):
+        check_features("riscv64-unknown-linux-gnu", [])
+
+
+def test_objects_of_one_library_see_each_other() -> None:
+    caller = "declare i32 @g(i32)\ndefine i32 @f(i32 %x) {\n%y = call i32 @g(i32 %x)\nret i32 %y }"
+    callee = "define i32 @g(i32 %x) {\n%y = add i32 %x, 4\nret i32 %y }"
+    objects = [object_code(text, host_target()) for text in (caller, callee)]
+    library = load_objects(objects)
+    assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(library.address("f"))(3) == 7
+    with pytest.raises(InternalError, match="nowhere"):
+        library.address("nowhere")
+    with pytest.raises(InternalError):
+        load_objects(objects[:1]).address("f")
+
+
+@pytest.mark.parametrize("data", [b"", b"no object at all", b"\x7fELF" + bytes(200)])
+def test_damaged_objects_are_errors(data: bytes) -> None:
+    with pytest.raises(InternalError, match="could not be loaded"):
+        load_objects([data]).address("f")
+
+
+def test_text_that_llvm_refuses_is_an_internal_error() -> None:
+    with pytest.raises(InternalError, match="LLVM refuses"):
+        object_code("define i32 @f( {", host_target())
+
+
+class Runner:
+    """Calls parallel loops on counters."""
+
+    def __init__(self, pool: Pool):
+        self._library: Library = load_objects([object_code(ADD_ONE, host_target())])
+        signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        self._parallel_for = signature(pool.parallel_for_address)
+        self.ctx = np.zeros(CTX_BYTES // WORD_BYTES + 16, np.uint64)
+        self.ctx[CtxField.PARALLEL_FOR], self.ctx[CtxField.POOL] = (
+            pool.parallel_for_address,
+            pool.state_address,
+        )
+
+    def count(self, chunks: int, rounds: int) -> None:
+        """Every chunk runs exactly once in each round."""
+        counters = np.zeros(chunks + 4, np.int64)
+        for _ in range(rounds):
+            self.run("add_one", counters.ctypes.data, chunks)
+        np.testing.assert_array_equal(counters, [rounds] * chunks + [0] * 4)
+
+    def run(self, body: str, arg: int, chunks: int) -> None:
+        """One parallel loop."""
+        self._parallel_for(self.ctx.ctypes.data, self._library.address(body), arg, chunks)
+
+
+@pytest.fixture(params=[2, 5])
+def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
+    yield Runner(get_pool(int(request.param)))
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 3, 16, 1000])
+def test_every_chunk_runs_once(runner: Runner, chunks: int) -> None:
+    runner.count(chunks, 200)
+
+
+def test_workers_that_sleep_are_woken(runner: Runner) -> None:
+    for _ in range(5):
+        time.sleep(0.02)
+        runner.count(16, 3)
+
+
+def test_workers_look_for_work_as_long_as_their_patience() -> None:
+    """Between the parallel kernels of a model they do not sleep; afterwards they do."""
+    workers = get_pool(2).workers
+    workers.set_patience(1 << 40)
+    try:
+        runner = Runner(get_pool(2))
+        runner.count(16, 3)
+        before = workers.asleep  # those of other pools, maybe
+        for _ in range(50):
+            runner.count(16, 3)
+            time.sleep(0.001)
+        assert workers.asleep <= before
+        workers.set_patience(1)
+        waited = time.monotonic()
+        while not workers.asleep and time.monotonic() - waited < 30:
+            time.sleep(0.001)
+        assert workers.asleep
+    finally:
+        workers.set_patience(WORKER_SPINS)
+
+
+def test_nested_loops_run_on_their_thread(runner: Runner) -> None:
+    runner.run("nested", runner.ctx.ctypes.data, 7)
+    np.testing.assert_array_equal(runner.ctx[8:13], [7] * 5)
+
+
+def test_callers_from_several_threads(runner: Runner) -> None:
+    failures: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            runner.count(16, 500)
+        except AssertionError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_threads_are_bounded() -> None:
+    assert get_pool(2) is get_pool(2)
+    with pytest.raises(ValueError, match="between 1 and"):
+        get_pool(0)
+    with pytest.raises(ValueError, match="between 1 and"):
+        get_pool(100_000)
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("is_linux", [True, False])
+def test_pool_code_compiles_everywhere(arch: str, is_linux: bool) -> None:
+    target = target_from("x86-64-v2" if arch == "x86_64" else "aarch64")
+    assert object_code(pool_code(arch, is_linux), target).startswith(b"\x7fELF")
+
+
+SCRIPT = """
+import os, sys, warnings
+# From 3.12 on Python warns of every fork with threads around; that the pool survives it is what is tested.
+warnings.simplefilter("ignore", DeprecationWarning)
+from stepwell.runtime.machine.pool import get_pool
+from tests.unit.runtime.test_engine import Runner
+runner = Runner(get_pool(3))
+runner.count(16, 10)
+if hasattr(os, "fork"):
+    child = os.fork()
+    runner.count(16, 200)
+    if child == 0:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+print("done")
+"""
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_a_process_forks_and_ends_cleanly(number: int) -> None:
+    outcome = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, env=dict(os.environ)
+    )
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, "done\n", "")

@@ -1,0 +1,109 @@
+"""What `--check` compares with, and the inputs that `stepwell run` makes up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper
+
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Interface, TensorSpec
+from stepwell.tools import cli
+from stepwell.tools.check.reference import reference_evaluator
+from stepwell.tools.inputs import made_up_inputs
+
+F32 = np.dtype("float32")
+
+
+def one_node(op_type: str, opset: int, shape: list[int]) -> ModelProto:
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in "xy")
+    graph = helper.make_graph([helper.make_node(op_type, ["x"], ["y"], axis=1)], "g", [x], [y])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("opset", [11, 13])
+def test_rows_mean_what_the_opset_says(
+    op_type: str, opset: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Up to opset 12, a row is all dimensions from `axis` on: the reference agrees with our kernels."""
+    model = one_node(op_type, opset, [2, 3, 4])
+    x = np.random.default_rng(0).standard_normal((2, 3, 4)).astype(np.float32)
+    (y,) = reference_evaluator(model).run(None, {"x": x})
+    sums = np.exp(y).sum(axis=(1, 2)) if op_type == "LogSoftmax" else np.asarray(y).sum(axis=(1, 2))
+    np.testing.assert_allclose(sums, 1 if opset < 13 else 4, rtol=1e-5)
+    file = tmp_path / "m.onnx"
+    file.write_bytes(model.SerializeToString())
+    assert cli.main(["run", str(file), "--check"]) == 0
+    assert "y: ok" in capsys.readouterr().out
+
+
+def interface() -> Interface:
+    specs = [("x", ["N", 4]), ("mask", ["N", "M"]), ("pairs", [Dim.of("N") + Dim.of("N")])]
+    inputs = [TensorSpec(name, F32, tuple(Dim.of(d) for d in dims)) for name, dims in specs]
+    return Interface(tuple(inputs), (), ("N", "M"), Dim.of(0))
+
+
+def test_given_shapes_fix_what_others_share() -> None:
+    shapes = {k: v.shape for k, v in made_up_inputs(interface(), "random", 0, {"x": (3, 4)}).items()}
+    assert shapes == {"x": (3, 4), "mask": (3, 1), "pairs": (6,)}
+
+
+def test_open_dimensions_are_1() -> None:
+    assert made_up_inputs(interface(), "ones", 0)["mask"].shape == (1, 1)
+
+
+def test_a_shape_of_another_rank() -> None:
+    with pytest.raises(StepwellError, match="input 'x' is .*, found shape"):
+        made_up_inputs(interface(), "ones", 0, {"x": (3,)})
+
+
+def test_inputs_from_a_file_fix_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`stepwell run --inputs` with one of two inputs: the other one follows its size."""
+    a, b, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N"]) for name in "aby")
+    graph = helper.make_graph([helper.make_node("Add", ["a", "b"], ["y"])], "g", [a, b], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    (file := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    np.savez(inputs := tmp_path / "a.npz", a=np.ones(5, np.float32))
+    assert cli.main(["run", str(file), "--inputs", str(inputs), "--check"]) == 0
+    assert "y: float32[5]" in capsys.readouterr().out
+
+
+def test_a_shape_for_no_input() -> None:
+    """A misspelled name is an error for an artifact too, not a shape that nothing has."""
+    with pytest.raises(StepwellError, match="the model has no input 'mosk'"):
+        made_up_inputs(interface(), "ones", 0, {"mosk": (3, 3)})
+
+
+def test_models_that_the_reference_cannot_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It lacks some operators at some opsets: `--check` says so, and what else compares."""
+    x = helper.make_tensor_value_info("x", TensorProto.INT8, [4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])
+    scale = helper.make_tensor("s", TensorProto.FLOAT, [], [0.5])
+    graph = helper.make_graph(
+        [helper.make_node("DequantizeLinear", ["x", "s"], ["y"])], "g", [x], [y], [scale]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    (file := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    assert cli.main(["run", str(file), "--check"]) == 1
+    shown = capsys.readouterr()
+    assert (
+        "y: float32[4]" in shown.out
+        and "error[no-reference]: " in shown.err
+        and "stepwell bench" in shown.err
+    )
+
+
+def test_sizes_that_were_made_up_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model that refuses 1 says what it takes, and that nobody gave another size."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", None]) for name in "xy")
+    shape = helper.make_tensor("s", TensorProto.INT64, [2], [-1, 4])
+    graph = helper.make_graph([helper.make_node("Reshape", ["x", "s"], ["y"])], "g", [x], [y], [shape])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    (file := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    assert cli.main(["run", str(file)]) == 1
+    assert "1 was taken for N, x_1: --input-shape gives other sizes" in capsys.readouterr().err
+    assert cli.main(["run", str(file), "--input-shape", "x=3x4"]) == 0

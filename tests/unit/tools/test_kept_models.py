@@ -1,0 +1,152 @@
+"""A compilation that was done before is a load, and never of anything else than what was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+from onnx.external_data_helper import convert_model_to_external_data
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+import stepwell
+from stepwell.passes import Instrument, PassContext
+from stepwell.runtime.files.model_cache import MAX_BYTES, ModelCache
+from stepwell.runtime.model import CompiledModel
+from stepwell.tools.driver.kept_models import KeptModel, kept_model
+from stepwell.tools.driver.options import OPTION_GROUPS, CompileOptions
+from tests.onnx_models import onnx_model
+
+X = np.arange(4, dtype=np.float32)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty cache for every test."""
+    monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path / "cache"))
+
+
+def scaling_model(path: Path, factor: float, *, external: bool = False) -> Path:
+    """Writes the model `y = x * factor`, its weight in a file of its own when wanted; returns its path."""
+    model = onnx_model("g (float[4] x) => (float[4] y) { y = Mul(x, w) }")
+    weight = np.full(4, factor, np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(weight, "w"))
+    if external:
+        convert_model_to_external_data(model, location="w.bin", size_threshold=0)
+        path.with_name("w.bin").unlink(missing_ok=True)  # onnx appends to it
+    onnx.save(model, path)  # pyright: ignore[reportUnknownMemberType]
+    return path
+
+
+def was_kept(model: CompiledModel) -> bool:
+    """Whether the code came from the model cache."""
+    return "load" in str(model.image.effort["seconds"])
+
+
+def key_of(path: Path, options: CompileOptions | None = None) -> KeptModel:
+    """The place of a compilation that has one."""
+    kept = kept_model(path, options or CompileOptions())
+    assert kept is not None
+    return kept
+
+
+def test_the_second_compilation_is_a_load(tmp_path: Path) -> None:
+    path = scaling_model(tmp_path / "m.onnx", 3)
+    first, second = stepwell.compile(path), stepwell.compile(path)
+    assert not was_kept(first) and was_kept(second)
+    assert np.array_equal(first(X), 3 * X) and np.array_equal(second(X), 3 * X)
+    assert second.image.effort["cached kernels"] == second.image.summary["kernels"]
+    assert not was_kept(stepwell.compile(path, use_cache=False))
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_another_weight_is_another_model(tmp_path: Path, external: bool) -> None:
+    """Also where only the file of the weights has changed."""
+    path = tmp_path / "m.onnx"
+    for factor in (3, 5, 3):
+        model = stepwell.compile(scaling_model(path, factor, external=external))
+        assert np.array_equal(model(X), factor * X)
+        assert was_kept(stepwell.compile(path))
+
+
+def test_a_missing_weight_file_is_an_error_each_time(tmp_path: Path) -> None:
+    path = scaling_model(tmp_path / "m.onnx", 3, external=True)
+    stepwell.compile(path)
+    (tmp_path / "w.bin").unlink()
+    with pytest.raises(stepwell.StepwellError, match="external data"):
+        stepwell.compile(path)
+
+
+def test_a_damaged_entry_is_dropped(tmp_path: Path) -> None:
+    path = scaling_model(tmp_path / "m.onnx", 3)
+    stepwell.compile(path)
+    (entry,) = (tmp_path / "cache").glob("*.model")
+    data = bytearray(entry.read_bytes())
+    data[200] ^= 1
+    entry.write_bytes(data)
+    model = stepwell.compile(path)
+    assert not was_kept(model) and np.array_equal(model(X), 3 * X)
+
+
+def test_what_the_key_depends_on(tmp_path: Path) -> None:
+    path = scaling_model(tmp_path / "m.onnx", 3)
+    key = key_of(path).key
+    assert key_of(path, CompileOptions(processes=1)).key == key
+    assert key_of(path, CompileOptions(mcpu="x86-64-v3")).key != key
+    assert key_of(path, CompileOptions(opt_level=0)).key != key
+    assert key_of(path, CompileOptions(input_shapes={"x": (4,)})).key != key
+    assert key_of(scaling_model(tmp_path / "n.onnx", 3)).key != key  # messages name the file
+    assert kept_model(path, CompileOptions(use_cache=False)) is None
+    assert kept_model(path.read_bytes(), CompileOptions()) is None
+    assert kept_model(tmp_path / "missing.onnx", CompileOptions()) is None
+    with PassContext():
+        assert kept_model(path, CompileOptions()) is None
+
+
+def test_each_option_says_what_it_is_to_a_key(tmp_path: Path) -> None:
+    """A new one is declared, lest it is left out of the key, or turns the cache off."""
+    for option in fields(CompileOptions):
+        assert option.metadata["cache"] in ("key", "free", "never"), option.name
+        assert option.metadata["group"] in OPTION_GROUPS, option.name
+    path = scaling_model(tmp_path / "m.onnx", 3)
+    assert kept_model(path, CompileOptions(profile=True)) is None
+    assert kept_model(path, CompileOptions(backends="reference")) is None
+
+
+def test_a_file_that_changes_while_it_is_compiled_is_not_kept(tmp_path: Path) -> None:
+    path = scaling_model(tmp_path / "m.onnx", 3)
+    place = key_of(path)
+    image = stepwell.compile(path, use_cache=False).image
+    scaling_model(path, 5)
+    place.store(image, {})
+    assert place.load() is None
+
+
+def test_the_cache_is_bounded(tmp_path: Path) -> None:
+    image = stepwell.compile(scaling_model(tmp_path / "m.onnx", 3), use_cache=False).image
+    cache = ModelCache(tmp_path / "small", max_bytes=20_000)
+    for key in "abcdef":
+        cache.store(key, image, {})
+    assert 0 < cache.info().total_bytes <= 20_000 < MAX_BYTES
+    ModelCache(tmp_path / "tiny", max_bytes=16).store("a", image, {})
+    assert ModelCache(tmp_path / "tiny").info().entries == 0
+
+
+def test_a_context_that_chooses_passes_leaves_no_kernels(tmp_path: Path) -> None:
+    """What is compiled under it must not be taken for what the default passes make."""
+    path = scaling_model(tmp_path / "m.onnx", 3)
+
+    class Refusing(Instrument):
+        def should_run(self, module: ModuleOp, step: ModulePass) -> bool:
+            return step.name != "unroll-vectors"
+
+    for context in (PassContext(disabled_pass=["unroll-vectors"]), PassContext(instruments=[Refusing()])):
+        with context:
+            model = stepwell.compile(path)
+        assert context.chooses_passes and np.array_equal(model(X), 3 * X)
+        assert not list((tmp_path / "cache").glob("*.kernel"))
+    assert not PassContext().chooses_passes

@@ -1,0 +1,69 @@
+"""One model with one set of options is the same artifact, byte for byte, whenever it is compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import onnx
+import pytest
+
+import stepwell
+from stepwell.tools import cli
+from stepwell.tools.driver.options import CompileOptions
+from tests.commands import Capture
+from tests.onnx_models import onnx_model
+
+BODY = """g (float[N, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[N, 4] p, int64[2, K] n) {
+  c = Conv <pads = [1, 1, 1, 1]> (x, w)
+  r = Relu(c)
+  a = GlobalAveragePool(r)
+  f = Flatten(a)
+  p = Softmax(f)
+  n = NonZero(f)
+}"""
+"""Several kernels, symbols, a size that depends on data."""
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path / "cache"))
+    onnx.save(onnx_model(BODY), tmp_path / "m.onnx")
+    return tmp_path / "m.onnx"
+
+
+def test_with_and_without_the_cache(model: Path) -> None:
+    """Without; into the caches of kernels and models; out of that of models; without, in one process."""
+    found: set[bytes] = set()
+    plain = CompileOptions()
+    uncached = CompileOptions(use_cache=False)
+    for number, options in enumerate([uncached, plain, plain, replace(uncached, processes=1)]):
+        place = model.with_name(f"{number}.stepwell")
+        stepwell.compile(model, options).save(place)
+        found.add(place.read_bytes())
+    assert len(found) == 1
+
+
+def test_under_two_hash_seeds(model: Path) -> None:
+    found: set[str] = set()
+    for seed in ("1", "2"):
+        options = ["m.onnx", "--no-cache", "-o", f"{seed}.stepwell"]
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        command = [sys.executable, "-m", "stepwell", "compile", *options]
+        subprocess.run(command, cwd=model.parent, env=environment, check=True, capture_output=True)
+        found.add(sha256(model.with_name(f"{seed}.stepwell").read_bytes()).hexdigest())
+    assert len(found) == 1
+
+
+def test_times_are_shown_and_not_stored(model: Path, capsys: Capture) -> None:
+    place = model.with_name("m.stepwell")
+    assert cli.main(["compile", str(model), "-o", str(place), "--no-cache"]) == 0
+    printed = capsys.readouterr().err
+    assert "(0 from the cache)" in printed and "; " in printed and " s in all" in printed
+    assert cli.main(["inspect", str(place)]) == 0
+    printed = capsys.readouterr().out
+    assert "kernels: " in printed and "arena bytes: " in printed and "seconds" not in printed

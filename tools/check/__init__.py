@@ -1,0 +1,1 @@
+"""Checks of results against ONNX's reference evaluator."""

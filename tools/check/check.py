@@ -1,0 +1,61 @@
+"""`--check`: a model's results against ONNX's reference evaluator, and the first node that departs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
+from stepwell.tools.check.differences import TOLERANCE, relative_difference
+
+
+def check_against_reference(path: Path, feeds: Mapping[str, object], outputs: Mapping[str, Array]) -> int:
+    """
+    Compare, print a line an output, and return the exit status: 1 when one departs.
+
+    Raises: StepwellError `no-reference` when `path` is no ONNX model, which alone has a reference, or one
+    that the reference evaluator cannot run.
+    """
+    if path.suffix != ".onnx":
+        raise StepwellError(
+            "no-reference",
+            str(path),
+            "--check needs an .onnx model to compare with",
+            help="give it the model that this was compiled from",
+        )
+    expected = _reference_outputs(path, feeds)
+    status = 0
+    for (name, found), wanted in zip(outputs.items(), expected, strict=True):
+        difference = relative_difference(found, np.asarray(wanted))
+        good = difference <= TOLERANCE
+        status |= not good
+        print(f"{name}: {'ok' if good else 'DIFFERS'}, largest difference {difference:.2g} of the range")
+    if status:
+        from stepwell.tools.check.first_difference import first_difference
+
+        print(first_difference(path, feeds))
+    return status
+
+
+def _reference_outputs(path: Path, feeds: Mapping[str, object]) -> list[Array]:
+    import onnx
+
+    from stepwell.tools.check.reference import reference_evaluator
+
+    model: onnx.ModelProto = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
+    try:
+        evaluator: Any = reference_evaluator(model)
+        with np.errstate(all="ignore"):  # infinities are compared, they are no news
+            return evaluator.run(None, dict(feeds))
+    except Exception as error:  # an operator that it lacks, or gets wrong: it fails in ways of its own
+        raise StepwellError(
+            "no-reference",
+            path.name,
+            f"ONNX's reference evaluator cannot run this model: {error}",
+            note=f"onnx {onnx.__version__}",
+            help="`stepwell bench` tells the largest difference from ONNX Runtime",
+        ) from error

@@ -1,0 +1,62 @@
+"""ONNX's reference evaluator, with the meaning of old opsets where it has that of new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import ModelProto
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
+
+from stepwell.tools.check.reference_ops import CORRECTED
+
+_ROWS_AS_MATRIX = 13
+"""Before this opset, Softmax, LogSoftmax and Hardmax work on rows of all dimensions from `axis` on."""
+
+Matrix = NDArray[Any]
+
+
+def reference_evaluator(model: ModelProto) -> ReferenceEvaluator:
+    """
+    The evaluator for a model; what it computes wrong is put right (reference_ops.py).
+
+    onnx 1.23 computes Softmax, LogSoftmax and Hardmax along one axis for all opsets; up to opset 12 they see
+    a matrix whose columns are all dimensions from `axis` on, so those get ops of ours here.
+    """
+    version = max((s.version for s in model.opset_import if s.domain in ("", "ai.onnx")), default=0)
+    old = _matrix_ops() if version < _ROWS_AS_MATRIX else []
+    return ReferenceEvaluator(model, new_ops=[*CORRECTED, *old])
+
+
+def _matrix_ops() -> list[type[OpRun]]:
+    return [
+        _on_matrix("Softmax", _softmax),
+        _on_matrix("LogSoftmax", lambda rows: np.log(_softmax(rows))),
+        _on_matrix("Hardmax", _hardmax),
+    ]
+
+
+def _on_matrix(name: str, compute: Callable[[Matrix], Matrix]) -> type[OpRun]:
+    """An op of the evaluator: it finds its name in that of the class."""
+
+    def run(self: OpRun, x: Matrix, axis: int | None = None) -> tuple[Matrix]:
+        axis = 1 if axis is None else axis
+        rows = x.reshape(prod(x.shape[:axis]) if axis >= 0 else prod(x.shape[: x.ndim + axis]), -1)
+        return (compute(rows).reshape(x.shape).astype(x.dtype),)
+
+    return type(name, (OpRun,), {"op_domain": "", "_run": run})
+
+
+def _softmax(rows: Matrix) -> Matrix:
+    powers = np.exp(rows - rows.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def _hardmax(rows: Matrix) -> Matrix:
+    one_hot = np.zeros_like(rows)
+    np.put_along_axis(one_hot, rows.argmax(axis=1, keepdims=True), 1, axis=1)
+    return one_hot

@@ -1,0 +1,1 @@
+"""The compilation driver: options, the levels from model to image, dumps."""

@@ -1,0 +1,218 @@
+"""`--dump`: one walk down all levels that leaves the IR after each pass that changed it, and a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+
+from stepwell.dialects import graph
+from stepwell.dialects.locations import node_names
+from stepwell.lowering.emit_llvm import emit_llvm
+from stepwell.lowering.kernels.machine import emit_assembly
+from stepwell.passes.context import PassContext
+from stepwell.passes.instruments import Instrument, OpCounts, PassTiming, Snapshots, Timed
+from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.runtime.files.artifact import ModelImage
+from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.files.whole_files import make_folder, write_text
+from stepwell.tools.driver.dump_page import page
+from stepwell.tools.driver.image import (
+    Compilation,
+    Progress,
+    compile_image,
+    deduplicate,
+    main_of,
+    read_interface,
+)
+from stepwell.tools.driver.ir_files import SHARED_WEIGHTS
+from stepwell.tools.driver.levels import to_level_1
+from stepwell.tools.driver.lower import start, to_level_2
+from stepwell.tools.driver.options import CompileOptions
+
+# The way from kernels on tensors to machine code, for the whole program at once: level, passes.
+LOWER_LEVELS = (
+    ("tiled and vectorized", SCHEDULE_PIPELINE),
+    ("loops", PROGRAM_LOOP_PIPELINE),
+    ("llvm", LLVM_PIPELINE),
+)
+MAX_DIFF_LINES = 20_000
+"""Longer functions are not compared line by line: it takes minutes."""
+_NUMBERED = re.compile(r"%\d+")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A pass of the walk: what it took and did, and the file of the program after it, if it changed."""
+
+    level: str
+    name: str
+    depth: int
+    milliseconds: float
+    ops_before: int
+    ops_after: int
+    file: str | None
+    diff: str = ""
+
+
+@dataclass(frozen=True)
+class FusedGroup:
+    """A kernel as fusion decided it."""
+
+    rule: str
+    ops: Sequence[str]
+    nodes: Sequence[str]
+
+
+@dataclass
+class Dump(Instrument):
+    """Watches a walk: times, op counts and snapshots of each pass. The others' work is not in the times."""
+
+    folder: Path
+    steps: list[Step] = field(default_factory=list[Step])
+
+    def __post_init__(self) -> None:
+        self._timing = PassTiming()
+        self._counts = OpCounts()
+        self._snapshots = Snapshots(self.folder, only_changes=True)
+
+    def enter_pass_ctx(self) -> None:
+        self._snapshots.enter_pass_ctx()
+
+    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        for instrument in (self._snapshots, self._counts, self._timing):
+            instrument.run_before_pass(module, step)
+
+    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        for instrument in (self._timing, self._counts, self._snapshots):
+            instrument.run_after_pass(module, step)
+
+    def end_level(self, level: str) -> None:
+        """Take the passes that ran since the last level ended as those of `level`."""
+        begin = len(self.steps)
+        taken, changes = self._snapshots.taken[begin:], self._counts.changes[begin:]
+        timed = list(_in_order_of_end(self._timing.root))
+        self._timing.root.inner.clear()
+        earlier = next((s.file for s in reversed(self.steps) if s.file is not None), "00-input.mlir")
+        for snapshot, change, (time, depth) in zip(taken, changes, timed, strict=True):
+            file = diff = ""
+            if snapshot.path is not None:
+                file = snapshot.path.name
+                diff = text_diff(*((self.folder / name).read_text() for name in (earlier, file)))
+                write_text(self.folder / f"{snapshot.path.stem}.diff", diff)
+                earlier = file
+            counted = change.before.total(), change.after.total()
+            ms = 1e3 * time.seconds
+            self.steps.append(Step(level, time.name, depth, ms, *counted, file or None, diff))
+
+
+def _in_order_of_end(timed: Timed, depth: int = 0) -> Sequence[tuple[Timed, int]]:
+    """The passes below a node of the timing tree, inner ones first, as the other instruments list them."""
+    found: list[tuple[Timed, int]] = []
+    for inner in timed.inner:
+        found += [*_in_order_of_end(inner, depth + 1), (inner, depth)]
+    return found
+
+
+def text_diff(before: str, after: str) -> str:
+    """
+    The changed lines, function by function; functions that are equal, or too long, are not looked into.
+
+    Every change gives the numbered values behind it other numbers: a line that differs from its counterpart
+    in these alone is not shown.
+    """
+    old, new = _functions(before), _functions(after)
+    parts: list[str] = []
+    for name in [*new, *(name for name in old if name not in new)]:
+        lines = old.get(name, []), new.get(name, [])
+        if lines[0] == lines[1]:
+            continue
+        if max(map(len, lines)) > MAX_DIFF_LINES:
+            parts.append(f"@@ {name}: {len(lines[0])} lines before, {len(lines[1])} after: too long\n")
+        else:
+            parts += _changes(name, *lines)
+    return "".join(parts)
+
+
+def _changes(name: str, old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    bare_old, bare_new = ([_NUMBERED.sub("%", line) for line in lines] for lines in (old, new))
+    matcher = SequenceMatcher(None, bare_old, bare_new)
+    for hunk in matcher.get_grouped_opcodes(n=1):
+        yield f"@@ {name}: line {hunk[0][1] + 1} before, {hunk[0][3] + 1} after\n"
+        for kind, i, end_i, j, end_j in hunk:
+            if kind == "equal":
+                yield from (f" {line}" for line in new[j:end_j])
+                continue
+            yield from (f"-{line}" for line in old[i:end_i])
+            yield from (f"+{line}" for line in new[j:end_j])
+
+
+def _functions(text: str) -> dict[str, list[str]]:
+    """The lines of a module by the function they are in; what is around the functions under the name ``."""
+    found: dict[str, list[str]] = {"": []}
+    name = ""
+    for line in text.splitlines(keepends=True):
+        if line.startswith(("  func.func ", "  llvm.func ")):
+            name = line[: line.find("(")].split()[-1] if "(" in line else line.strip()
+        found.setdefault(name, []).append(line)
+        if line.startswith("  }"):
+            name = ""
+    return found
+
+
+def fused_groups(module: ModuleOp) -> list[FusedGroup]:
+    """The kernels of a level-1 module, in order."""
+    groups: list[FusedGroup] = []
+    for op in module.walk():
+        if isinstance(op, graph.FusedOp):
+            names = [inner.name.removeprefix("graph.") for inner in op.body.block.ops]
+            ops = [name for name in names if name not in ("yield", "constant")]
+            words = [op.attributes.get(key) for key in ("rule", "pattern")]
+            rule = " ".join(word.data for word in words if isinstance(word, StringAttr))
+            groups.append(FusedGroup(rule, ops, node_names(op.location)))
+    return groups
+
+
+def compile_and_dump(
+    model: Path, options: CompileOptions, folder: Path, progress: Progress | None = None
+) -> ModelImage:
+    """
+    Compile a model, and write what each pass made of it into a folder, with `index.html` to read it by.
+
+    Below the kernels' level the folder shows the whole program at once; the image's kernels are compiled one
+    by one, as ever.
+    Raises: StepwellError of the step that failed; the folder holds what there was until then.
+    """
+    make_folder(folder)
+    dump = Dump(folder)
+    with PassContext(instruments=[dump]) as context:
+        compilation = start(model, options)
+        to_level_1(compilation, options)
+        dump.end_level("graph")
+        interface = read_interface(main_of(compilation.module))
+        groups = fused_groups(compilation.module)
+        to_level_2(compilation, options)
+        dump.end_level("kernels on tensors")
+        lower = Compilation(compilation.module.clone(), compilation.ctx)
+        deduplicate(lower.module, compilation.ctx.target)
+        for level, pipeline in LOWER_LEVELS:
+            lower.run(level, pipeline)
+            dump.end_level(level)
+    if len(compilation.ctx.weights):
+        compilation.ctx.weights.save(folder / SHARED_WEIGHTS)
+    text = emit_llvm(lower.module)
+    write_text(folder / "llvm.ll", text)
+    write_text(folder / "assembly.s", emit_assembly(text, compilation.ctx.target, optimize=False))
+    cache = KernelCache() if options.use_cache else None
+    image = compile_image(compilation, interface, cache, processes=options.processes, progress=progress)
+    title = f"{model.name} for {options.mcpu}, --opt-level {options.opt_level}"
+    outside = PassContext.current().remarks  # those of the kernels came there
+    outside += context.remarks
+    facts = {**image.summary, **image.effort}
+    write_text(folder / "index.html", page(title, dump.steps, groups, outside, facts))
+    return image

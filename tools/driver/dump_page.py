@@ -1,0 +1,126 @@
+"""The page over a dumped compilation: one file of HTML by itself, with links to the IR beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepwell.tools.driver.dump import FusedGroup, Step
+
+SHOWN_DIFF_LINES = 300
+
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; color: #222; }
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; }
+th, td { padding: .25rem .7rem .25rem 0; border-bottom: 1px solid #ddd; }
+th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+tr.same { color: #999; } code, pre { font: 13px/1.4 ui-monospace, monospace; }
+.bar { display: inline-block; height: .6rem; background: #4a7; vertical-align: baseline; }
+pre { background: #f6f6f4; padding: .6rem; overflow-x: auto; max-height: 30rem; }
+ins { color: #176b2c; text-decoration: none; } del { color: #a11; text-decoration: none; }
+summary { cursor: pointer; color: #245; }
+@media (prefers-color-scheme: dark) {
+  body { background: #1b1b1b; color: #ddd; } a { color: #8bf; } pre { background: #262626; }
+  th, td { border-color: #444; } tr.same { color: #777; } ins { color: #7d8; } del { color: #f88; }
+  summary { color: #9bd; }
+}
+"""
+
+
+def page(
+    title: str,
+    steps: Sequence[Step],
+    groups: Sequence[FusedGroup],
+    remarks: Iterable[object],
+    summary: Mapping[str, object],
+) -> str:
+    """The page: what the compilation came to, its passes by level, its kernels by rule, the remarks."""
+    facts = ", ".join(f"{name}: {_shown(value)}" for name, value in summary.items())
+    body = [f"<h1>{escape(title)}</h1>", f"<p>{escape(facts)}</p>"]
+    body.append(
+        '<p>The program as it came in: <a href="00-input.mlir">00-input.mlir</a>. As LLVM IR: '
+        '<a href="llvm.ll">llvm.ll</a>; as machine code: <a href="assembly.s">assembly.s</a>. '
+        "Passes that changed nothing are grey; one that another pass ran stands above it, indented.</p>"
+    )
+    longest = max((step.milliseconds for step in steps), default=0.0)
+    for level, some in groupby(steps, key=lambda step: step.level):
+        body += [f"<h2>{escape(level)}</h2>", _passes(list(some), longest)]
+    body += [f"<h2>{len(groups)} kernels, by the rule that made them</h2>", _groups(groups)]
+    told = Counter(str(remark) for remark in remarks)
+    if told:
+        lines = "\n".join(
+            f"{escape(text)}{f' ({times} times)' if times > 1 else ''}" for text, times in told.items()
+        )
+        body.append(f"<h2>Remarks</h2><pre>{lines}</pre>")
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<style>{_STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
+    )
+
+
+def _passes(steps: Sequence[Step], longest: float) -> str:
+    rows = [
+        '<table><tr><th>pass</th><th class="n">ms</th><th></th><th class="n">ops</th><th>after it</th></tr>'
+    ]
+    for step in steps:
+        width = round(120 * step.milliseconds / longest) if longest else 0
+        links = "no change"
+        if step.file is not None:
+            stem = step.file.removesuffix(".mlir")
+            links = f'<a href="{step.file}">{step.file}</a> <a href="{stem}.diff">diff</a>{_shown_diff(step)}'
+        rows.append(
+            f"<tr{'' if step.file is not None else ' class=same'}>"
+            f'<td style="padding-left:{1.5 * step.depth}rem"><code>{escape(step.name)}</code></td>'
+            f'<td class="n">{step.milliseconds:.1f}</td>'
+            f'<td><span class="bar" style="width:{width}px"></span></td>'
+            f'<td class="n">{step.ops_before} → {step.ops_after}</td><td>{links}</td></tr>'
+        )
+    total = sum(step.milliseconds for step in steps if step.depth == 0)
+    rows.append(
+        f'<tr><th>together</th><th class="n">{total:.1f}</th><th></th><th></th><th></th></tr></table>'
+    )
+    return "\n".join(rows)
+
+
+def _shown_diff(step: Step) -> str:
+    lines = step.diff.splitlines()
+    if not lines:
+        return ""
+    shown = "\n".join(map(_coloured, lines[:SHOWN_DIFF_LINES]))
+    rest = len(lines) - SHOWN_DIFF_LINES
+    more = f"\n… {rest} more lines in the file" if rest > 0 else ""
+    return f"<details><summary>{len(lines)} lines of changes</summary><pre>{shown}{more}</pre></details>"
+
+
+def _coloured(line: str) -> str:
+    tag = {"+": "ins", "-": "del"}.get(line[:1])
+    return f"<{tag}>{escape(line)}</{tag}>" if tag else escape(line)
+
+
+def _groups(groups: Sequence[FusedGroup]) -> str:
+    rows = ['<table><tr><th class="n">#</th><th>rule</th><th>ops inside</th><th>nodes of the model</th></tr>']
+    rows += [
+        f'<tr><td class="n">{index}</td><td>{escape(group.rule)}</td>'
+        f"<td><code>{escape(_counted(group.ops))}</code></td><td>{escape(', '.join(group.nodes))}</td></tr>"
+        for index, group in enumerate(groups)
+    ]
+    return "\n".join(rows) + "</table>"
+
+
+def _counted(names: Iterable[str]) -> str:
+    """Names in order, repetitions side by side counted: `conv, relu × 2`."""
+    runs = [(name, len(list(run))) for name, run in groupby(names)]
+    return ", ".join(name if count == 1 else f"{name} × {count}" for name, count in runs)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {part}" for key, part in value.items())  # pyright: ignore[reportUnknownVariableType]
+    return str(value)

@@ -1,0 +1,94 @@
+"""The whole program of a model at one level: as IR text, LLVM IR, assembly or an object file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.lowering.emit_llvm import emit_llvm
+from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
+from stepwell.lowering.main_to_buffers import KernelSignature, analyse_main, plan_text
+from stepwell.passes.analysis.arena import plan_arena
+from stepwell.passes.instruments import module_text
+from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.whole_files import write_bytes, write_text
+from stepwell.tools.driver.image import Compilation, kernels_of, main_of, read_interface
+from stepwell.tools.driver.ir_files import write_ir
+from stepwell.tools.driver.levels import is_lowered, to_level_1
+from stepwell.tools.driver.lower import start, to_level_2
+from stepwell.tools.driver.model_attribute import is_on_loops, is_on_machine, to_loops
+from stepwell.tools.driver.options import CompileOptions
+
+
+def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:
+    """
+    The model's module at a level: `onnx`, `graph`, `linalg`, `vector` (tiled and vectorized), `loops`,
+    `llvm`.
+
+    Raises: StepwellError of the pass that failed.
+    """
+    compilation = start(model, options)
+    position = LEVELS.index(level)
+    _require_above(compilation.module, position)
+    if is_on_loops(compilation.module):
+        if position >= LEVELS.index("llvm") and not is_on_machine(compilation.module):
+            compilation.run("llvm", LLVM_PIPELINE)
+        return compilation
+    if position >= LEVELS.index("graph"):
+        to_level_1(compilation, options)
+    if position >= LEVELS.index("linalg"):
+        to_level_2(compilation, options)
+    if position >= LEVELS.index("vector"):
+        compilation.run("tensor", SCHEDULE_PIPELINE)
+    if position >= LEVELS.index("loops"):
+        to_loops(compilation, read_interface(main_of(compilation.module)))
+    if position >= LEVELS.index("llvm"):
+        compilation.run("llvm", LLVM_PIPELINE)
+    return compilation
+
+
+def _require_above(module: ModuleOp, wanted: int) -> None:
+    """Refuse to write a program as it was on a level above the one that it is on."""
+    found = "llvm" if is_on_machine(module) else "loops" if is_on_loops(module) else "linalg"
+    if is_lowered(module) and wanted < LEVELS.index(found):
+        message = f"the program is on level {found} already: nothing leads back up to {LEVELS[wanted]}"
+        raise StepwellError("bad-option", module, message)
+
+
+def emit(model: Path, options: CompileOptions, level: str) -> str:
+    """The text of a level. Raises: StepwellError of the pass that failed."""
+    if level in ("ll", "asm"):
+        compilation = lower_to(model, options, "llvm")
+        text = emit_llvm(compilation.module)
+        return text if level == "ll" else emit_assembly(text, compilation.ctx.target, optimize=False)
+    return module_text(lower_to(model, options, level).module).removesuffix("\n")
+
+
+def emit_file(model: Path, options: CompileOptions, level: str, output: Path) -> None:
+    """
+    Write the text of a level, and beside IR the weights that it names.
+
+    Raises: StepwellError of the pass that failed, `cannot-write`.
+    """
+    if level in ("ll", "asm"):
+        write_text(output, emit(model, options, level))
+        return
+    compilation = lower_to(model, options, level)
+    write_ir(output, module_text(compilation.module), compilation.ctx)
+
+
+def emit_object_file(model: Path, options: CompileOptions, output: Path) -> None:
+    """Write the whole model as one object file. Raises: StepwellError, `cannot-write` among others."""
+    compilation = lower_to(model, options, "llvm")
+    code = compile_to_object(emit_llvm(compilation.module), compilation.ctx.target, optimize=False)
+    write_bytes(output, code)
+
+
+def memory_plan(model: Path, options: CompileOptions) -> str:
+    """The arena's plan as a table. Raises: StepwellError of the pass that failed."""
+    compilation = lower_to(model, options, "linalg")
+    kernels = {f.sym_name.data: KernelSignature.of(f) for f in kernels_of(compilation.module)}
+    buffers = analyse_main(main_of(compilation.module), kernels)
+    return plan_text(buffers, plan_arena(buffers.intervals()))

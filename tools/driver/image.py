@@ -1,0 +1,405 @@
+"""The steps of a compilation, from a model file to a `ModelImage`: levels 0 and 1, kernels, `@main`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import perf_counter
+from typing import cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnrankedTensorType,
+)
+from xdsl.ir import Attribute
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.graph.host import is_opaque, payload_bytes
+from stepwell.dialects.graph.structure import constant_array
+from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.graph_ir.annotations import work_told_on
+from stepwell.dialects.locations import node_names
+from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
+from stepwell.lowering.emit_llvm import emit_llvm
+from stepwell.lowering.graph_to_linalg import type_before
+from stepwell.lowering.kernels.fingerprint import kernel_key
+from stepwell.lowering.kernels.kernel import KernelObject, canonical_text
+from stepwell.lowering.kernels.machine import compile_to_object
+from stepwell.lowering.kernels.pool import compile_kernels
+from stepwell.lowering.main_to_buffers import (
+    assertion_symbols,
+    fallible_ops,
+    input_symbols,
+    inputs_of,
+    main_facts,
+    object_places,
+    published_symbols,
+    returned_values,
+    signature_of,
+    symbols_of,
+)
+from stepwell.passes import PassContext, run_pipeline
+from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.files.artifact import ModelImage, RuntimeErrorRow
+from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.host import Callee, HostValue
+from stepwell.runtime.interface import LONG_RULE, Array, Interface, ShapeCheck, TensorSpec
+from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.timing import TimedKernel
+
+Progress = Callable[[str, int, int], None]
+"""Told the step's name, how much of it is done and how much there is."""
+
+KINDS = ("input", "output")
+
+
+@dataclass
+class Compilation:
+    """One compilation: its module on the way down, and what was counted and timed."""
+
+    module: ModuleOp
+    ctx: StepwellContext
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    @contextmanager
+    def timed(self, level: str) -> Generator[None]:
+        """Add the time of a block to a level's."""
+        start = perf_counter()
+        yield
+        self.seconds[level] = self.seconds.get(level, 0.0) + perf_counter() - start
+
+    def run(self, level: str, pipeline: str) -> None:
+        """Run passes on the module, and count their time to a level."""
+        with self.timed(level):
+            run_pipeline(self.module, pipeline, self.ctx)
+
+
+def main_of(module: ModuleOp) -> func.FuncOp:
+    """The function `@main` of a module. Raises: StepwellError `no-main` when it has none, or only a name."""
+    functions = [f for f in module.ops if isinstance(f, func.FuncOp)]
+    main = next((f for f in functions if f.sym_name.data == "main"), None)
+    if main is None or not main.body.blocks:
+        raise StepwellError(
+            "no-main",
+            module,
+            "a program needs a function @main with a body",
+            note=f"functions: {', '.join(f'@{f.sym_name.data}' for f in functions) or 'none'}",
+        )
+    return main
+
+
+def check_main(module: ModuleOp) -> None:
+    """
+    Require a `@main` that can be compiled: one block, tensors that memory can hold, a `func.return`.
+
+    Raises: StepwellError `no-main`, `bad-main`, `too-large`.
+    """
+    main = main_of(module)
+    if len(main.body.blocks) > 1 or not isinstance(main.body.block.last_op, func.ReturnOp):
+        raise StepwellError("bad-main", main, "@main must be one block that ends in func.return")
+    given = [arg.type for arg in inputs_of(main)]
+    if len(main.args) - len(given) != len(symbols_of(main)):
+        raise StepwellError("bad-main", main, "each index argument of @main is named by sched.symbols")
+    for type in (*given, *main.function_type.outputs):
+        if isinstance(type, TensorType):
+            tensor = cast(Tensor, type)
+            try:
+                check_extents(tensor.element_type, dims_of(tensor))
+            except StepwellError as error:
+                raise error.at(main) from None
+        elif not isinstance(type, UnrankedTensorType) and not type.name.startswith("onnx."):  # of a model
+            raise StepwellError(
+                "bad-main",
+                main,
+                f"@main takes and returns tensors, found {type}",
+                help="below level 2 a program starts from what `stepwell compile --emit` wrote",
+            )
+
+
+def kernels_of(module: ModuleOp) -> list[func.FuncOp]:
+    """The kernel functions of a level-2 module, in order."""
+    return [f for f in module.ops if isinstance(f, func.FuncOp) and "sched.kernel" in f.attributes]
+
+
+def read_interface(main: func.FuncOp) -> Interface:
+    """
+    The interface of a level-1 `@main`: names, types and shape checks; the arena's size is not known yet.
+
+    Raises: StepwellError `unsupported` for values that are no tensors of numbers.
+    """
+    inputs, outputs = (
+        tuple(tensor_spec(name, type, kind) for name, type in named_types(main, kind)) for kind in KINDS
+    )
+    known = input_symbols(main)
+    checks = tuple(
+        ShapeCheck(Dim.of(op.lhs.data), Dim.of(op.rhs.data), op.message.data)
+        for op in main.body.block.ops
+        if isinstance(op, graph.AssertOp) and assertion_symbols(op) <= known
+    )
+    return Interface(inputs, outputs, (), Dim.of(0), checks)
+
+
+def require_ranks(main: func.FuncOp) -> None:
+    """Refuse inputs of unknown rank. Raises: StepwellError `unsupported-dynamic-rank`."""
+    for name, type in named_types(main, "input"):
+        if isinstance(type, onnx.AnyType):
+            message = f"the model does not say what input {name!r} is"
+            raise StepwellError(
+                "unsupported-dynamic-rank", None, message, help="export it with types of its inputs"
+            )
+        if isinstance(type, UnrankedTensorType):
+            raise StepwellError(
+                "unsupported-dynamic-rank",
+                None,
+                f"the model does not say how many dimensions input {name!r} has",
+                help=f"give it a shape, such as --input-shape {name}=1x3x224x224",
+            )
+
+
+def named_types(main: func.FuncOp, kind: str) -> list[tuple[str, Attribute]]:
+    """Names and types of `@main`'s values of a kind, `input` or `output`, as they are at level 1."""
+    is_input = kind == "input"
+    types = [arg.type for arg in inputs_of(main)] if is_input else main.function_type.outputs.data
+    attrs = main.arg_attrs if is_input else main.res_attrs
+    said = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
+    return [
+        (
+            name.data if isinstance(name := about.data.get("graph.name"), StringAttr) else f"{kind}{index}",
+            type_before(type, about.data),
+        )
+        for index, (about, type) in enumerate(zip(said, types, strict=False))
+    ]
+
+
+def tensor_spec(name: str, type: Attribute, kind: str) -> TensorSpec:
+    """An input or output as the runtime has it. Raises: StepwellError `unsupported`."""
+    if isinstance(type, TensorType):
+        tensor = cast(Tensor, type)
+        dtype = np.dtype(object) if is_opaque(tensor) else dtype_of(tensor.element_type)
+        return TensorSpec(name, dtype, dims_of(tensor))
+    is_object = isinstance(type, onnx.SequenceType | onnx.OptionalType | onnx.MapType)
+    if is_object or (kind == "output" and isinstance(type, UnrankedTensorType)):
+        return TensorSpec(name, np.dtype(object), (), type_text(cast(Attribute, type)))
+    raise StepwellError("unsupported", None, f"{kind} {name!r} is {type}, expected a tensor of known rank")
+
+
+def type_text(type: Attribute) -> str:
+    """A type as ONNX's users write it: `seq(f32)`, `map(i64, f32)`, `optional(seq(f32))`."""
+    match type:
+        case onnx.SequenceType():
+            return f"seq({type_text(type.element)})"
+        case onnx.OptionalType():
+            return f"optional({type_text(type.element)})"
+        case onnx.MapType():
+            return f"map({type_text(type.key)}, {type_text(type.element)})"
+        case TensorType() | UnrankedTensorType():
+            return str(cast(Tensor, type).element_type)
+        case _:
+            return str(type)
+
+
+def compile_image(
+    compilation: Compilation,
+    interface: Interface,
+    cache: KernelCache | None,
+    *,
+    timed: bool = False,
+    processes: int | None = None,
+    progress: Progress | None = None,
+) -> ModelImage:
+    """
+    From level 2 (kernels and `@main` that calls them) to everything that a compiled model consists of.
+
+    Args: `timed` makes a `main` that writes down the times of its kernels.
+
+    Raises: StepwellError of the pass or kernel that failed.
+    """
+    target = compilation.ctx.target
+    if PassContext.current().chooses_passes:
+        cache = None  # whose keys know nothing of it
+    with compilation.timed("kernels"):
+        texts = deduplicate(compilation.module, target)
+        kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
+        report = partial(progress, "kernels") if progress is not None else None
+        objects, hits = compile_kernels(kernels, target, cache, processes=processes, progress=report)
+    compilation.counts["kernels"] = len(kernels)
+    for func_op, _ in kernels.values():
+        if (scratch := objects[func_op.sym_name.data].scratch) != "0":
+            func_op.attributes["sched.scratch"] = StringAttr(scratch)
+    image = image_without_code(compilation, interface)
+    told = _timed_kernels(main_of(compilation.module), kernels) if timed else ()
+    with compilation.timed("main"):
+        main = _compile_main(compilation, cache, timed)
+    image = planned_image(image, main.meta)
+    return replace(
+        image,
+        objects=(*(kernel.code for kernel in objects.values()), main.code),
+        timed=told,
+        summary=summary(compilation, image.interface, image.weights),
+        effort={
+            "cached kernels": hits,
+            "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
+        },
+    )
+
+
+def image_without_code(compilation: Compilation, interface: Interface) -> ModelImage:
+    """What a level-2 module says of the compiled model, before memory is planned."""
+    main, target = main_of(compilation.module), compilation.ctx.target
+    host = _host_side(compilation)
+    return ModelImage(
+        replace(interface, symbols=symbols_of(main), published=tuple(published_symbols(main))),
+        (),
+        "main",
+        tuple(_weights_in_order(compilation)),
+        target.triple,
+        target.features,
+        errors=error_rows(main),
+        callees=host.callees,
+        objects_per_call=host.objects,
+        output_objects=host.outputs,
+    )
+
+
+def planned_image(image: ModelImage, facts: Mapping[str, object]) -> ModelImage:
+    """The image with what `main_facts` says of the plan of its memory."""
+    interface = replace(image.interface, arena_bytes=Dim.of(str(facts["arena"])))
+    return replace(image, interface=interface, slots=int(str(facts["slots"])))
+
+
+def _options_text(target: TargetDescription) -> str:
+    """What a kernel depends on besides its own text."""
+    return str(sorted(target.to_json().items()))
+
+
+def deduplicate(module: ModuleOp, target: TargetDescription) -> dict[str, str]:
+    """Name every kernel by its content, keep one of equal ones; returns the canonical texts by name."""
+    options = _options_text(target)
+    texts: dict[str, str] = {}
+    renamed: dict[str, SymbolRefAttr] = {}
+    for kernel in kernels_of(module):
+        text = canonical_text(kernel)
+        name = f"k_{kernel_key(text, options)}"
+        renamed[kernel.sym_name.data] = SymbolRefAttr(name)
+        if name in texts:
+            kernel.detach()
+            kernel.erase()
+        else:
+            texts[name] = text
+            kernel.properties["sym_name"] = StringAttr(name)
+    for op in main_of(module).walk():
+        if isinstance(op, func.CallOp) and op.callee.string_value() in renamed:
+            op.properties["callee"] = renamed[op.callee.string_value()]
+    return texts
+
+
+def _weights_in_order(compilation: Compilation) -> list[Array]:
+    constants = [op for op in main_of(compilation.module).body.block.ops if isinstance(op, graph.ConstantOp)]
+    return [constant_array(op, compilation.ctx.weights) for op in constants]
+
+
+def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
+    """The run-time error table: what each op of `@main` that may end a call says."""
+    rows: list[RuntimeErrorRow] = []
+    for op in fallible_ops(main):
+        if isinstance(op, graph.AssertOp):
+            rule = f"{op.lhs.data} must equal {op.rhs.data}"
+            message = f"{rule if len(rule) <= LONG_RULE else 'sizes do not fit'} ({op.message.data})"
+            rows.append(RuntimeErrorRow("shape-mismatch", message, describe_location(op)))
+        elif isinstance(op, graph.CheckIndicesOp):
+            message = "an index lies outside of the dimension that it counts along (index, then size)"
+            rows.append(RuntimeErrorRow("index-out-of-range", message, describe_location(op)))
+        else:
+            message = "a size that depends on data is negative, or more than memory can hold"
+            rows.append(RuntimeErrorRow("bad-size", message, describe_location(op)))
+    return tuple(rows)
+
+
+@dataclass(frozen=True)
+class _HostSide:
+    callees: tuple[Callee, ...]
+    objects: int
+    outputs: tuple[int | None, ...]
+    """The objects that are outputs."""
+
+
+def _host_side(compilation: Compilation) -> _HostSide:
+    """What `@main` calls outside compiled code, in order, and the Python objects that it passes on."""
+    main = main_of(compilation.module)
+    calls = [op for op in main.walk() if isinstance(op, graph.HostCallOp)]
+    callees = tuple(_callee(op, compilation) for op in calls)
+    places = object_places(main)
+    outputs = tuple(places.get(value) for value in returned_values(main))
+    return _HostSide(callees, len(places), outputs if any(o is not None for o in outputs) else ())
+
+
+def _callee(op: graph.HostCallOp, compilation: Compilation) -> Callee:
+    signature = signature_of(op)
+    own = {name for name, _ in defined_symbols(op)}
+    return Callee(
+        op.kind.data,
+        op.callee.data,
+        payload_bytes(op, compilation.ctx.weights),
+        tuple(_host_value(type, own) for type in signature.inputs),
+        tuple(_host_value(type, own) for type in signature.outputs.data[: len(op.values)]),
+        describe_location(op),
+    )
+
+
+def _host_value(type: Attribute, own: set[str]) -> HostValue:
+    if is_opaque(type):
+        return HostValue("")
+    dims = dims_of(type)
+    made = any(dim.symbols() & own for dim in dims)
+    return HostValue(dtype_of(cast(Tensor, type).element_type).name, len(dims), made)
+
+
+def _timed_kernels(main: func.FuncOp, kernels: Mapping[str, object]) -> tuple[TimedKernel, ...]:
+    """The kernel calls of `@main` in order, with the work that `annotate-work` put on them."""
+    return tuple(
+        TimedKernel(name, tuple(node_names(call.location)), *work_told_on(call))
+        for call in main.walk()
+        if isinstance(call, func.CallOp) and (name := call.callee.string_value()) in kernels
+    )
+
+
+def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bool) -> KernelObject:
+    """`@main` as an object; told beside it: the arena's size as a dimension expression, how many slots."""
+    module = compilation.module
+    signatures = "".join(
+        f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
+        for f in kernels_of(module)
+    )
+    options = f"{'timed ' if timed else ''}main {_options_text(compilation.ctx.target)}"
+    key = kernel_key(canonical_text(main_of(module)) + signatures, options)
+    if cache is not None and (entry := cache.load(key)) is not None:
+        code, meta = entry
+        return KernelObject(code, meta)
+    run_pipeline(module, TIMED_MAIN_PIPELINE if timed else MAIN_PIPELINE, compilation.ctx)
+    meta = main_facts(main_of(module))
+    run_pipeline(module, LLVM_PIPELINE, compilation.ctx)
+    code = compile_to_object(emit_llvm(module), compilation.ctx.target, optimize=False)
+    if cache is not None:
+        cache.store(key, code, meta)
+    return KernelObject(code, meta)
+
+
+def summary(compilation: Compilation, interface: Interface, weights: Sequence[Array]) -> Mapping[str, object]:
+    """What a compilation came to, for people and for `stepwell inspect` on an artifact."""
+    return {
+        **compilation.counts,
+        "arena bytes": str(interface.arena_bytes),
+        "weight bytes": sum(int(w.nbytes) for w in weights),
+    }

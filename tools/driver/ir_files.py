@@ -1,0 +1,107 @@
+"""
+Programs as files, for the commands: IR as text, whole or in parts; or a model.
+
+The weights that IR names stand in a file beside it: `model.mlir`, `model.weights`; or in the folder's
+`all.weights`.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.dialects.types import WeightAttr
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.whole_files import write_text
+
+SPLIT_MARK = "// -----"
+STDIN = "-"
+SHARED_WEIGHTS = "all.weights"
+"""The weights that all files of a folder share, in one that `stepwell compile --dump` wrote."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file, or a part of one; that starts with as many empty lines as precede it in the file."""
+
+    path: Path | None
+    """None for standard input."""
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The file as diagnostics call it."""
+        return "<stdin>" if self.path is None else str(self.path)
+
+    def read(self, ctx: StepwellContext) -> ModuleOp:
+        """The part as a module, not verified yet. Raises: StepwellError `syntax`, or one of the importer."""
+        if self.path is not None and self.path.suffix == ".onnx":
+            from stepwell.frontend import import_onnx
+
+            return import_onnx(self.path, ctx)
+        if self.path is not None:
+            for weights in (weights_beside(self.path), self.path.with_name(SHARED_WEIGHTS)):
+                if weights.exists():
+                    ctx.weights.load(weights)
+        return parse_module(ctx, self.text, self.name)
+
+
+def weights_beside(path: Path) -> Path:
+    """The file of the weights that a file of IR names."""
+    return path.with_suffix(".weights")
+
+
+def write_ir(path: Path, text: str, ctx: StepwellContext) -> None:
+    """Write IR, and beside it the weights that it names, if any. Raises: StepwellError `cannot-write`."""
+    write_text(path, text)
+    if WeightAttr.name in text:
+        ctx.weights.save(weights_beside(path))
+
+
+def read_ir(path: Path, ctx: StepwellContext) -> ModuleOp:
+    """
+    A file of IR as a module, not verified yet, and the weights beside it into the context.
+
+    Raises: StepwellError `no-file`, `syntax`.
+    """
+    (part,) = read_parts(str(path))
+    return part.read(ctx)
+
+
+def read_parts(file: str, *, split: bool = False) -> list[Part]:
+    """
+    The parts of a file (`-`: standard input); one part unless `split`, which cuts at lines `// -----`.
+
+    Raises: StepwellError `no-file`, `syntax`.
+    """
+    path = None if file == STDIN else Path(file)
+    if path is not None and path.suffix == ".onnx":
+        return [Part(path, "")]
+    text = sys.stdin.read() if path is None else _read_text(path)
+    if not split:
+        return [Part(path, text)]
+    parts: list[Part] = []
+    lines_before = 0
+    for piece in text.split(SPLIT_MARK):
+        parts.append(Part(path, "\n" * lines_before + piece))
+        lines_before += piece.count("\n")
+    return parts
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StepwellError("no-file", str(path), f"cannot read the IR: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise StepwellError(
+            "syntax",
+            str(path),
+            f"expected IR as UTF-8 text, found byte {error.object[error.start]:#04x} at {error.start}",
+            help="a model's file ends in .onnx, an artifact's in .stepwell",
+        ) from None

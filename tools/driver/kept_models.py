@@ -1,0 +1,106 @@
+"""
+Which compilations can be told to be the same as an earlier one before anything is read, and their keys.
+
+The key is made of the model's bytes, the options, the target and all of our sources: a compilation that it
+cannot describe (IR as text, a model in memory, an option that names files, a pass context of the caller's) is
+never taken from the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from stepwell.lowering.kernels.fingerprint import compiler_fingerprint, plugins_fingerprint
+from stepwell.runtime.files.artifact import ModelImage
+from stepwell.runtime.files.external import ExternalFiles
+from stepwell.runtime.files.model_cache import ModelCache, digest_of
+from stepwell.runtime.machine.target import target_from
+from stepwell.runtime.machine.tile_shares import with_kept_shares
+
+if TYPE_CHECKING:
+    from stepwell.tools.driver.options import CompileOptions, Model
+
+_SOURCES = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools")
+
+
+@dataclass(frozen=True)
+class KeptModel:
+    """The place of one compilation's result in the model cache."""
+
+    path: Path
+    key: str
+    stamp: tuple[int, ...]
+    """What the file system said about the model's file before it was read."""
+
+    def load(self) -> ModelImage | None:
+        """The compiled model as it was kept; None when there is none, or a file beside the model changed."""
+        start = perf_counter()
+        image = ModelCache().load(self.key, ExternalFiles(self.path.parent, model=self.path))
+        if image is None:
+            return None
+        seconds = {"load": round(perf_counter() - start, 4)}
+        kernels = image.summary.get("kernels", 0)
+        return replace(image, effort={"cached kernels": kernels, "seconds": seconds})
+
+    def store(self, image: ModelImage, external: Mapping[str, memoryview]) -> None:
+        """Keep a compiled model, unless its file has changed since the key was made."""
+        if _stamp(self.path) == self.stamp:
+            ModelCache().store(self.key, image, external)
+
+
+def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
+    """Where the result of a compilation is, or would be, kept; None for one that cannot be."""
+    if not isinstance(model, str | Path) or not _is_keyed(options) or _has_pass_context():
+        return None
+    path = Path(model)
+    if path.suffix == ".mlir":
+        return None
+    try:
+        stamp = _stamp(path)
+        with path.open("rb") as file:
+            content = digest_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+    except (OSError, ValueError):
+        return None  # the importer says what is wrong with it
+    target = with_kept_shares(target_from(options.mcpu, options.target))
+    described = {
+        "sources": compiler_fingerprint(_SOURCES),
+        "plugins": plugins_fingerprint(),
+        "target": target.to_json(),
+        "options": {name: getattr(options, name) for name in _options(options, "key")},
+        "model": [path.name, content],  # the name, because run-time errors tell it
+    }
+    digest = hashlib.blake2b(json.dumps(described, sort_keys=True, default=list).encode(), digest_size=16)
+    return KeptModel(path, digest.hexdigest(), stamp)
+
+
+def _is_keyed(options: CompileOptions) -> bool:
+    """Whether a key can describe all options that are set."""
+    default = type(options)()
+    return options.use_cache and all(
+        getattr(options, name) == getattr(default, name) for name in _options(options, "never")
+    )
+
+
+def _options(options: CompileOptions, role: str) -> list[str]:
+    """The options that play a role in keys: `key`, `free` or `never`."""
+    return [option.name for option in fields(options) if option.metadata["cache"] == role]
+
+
+def _has_pass_context() -> bool:
+    """Whether the caller has entered a pass context; asked without importing the compiler."""
+    module = sys.modules.get("stepwell.passes.context")
+    return module is not None and module.PassContext.is_entered()
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,0 +1,61 @@
+"""From a model's ops to kernels: the pipelines of level 1 that options ask for."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.passes.context import PassContext
+from stepwell.passes.pipelines import FROM_ONNX, TO_KERNELS, Step, expect_needed_passes, graph_steps, text_of
+from stepwell.runtime.machine.target import TargetDescription
+from stepwell.tools.driver.image import (
+    Compilation,
+    kernels_of,
+)
+from stepwell.tools.driver.model_attribute import is_on_loops
+from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.requested_backends import available_backends
+
+
+def is_lowered(module: ModuleOp) -> bool:
+    """Whether a module is on level 2, or below."""
+    return is_on_loops(module) or bool(kernels_of(module))
+
+
+def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
+    """From the model as it is to the graph dialect, optimized, kernels decided; level 2 stays as it is."""
+    if is_lowered(compilation.module):
+        return
+    context = chosen_passes(options).at_level(options.opt_level)
+    with context.active():
+        compilation.run("onnx to graph", FROM_ONNX)
+        compilation.run("graph", pipeline_of(options, compilation.ctx.target, context))
+
+
+def chosen_passes(options: CompileOptions) -> PassContext:
+    """The current pass context with the passes that options require and disable."""
+    return PassContext.current().choosing(options.required_passes, options.disabled_passes)
+
+
+def pipeline_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> str:
+    """The passes of level 1 that options and the pass context ask for."""
+    return text_of(steps_of(options, target, context))
+
+
+def steps_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> list[Step]:
+    """The steps of `pipeline_of`, with their reasons."""
+    return graph_steps(
+        options.opt_level,
+        target,
+        options.winograd,
+        available_backends(options),
+        low_memory=options.memory == "low",
+        required=context.required_pass,
+        disabled=context.disabled_pass,
+    )
+
+
+def to_kernel_functions(compilation: Compilation, options: CompileOptions) -> None:
+    """From kernels of graph ops to kernel functions on tensors; level 2 stays as it is."""
+    if not is_lowered(compilation.module):
+        expect_needed_passes(chosen_passes(options).disabled_pass)
+        compilation.run("graph to linalg", TO_KERNELS)

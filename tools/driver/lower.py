@@ -1,0 +1,133 @@
+"""A model on its way down: read it, then level by level to kernels and a `@main` that calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.verify import verify_module
+from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
+from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import ModelImage
+from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.interface import Array
+from stepwell.runtime.machine.target import target_from
+from stepwell.runtime.machine.tile_shares import with_kept_shares
+from stepwell.runtime.memory import aligned_empty
+from stepwell.tools.driver.image import (
+    Compilation,
+    Progress,
+    check_main,
+    compile_image,
+    main_of,
+    read_interface,
+    require_ranks,
+)
+from stepwell.tools.driver.kept_models import KeptModel
+from stepwell.tools.driver.levels import chosen_passes, is_lowered, to_kernel_functions, to_level_1
+from stepwell.tools.driver.model_attribute import image_of, is_on_loops
+from stepwell.tools.driver.partitions import compile_partitions
+from stepwell.tools.driver.requested_backends import expect_backends
+
+if TYPE_CHECKING:
+    from stepwell.frontend.source import Source
+    from stepwell.tools.driver.options import CompileOptions, Model
+
+
+def lower_and_compile(
+    model: Model, options: CompileOptions, kept: KeptModel | None, progress: Progress | None
+) -> ModelImage:
+    """
+    Everything that a compiled model consists of; kept for the next time where `kept` is given.
+
+    Raises: StepwellError of the step that failed.
+    """
+    from stepwell.frontend.source import open_model
+
+    source = open_model(model) if kept is not None else None
+    with collector_paused():
+        compilation = start(model if source is None else source, options)
+        if is_on_loops(compilation.module):
+            return image_of(compilation)
+        to_level_1(compilation, options)
+        interface = read_interface(main_of(compilation.module))
+        if options.profile and not is_lowered(compilation.module):
+            compilation.run("graph", WORK_PIPELINE)
+        to_level_2(compilation, options)
+    image = compile_image(
+        compilation,
+        interface,
+        KernelCache() if options.use_cache else None,
+        timed=options.profile,
+        processes=options.processes,
+        progress=progress,
+    )
+    if options.memory == "low":
+        image = replace(image, weights=_own(image.weights))
+    if kept is not None and source is not None and not source.warned:  # a warning is for every time
+        kept.store(image, source.files.opened)
+    return image
+
+
+def _own(weights: Sequence[Array]) -> tuple[Array, ...]:
+    """Weights in memory of their own, aligned for kernels: of the model's file nothing stays mapped."""
+    copies = {id(array): array for array in weights}
+    for key, array in copies.items():
+        copies[key] = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
+        copies[key][...] = array
+    return tuple(copies[id(array)] for array in weights)
+
+
+def start(model: Model | Source, options: CompileOptions) -> Compilation:
+    """Import a model: level 0. Raises: StepwellError for a file that is no valid model, unknown backends."""
+    expect_backends(options)
+    ctx = StepwellContext()
+    ctx.target = with_kept_shares(target_from(options.mcpu, options.target))
+    compilation = Compilation(ModuleOp([]), ctx)
+    with compilation.timed("import"):
+        compilation.module = read_module(model, ctx)
+    if options.input_shapes and is_lowered(compilation.module):
+        message = "input shapes can be fixed above level 2 only: below, they are in the code already"
+        raise StepwellError("bad-option", compilation.module, message)
+    if is_on_loops(compilation.module):
+        return compilation
+    check_main(compilation.module)
+    ops = main_of(compilation.module).body.block.ops
+    not_nodes = (onnx.ConstantOp, graph.ConstantOp, func.ReturnOp)
+    compilation.counts["nodes"] = sum(not isinstance(op, not_nodes) for op in ops)
+    if options.input_shapes:
+        from stepwell.dialects.onnx.input_shapes import set_input_shapes
+
+        set_input_shapes(main_of(compilation.module), options.input_shapes)
+    require_ranks(main_of(compilation.module))
+    return compilation
+
+
+def read_module(model: Model | Source, ctx: StepwellContext) -> ModuleOp:
+    """A model, or IR as text (.mlir), as a verified module. Raises: StepwellError."""
+    if isinstance(model, str | Path) and Path(model).suffix == ".mlir":
+        from stepwell.tools.driver.ir_files import read_ir
+
+        module = read_ir(Path(model), ctx)
+        verify_module(module)
+        return module
+    from stepwell.frontend import import_onnx
+
+    return import_onnx(model, ctx)
+
+
+def to_level_2(compilation: Compilation, options: CompileOptions) -> None:
+    """From kernels of graph ops to kernel functions on tensors; partitions of backends are compiled."""
+    if is_lowered(compilation.module):
+        return
+    expect_needed_passes(chosen_passes(options).disabled_pass)
+    compile_partitions(compilation, options)
+    to_kernel_functions(compilation, options)

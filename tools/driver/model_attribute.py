@@ -1,0 +1,123 @@
+"""
+`sched.model`: what the runtime must know of a program of level 3 or 4, as an attribute of its module.
+
+Below level 2 the code alone says neither what inputs are called, nor which weights it reads, nor what its
+errors mean. With this attribute the text of such a program can be compiled and run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import GlobalOp
+from xdsl.ir import Attribute
+
+from stepwell.dialects import graph
+from stepwell.dialects.constants import array_of
+from stepwell.dialects.graph.base import plain
+from stepwell.lowering.emit_llvm import emit_llvm
+from stepwell.lowering.kernels.kernel import has_vectors
+from stepwell.lowering.kernels.machine import compile_to_object
+from stepwell.lowering.main_to_buffers import main_facts
+from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import ModelImage, describe, described_image
+from stepwell.runtime.interface import Interface
+from stepwell.tools.driver.image import Compilation, image_without_code, main_of, planned_image
+
+MODEL = "sched.model"
+
+
+def to_loops(compilation: Compilation, interface: Interface) -> None:
+    """From kernels on tensors to loops on buffers, the memory planned; `sched.model` stands on the module."""
+    module = compilation.module
+    calls = [op for op in main_of(module).walk() if isinstance(op, graph.HostCallOp)]
+    image = image_without_code(compilation, interface)
+    compilation.run("loop", PROGRAM_LOOP_PIPELINE)
+    fields = _dictionary(describe(planned_image(image, main_facts(main_of(module)))))
+    globals = [op for op in module.ops if isinstance(op, GlobalOp)]
+    fields["codes"] = ArrayAttr([op.payload for op in calls])
+    fields["weights"] = ArrayAttr([op.attributes["sched.weight"] for op in globals])
+    module.attributes[MODEL] = DictionaryAttr(fields)
+
+
+def is_on_loops(module: ModuleOp) -> bool:
+    """Whether a module is on level 3, or below."""
+    return MODEL in module.attributes
+
+
+def is_on_machine(module: ModuleOp) -> bool:
+    """Whether a module is on level 4."""
+    return is_on_loops(module) and not any(isinstance(op, FuncOp) for op in module.ops)
+
+
+def image_of(compilation: Compilation) -> ModelImage:
+    """
+    The compiled model of a module on level 3 or 4.
+
+    Raises: StepwellError `invalid-ir` when `sched.model` is not as it was written.
+    """
+    module, ctx = compilation.module, compilation.ctx
+    if not is_on_machine(module):
+        compilation.run("llvm", LLVM_PIPELINE)
+    with compilation.timed("machine"):
+        code = compile_to_object(emit_llvm(module), ctx.target, optimize=not has_vectors(module))
+    try:
+        fields = cast("DictionaryAttr", module.attributes[MODEL]).data
+        weights = [array_of(value, ctx.weights) for value in cast("ArrayAttr[Attribute]", fields["weights"])]
+        codes = [
+            value.data.encode() if isinstance(value, StringAttr) else array_of(value, ctx.weights).tobytes()
+            for value in cast("ArrayAttr[Attribute]", fields["codes"])
+        ]
+        plain_fields = {name: _value(a) for name, a in fields.items() if name not in ("codes", "weights")}
+        target = ctx.target
+        return described_image(plain_fields, [code], codes, weights, target.triple, target.features)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        message = f"sched.model does not describe the program: {type(error).__name__}: {error}"
+        raise StepwellError("invalid-ir", module, message) from error
+
+
+def _dictionary(fields: Mapping[str, object]) -> dict[str, Attribute]:
+    return {name: _attribute(value) for name, value in fields.items()}
+
+
+def _attribute(value: object) -> Attribute:
+    """A JSON value as an attribute."""
+    match value:
+        case None:
+            return UnitAttr()
+        case bool():
+            return BoolAttr.from_bool(value)
+        case int():
+            return IntegerAttr(value, i64)
+        case str():
+            return StringAttr(value)
+        case Mapping():
+            return DictionaryAttr(_dictionary(cast("Mapping[str, object]", value)))
+        case _:
+            return ArrayAttr([_attribute(item) for item in cast("Sequence[object]", value)])
+
+
+def _value(attribute: Attribute) -> object:
+    """The JSON value of an attribute."""
+    match attribute:
+        case DictionaryAttr():
+            return {name: _value(inner) for name, inner in attribute.data.items()}
+        case ArrayAttr():
+            return [_value(inner) for inner in attribute]
+        case UnitAttr():
+            return None
+        case _:
+            return plain(attribute)

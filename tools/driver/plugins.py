@@ -1,0 +1,126 @@
+"""Plugins: modules of the user's that add dialects, passes and backends to this process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import isabstract
+from pathlib import Path
+from traceback import walk_tb
+from types import ModuleType
+from typing import TypeGuard, TypeVar
+
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+
+from stepwell.dialects._xdsl import plug_in_dialect
+from stepwell.lowering.backends import Backend
+from stepwell.lowering.kernels.fingerprint import DEPENDENCIES
+from stepwell.passes.registry import register_pass
+from stepwell.patterns.registry import CALLBACKS, PREDICATES
+from stepwell.runtime.backends import register_backend
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.plugins import LOADED, Plugin
+
+T = TypeVar("T")
+
+
+def load_plugin(name: str) -> None:
+    """
+    Import a plugin, and register every dialect object, pass class and backend class that it defines. Runs its
+    code, which may register what patterns in text call by name.
+
+    Args: `name` is a dotted module name, or a path that ends in `.py`. Loading one twice does nothing.
+    Raises: StepwellError `bad-plugin` when it cannot be imported or defines nothing, `name-taken`.
+    """
+    functions = len(PREDICATES) + len(CALLBACKS)
+    before = set(sys.modules)
+    is_file = name.endswith(".py")
+    name = os.path.abspath(name) if is_file else name
+    module = _imported(name, is_file)
+    file = module.__file__ or name
+    if file in LOADED:
+        return
+    defined = list(vars(module).values())
+    dialects = [value for value in defined if isinstance(value, Dialect)]
+    passes = [value for value in defined if _is_class_of(value, module, ModulePass)]
+    backends = [value for value in defined if _is_class_of(value, module, Backend)]
+    if not dialects and not passes and not backends and len(PREDICATES) + len(CALLBACKS) == functions:
+        message = "defines no dialect, no pass and no backend, and registers no predicate and no callback"
+        raise StepwellError("bad-plugin", name, message)
+    try:
+        for dialect in dialects:
+            plug_in_dialect(dialect)
+        for pass_class in _with_names(passes):
+            register_pass(pass_class)
+        for backend in _with_names(backends):
+            register_backend(backend.name, backend)
+    except StepwellError as error:
+        raise error.at(file) from None
+    LOADED[file] = Plugin(name, _digest_of(module, sys.modules.keys() - before))
+
+
+def _imported(name: str, is_file: bool) -> ModuleType:
+    """The module of a plugin. Raises: StepwellError `bad-plugin`, `name-taken`, with the line that raised."""
+    try:
+        return _import_file(Path(name)) if is_file else import_module(name)
+    except (Exception, SystemExit) as error:
+        lines = [f"{f.f_code.co_filename}:{line}" for f, line in walk_tb(error.__traceback__)]
+        place = next((line for line in reversed(lines) if line.startswith(name)), name)
+        if isinstance(error, StepwellError):
+            raise error.at(place) from None
+        raise StepwellError("bad-plugin", place, f"{type(error).__name__}: {error}") from error
+
+
+def _with_names(classes: Sequence[type[T]]) -> list[type[T]]:
+    """The classes to register, without the bases of others. Raises: StepwellError `bad-plugin`."""
+    is_base = {base for found in classes for base in found.__mro__[1:]}
+    named = [found for found in classes if found not in is_base or getattr(found, "name", None)]
+    for found in named:
+        if not isinstance(getattr(found, "name", None), str):
+            help = f'give it the name by which it is called: `name = "{found.__name__.lower()}"`'
+            raise StepwellError("bad-plugin", None, f"class {found.__name__} has no `name`", help=help)
+    return named
+
+
+def _digest_of(module: ModuleType, imported: Iterable[str]) -> str:
+    """A digest of a plugin's file and of the modules imported with it, those that fingerprints know aside."""
+    known = {"stepwell", *DEPENDENCIES, *sys.stdlib_module_names}
+    names = {name for name in imported if name.partition(".")[0] not in known} | {module.__name__}
+    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
+    digest = sha256()
+    for name, file in sorted(files.items()):
+        digest.update(f"{name}\0".encode() + (Path(file).read_bytes() if file else b""))
+    return digest.hexdigest()
+
+
+def _is_class_of(value: object, module: ModuleType, base: type[T]) -> TypeGuard[type[T]]:
+    """Whether a value is a subclass of a class, defined in a module and ready to be made."""
+    return (
+        isinstance(value, type)
+        and issubclass(value, base)
+        and value.__module__ == module.__name__
+        and not isabstract(value)
+    )
+
+
+def _import_file(path: Path) -> ModuleType:
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise ImportError(f"no such file: {path}")
+    if (known := sys.modules.get(path.stem)) is not None:
+        if getattr(known, "__file__", None) == str(path):
+            return known  # a plugin, or what one has imported
+        raise ImportError(f"another module is named {path.stem} already, give the file another name: {known}")
+    module = module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+    return module

@@ -1,0 +1,1 @@
+"""Generators of the docs pages and of the onnx dialect."""

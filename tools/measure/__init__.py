@@ -1,0 +1,1 @@
+"""Measurement: latency against other engines, profiles, the machine's limits."""

@@ -1,0 +1,93 @@
+"""One model on all engines: latency, ratios, compile time and the largest difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from stepwell.runtime.interface import Array
+from stepwell.tools.check.differences import relative_difference
+from stepwell.tools.inputs import made_up_inputs
+from stepwell.tools.measure.interleaved import Ratio, interleave, ratio
+from stepwell.tools.measure.peers import Runner, Stepwell, engine_named, onnxruntime_session
+
+
+@dataclass
+class ModelResult:
+    """What was measured of one model at one number of threads."""
+
+    model: str
+    threads: int
+    milliseconds: dict[str, float] = field(default_factory=dict[str, float])
+    """Median latency by engine."""
+    ratios: dict[str, Ratio] = field(default_factory=dict[str, Ratio])
+    """A peer's time over ours."""
+    load_seconds: dict[str, float] = field(default_factory=dict[str, float])
+    """Time to compile or load, by engine."""
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    """Peers that could not run the model, and why."""
+    difference: float = float("nan")
+    """Largest difference from ONNX Runtime without optimizations, relative to the range of the output."""
+
+
+def bench_model(
+    path: Path,
+    peers: Sequence[str],
+    threads: int,
+    rounds: int,
+    shapes: Mapping[str, Sequence[int]],
+    seed: int = 0,
+    feeds: Mapping[str, Array] | None = None,
+) -> ModelResult:
+    """
+    Measure a model: ours and every peer in turn, `rounds` times.
+
+    Args: `shapes` fixes inputs that the model leaves open, for us; `feeds` are the inputs, made up when
+    absent.
+    Raises: StepwellError when our own compilation fails; a peer's failure is recorded instead.
+    """
+    result = ModelResult(path.stem, threads)
+    inputs = dict(feeds) if feeds is not None else _made_up(path, shapes, seed)
+    runners: dict[str, Runner] = {}
+    for name in ("stepwell", *peers):
+        start = perf_counter()
+        try:
+            engine = Stepwell(shapes) if name == "stepwell" else engine_named(name)
+            runner = engine.load(path, threads, inputs)
+            runner()
+        except Exception as error:
+            if name == "stepwell":
+                raise
+            # A peer may fail in any way of its own; that is a row of the table, not the end of the run.
+            result.failed[name] = f"failed: {type(error).__name__}"
+            continue
+        runners[name] = runner
+        result.load_seconds[name] = perf_counter() - start
+    result.difference = _difference(path, inputs, runners["stepwell"]())
+    latencies = interleave(runners, rounds)
+    result.milliseconds = {name: 1e3 * latency.median for name, latency in latencies.items()}
+    result.ratios = {p: ratio(latencies[p], latencies["stepwell"]) for p in peers if p in latencies}
+    return result
+
+
+def _made_up(path: Path, shapes: Mapping[str, Sequence[int]], seed: int) -> dict[str, Array]:
+    from stepwell.tools.driver.image import main_of, read_interface
+    from stepwell.tools.driver.lower import start
+    from stepwell.tools.driver.options import CompileOptions
+
+    interface = read_interface(main_of(start(path, CompileOptions()).module))
+    return made_up_inputs(interface, "random", seed, shapes)
+
+
+def _difference(path: Path, feeds: Mapping[str, Array], outputs: Sequence[Array]) -> float:
+    try:
+        reference = onnxruntime_session(path, 1, optimize=False)
+    except ImportError:
+        return float("nan")
+    expected = reference.run(None, dict(feeds))
+    pairs = zip(outputs, expected, strict=True)
+    return max(relative_difference(found, np.asarray(wanted)) for found, wanted in pairs)

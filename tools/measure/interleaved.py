@@ -1,0 +1,83 @@
+"""Timing several engines on one model: interleaved, so that a drift of the machine meets all alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter, sleep
+from typing import cast
+
+import numpy as np
+
+from stepwell.tools.measure.peers import Runner
+
+ROUND_SECONDS = 0.05
+"""How long each engine runs in one round, at least once."""
+_SETTLE_SECONDS = 0.002  # for threads of the engine before to go to sleep
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Seconds a call of one engine: its median in each round."""
+
+    rounds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """Seconds."""
+        return float(np.median(self.rounds))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A peer's time over ours, round by round: above 1 we are faster."""
+
+    median: float
+    low: float
+    high: float
+    """95 % interval of the median."""
+
+    def __str__(self) -> str:
+        return f"{self.median:.2f} ({self.low:.2f}-{self.high:.2f})"
+
+
+def interleave(
+    runners: Mapping[str, Runner], rounds: int, clock: Callable[[], float] = perf_counter
+) -> dict[str, Latency]:
+    """Time every runner in each of `rounds` rounds, in turn, after a warm-up."""
+    repeats: dict[str, int] = {}
+    for name, run in runners.items():
+        run()
+        start = clock()
+        run()
+        repeats[name] = max(1, min(1000, round(ROUND_SECONDS / max(clock() - start, 1e-7))))
+    times: dict[str, list[float]] = {name: [] for name in runners}
+    for _ in range(rounds):
+        for name, run in runners.items():
+            sleep(_SETTLE_SECONDS)
+            run()
+            times[name].append(_median_call(run, repeats[name], clock))
+    return {name: Latency(tuple(values)) for name, values in times.items()}
+
+
+def _median_call(run: Runner, repeats: int, clock: Callable[[], float]) -> float:
+    samples: list[float] = []
+    for _ in range(repeats):
+        start = clock()
+        run()
+        samples.append(clock() - start)
+    return float(np.median(samples))
+
+
+def ratio(peer: Latency, ours: Latency) -> Ratio:
+    """How many times faster we are than a peer, with the bootstrap interval of the median."""
+    values = np.array(peer.rounds) / np.array(ours.rounds)
+    rng = np.random.default_rng(0)
+    draws = np.median(rng.choice(values, (2000, len(values))), axis=1)
+    low, high = cast(Sequence[float], np.quantile(draws, [0.025, 0.975]))
+    return Ratio(float(np.median(values)), float(low), float(high))
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """NaN for no values."""
+    return float(np.exp(np.mean(np.log(values)))) if values else float("nan")

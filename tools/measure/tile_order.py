@@ -1,0 +1,182 @@
+"""Which register tiles this machine is fastest with: loops of each tile, measured."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter, thread_time
+
+import numpy as np
+
+from stepwell.dialects.tensor_ir.register_file import RegisterFile, measured_tiles
+from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly, vector_spills
+from stepwell.lowering.loops_to_llvm import byte_dot, short_dot
+from stepwell.runtime.machine.loader import load_objects
+from stepwell.runtime.machine.target import TargetDescription, TileShares
+from stepwell.runtime.memory import aligned_empty
+
+_STEPS = {"short": 64, "long": 1024}
+_ROUNDS = 5
+_ROUND_SECONDS = 2e-4
+_NO_DIFFERENCE = 0.02
+_ROW_BYTES = 4 * (_STEPS["long"] + 16)  # no power of two: rows of a tile shall not share their cache lines
+_ELEMENT_BYTES = 4
+_FUNCTION = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 3)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of sums: its vector type, and the instruction that adds a product to one."""
+
+    name: str
+    vector: str
+    scalar: str
+    declaration: str
+    add: Callable[[str, str, str, str], Sequence[str]]
+    """Lines from the names of the new sum, the old one and the two factors."""
+
+
+def measure_tiles(target: TargetDescription, deadline: float) -> TileShares:
+    """
+    The speeds of register tiles, by class of sums, the fastest first.
+
+    Args: `deadline` by `perf_counter`: classes that are not begun by then are left out.
+    """
+    found: list[tuple[str, tuple[tuple[int, int, float], ...]]] = []
+    registers = RegisterFile(target.vector_registers, target.lanes(_ELEMENT_BYTES), target.vector_bytes)
+    for kind in _kinds(target):
+        if perf_counter() < deadline:
+            found += _measure(kind, measured_tiles(registers), target, deadline)
+    return tuple(found)
+
+
+def _measure(
+    kind: _Kind, tiles: Sequence[tuple[int, int]], target: TargetDescription, deadline: float
+) -> list[tuple[str, tuple[tuple[int, int, float], ...]]]:
+    texts = {tile: _source(kind, *tile, target) for tile in tiles}
+    spilling = {t for t, text in texts.items() if vector_spills(emit_assembly(text, target, optimize=False))}
+    kept = [tile for tile in tiles if tile not in spilling]
+    library = load_objects([compile_to_object(texts[tile], target, optimize=False) for tile in kept])
+    rows, panel, out = (aligned_empty(1 << 20) for _ in range(3))
+    for array in (rows, panel):
+        array.view(np.uint8)[:] = 0  # small numbers: nothing overflows, nothing is denormal
+    addresses = [int(array.ctypes.data) for array in (rows, panel, out)]
+    found: list[tuple[str, tuple[tuple[int, int, float], ...]]] = []
+    for length, steps in _STEPS.items():
+        runs = {tile: _FUNCTION(library.address(_name(kind, *tile))) for tile in kept}
+        rates = dict.fromkeys(kept, 0.0)
+        for number in range(_ROUNDS):  # all tiles in each: what else the machine does is shared by all
+            if number and perf_counter() > deadline:
+                break
+            for (m, v), run in runs.items():
+                rates[m, v] = max(rates[m, v], m * v * _steps_a_second(run, steps, addresses))
+        best = max(rates.values(), default=1.0)
+        shares = [(m, v, _share(rate / best)) for (m, v), rate in rates.items()]
+        shares += [(m, v, 0.0) for m, v in spilling]
+        found.append((f"{kind.name} {length}", tuple(sorted(shares, key=lambda row: (-row[2], row)))))
+    return found
+
+
+def _share(ratio: float) -> float:
+    """What a measurement can tell: tiles that are about as fast as the fastest one are equals."""
+    return 1.0 if ratio > 1 - _NO_DIFFERENCE else round(ratio, 2)
+
+
+def _steps_a_second(run: Callable[..., None], steps: int, addresses: Sequence[int]) -> float:
+    times = 1
+    while True:
+        start = thread_time()
+        run(times, steps, *addresses)
+        if (taken := thread_time() - start) >= _ROUND_SECONDS:
+            return times * steps / taken
+        times *= 4
+
+
+def _kinds(target: TargetDescription) -> Sequence[_Kind]:
+    lanes = target.lanes(_ELEMENT_BYTES)
+    floats, words = f"<{lanes} x float>", f"<{lanes} x i32>"
+    kinds: list[_Kind] = []
+    if target.has_fma:
+        fma = f"{floats} @llvm.fma.v{lanes}f32"
+
+        def multiply_add(new: str, old: str, a: str, b: str) -> Sequence[str]:
+            return [f"{new} = call {fma}({floats} {a}, {floats} {b}, {floats} {old})"]
+
+        kinds.append(_Kind("f32", floats, "float", f"{fma}({floats}, {floats}, {floats})", multiply_add))
+    if (name := byte_dot(target, lanes)) is not None:
+        kinds.append(_integers("bytes", name, words, f"<{4 * lanes} x i8>", adds=True))
+    elif (name := short_dot(target, lanes)) is not None:
+        kinds.append(_integers("shorts", name, words, f"<{2 * lanes} x i16>", adds=False))
+    return kinds
+
+
+def _integers(kind: str, name: str, words: str, parts: str, *, adds: bool) -> _Kind:
+    """Args: `adds` when the instruction adds the old sum itself."""
+
+    def lines(new: str, old: str, a: str, b: str) -> Sequence[str]:
+        casts = [f"{new}.{c} = bitcast {words} {x} to {parts}" for c, x in (("a", a), ("b", b))]
+        factors = f"{parts} {new}.a, {parts} {new}.b"
+        if adds:
+            return [*casts, f"{new} = call {words} @{name}({words} {old}, {factors})"]
+        product = f"{new}.p = call {words} @{name}({factors})"
+        return [*casts, product, f"{new} = add {words} {old}, {new}.p"]
+
+    types = [words] * adds + [parts, parts]
+    return _Kind(kind, words, "i32", f"{words} @{name}({', '.join(types)})", lines)
+
+
+def _name(kind: _Kind, rows: int, vectors: int) -> str:
+    return f"{kind.name}_{rows}x{vectors}"
+
+
+def _source(kind: _Kind, rows: int, vectors: int, target: TargetDescription) -> str:
+    """LLVM IR of a function (times, steps, rows, panel, results) that computes a tile `times` times."""
+    sums = [(r, c) for r in range(rows) for c in range(vectors)]
+    vector, bytes = kind.vector, target.vector_bytes
+    body = [f"%s{r}.{c} = phi {vector} [zeroinitializer, %again], [%t{r}.{c}, %loop]" for r, c in sums]
+    body += [f"%at = mul i64 %i, {vectors * bytes}", "%here = getelementptr i8, ptr %panel, i64 %at"]
+    body.append(f"%left = getelementptr {kind.scalar}, ptr %rows, i64 %i")
+    for c in range(vectors):
+        body.append(f"%q{c} = getelementptr i8, ptr %here, i64 {c * bytes}")
+        body.append(f"%b{c} = load {vector}, ptr %q{c}, align {bytes}")
+    for r in range(rows):
+        body += [
+            f"%p{r} = getelementptr i8, ptr %left, i64 {r * _ROW_BYTES}",
+            f"%x{r} = load {kind.scalar}, ptr %p{r}, align 4",
+            f"%y{r} = insertelement {vector} poison, {kind.scalar} %x{r}, i64 0",
+            f"%a{r} = shufflevector {vector} %y{r}, {vector} poison, "
+            f"<{target.lanes(_ELEMENT_BYTES)} x i32> zeroinitializer",
+        ]
+        for c in range(vectors):
+            body += kind.add(f"%t{r}.{c}", f"%s{r}.{c}", f"%a{r}", f"%b{c}")
+    stores: list[str] = []
+    for index, (r, c) in enumerate(sums):
+        stores.append(f"%o{index} = getelementptr i8, ptr %out, i64 {index * bytes}")
+        stores.append(f"store {vector} %t{r}.{c}, ptr %o{index}, align {bytes}")
+    return f"""declare {kind.declaration}
+define void @{_name(kind, rows, vectors)}(i64 %times, i64 %steps, ptr %rows, ptr %panel, ptr %out) {{
+entry:
+  br label %again
+again:
+  %k = phi i64 [0, %entry], [%l, %done]
+  br label %loop
+loop:
+  %i = phi i64 [0, %again], [%j, %loop]
+  {_lines(body)}
+  %j = add i64 %i, 1
+  %more = icmp slt i64 %j, %steps
+  br i1 %more, label %loop, label %done
+done:
+  {_lines(stores)}
+  %l = add i64 %k, 1
+  %again.more = icmp slt i64 %l, %times
+  br i1 %again.more, label %again, label %end
+end:
+  ret void
+}}
+"""
+
+
+def _lines(lines: Sequence[str]) -> str:
+    return "\n  ".join(lines)

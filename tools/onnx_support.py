@@ -1,0 +1,94 @@
+"""How each ONNX operator is supported: by a conversion of its own, by its function body, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from onnx import defs
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from stepwell.dialects import onnx
+from stepwell.dialects._xdsl import StepwellContext, matched_op_types
+from stepwell.dialects.onnx.base import domain_of
+from stepwell.frontend.graphs import INITIALIZER
+from stepwell.lowering.onnx_to_graph import CONTRIB_ON_HOST, ONNX_TO_GRAPH, contrib_meaning_of
+from stepwell.runtime.files.weights import WeightStore
+
+if TYPE_CHECKING:
+    from stepwell.frontend import ModelSource
+
+NATIVE, BODY, HOST, MISSING = "native", "by function body", "host", "missing"
+MEANINGS = {
+    BODY: "compiled too, as the operators that define it",
+    HOST: "called out of the compiled code, in Python",
+    MISSING: "not supported, so that the model does not compile",
+}
+
+
+@cache
+def _converted(on_host: bool) -> frozenset[type[Operation]]:
+    """The operators that patterns of a kind take: those that make kernels, or calls of the host."""
+    patterns = (pattern(WeightStore()) for pattern in ONNX_TO_GRAPH if pattern.ON_HOST == on_host)
+    return frozenset(op_type for pattern in patterns for op_type in matched_op_types(pattern))
+
+
+def _has_strings(op: onnx.OnnxOp) -> bool:
+    """Whether an operator takes or gives strings, as far as its model says it."""
+    types = [getattr(value.type, "element_type", None) for value in (*op.operands, *op.results)]
+    return any(isinstance(type, onnx.StringType) for type in types)
+
+
+@cache
+def _with_body() -> frozenset[tuple[str, str]]:
+    schemas: list[Any] = list(defs.get_all_schemas_with_history())
+    return frozenset(
+        (s.domain, s.name) for s in schemas if s.has_function or s.has_context_dependent_function
+    )
+
+
+def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
+    """`native`, `by function body`, `host` or `missing`: of the operator; an option may be refused."""
+    if isinstance(op, onnx.CallOp):
+        module = cast(ModuleOp, op.get_toplevel_object())
+        functions = [f for f in module.ops if isinstance(f, onnx.FunctionOp)]
+        local = any((f.domain, f.op_type) == (op.domain, op.op_type) for f in functions)
+        if not local and contrib_meaning_of(op) is not None:
+            return HOST if op.op_type.data in CONTRIB_ON_HOST else NATIVE
+        return BODY if local else MISSING
+    native, host = type(op) in _converted(on_host=False), type(op) in _converted(on_host=True)
+    if host or native:
+        return HOST if not native or _has_strings(op) else NATIVE
+    named = (domain_of(op.name), op.name.rpartition(".")[2])
+    return BODY if named in _with_body() else MISSING
+
+
+def operators_of(module: ModuleOp) -> Iterator[tuple[str, str]]:
+    """
+    Name of each operator of a level-0 module as ONNX has it, and how it is supported.
+
+    Operators in functions of the model that it uses are among them, once for all calls; weights are none.
+    """
+    functions = {(f.domain, f.op_type): f for f in module.ops if isinstance(f, onnx.FunctionOp)}
+    waiting: list[Operation] = [op for op in module.ops if not isinstance(op, onnx.FunctionOp)]
+    while waiting:
+        for op in waiting.pop().walk():
+            if isinstance(op, onnx.CallOp):
+                yield op.op_type.data, support_of(op)
+                if (called := functions.pop((op.domain, op.op_type), None)) is not None:
+                    waiting.append(called)
+            elif isinstance(op, onnx.OnnxOp) and INITIALIZER not in op.attributes:
+                yield op.op_type, support_of(op)
+
+
+def support_of_model(model: ModelSource) -> list[tuple[str, str]]:
+    """
+    Operators of a model and how each is supported, before anything is compiled.
+
+    Raises: StepwellError for a file that is no valid model.
+    """
+    from stepwell.frontend import import_onnx
+
+    return list(operators_of(import_onnx(model, StepwellContext())))

@@ -1,0 +1,79 @@
+"""`stepwell-opt`: read a module, run passes over it, print it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+
+from stepwell.tools.arguments import CommandLine, warnings_for_users
+from stepwell.tools.failure import user_error
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns its exit status: 0, or 1 after an error that it has printed."""
+    args = _arguments().parse_args(argv)
+    try:
+        from stepwell.tools.opt.optimize import run  # numpy and the IR, which `--help` does not need
+
+        with warnings_for_users():
+            return run(args)
+    except BrokenPipeError:
+        return 0  # the reader of our output has seen enough
+    except Exception as error:
+        if args.debug:
+            raise
+        print(user_error(error).render(), file=sys.stderr)
+        return 1
+
+
+def _arguments() -> ArgumentParser:
+    parser = CommandLine(prog="stepwell-opt", description="Run passes over IR and print the result.")
+    parser.add_argument("file", nargs="?", default="-", help=".mlir or .onnx; `-` or nothing: standard input")
+    parser.add_argument("-p", "--passes", default="", metavar="PIPELINE", help="pass,pass{option=value}")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write to a file, weights beside it; `-` or nothing: standard output",
+    )
+    parser.add_argument("--split-input-file", action="store_true", help="parts end at a `// -----` line")
+    parser.add_argument("--verify-diagnostics", action="store_true", help="match `expected-error` comments")
+    parser.add_argument("--allow-unregistered-dialect", action="store_true", help="accept unknown ops")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
+
+    printing = parser.add_argument_group("printing")
+    printing.add_argument("--print-op-generic", action="store_true", help="print ops in the generic form")
+    printing.add_argument("--print-debuginfo", action="store_true", help="print locations")
+    printing.add_argument("--print-ir-before-all", action="store_true", help="on standard error, as the next")
+    printing.add_argument("--print-ir-after-all", action="store_true")
+    printing.add_argument("--print-ir-before", action="append", default=[], metavar="PASS", help="by name")
+    printing.add_argument("--print-ir-after", action="append", default=[], metavar="PASS")
+    printing.add_argument("--print-ir-after-change", action="store_true", help="after passes that change it")
+    printing.add_argument("--print-ir-diff", action="store_true", help="what each pass changes, as a diff")
+    printing.add_argument("--snapshots", type=Path, metavar="FOLDER", help="write the IR after each pass")
+    printing.add_argument("--print-op-counts", action="store_true", help="ops before and after each pass")
+    printing.add_argument("--remarks", action="store_true", help="print what passes have to say")
+
+    printing.add_argument(
+        "--explain-match", metavar="[FILE]@NAME[:LINE]", help="why a pattern does not match, after the passes"
+    )
+
+    running = parser.add_argument_group("running")
+    running.add_argument("--verify-each", action="store_true", help="verify after each pass")
+    running.add_argument("--time-passes", action="store_true", help="a timing tree on standard error")
+    running.add_argument("--opt-level", type=int, metavar="N")
+    running.add_argument("--disable-pass", action="append", default=[], metavar="NAME")
+    running.add_argument("--require-pass", action="append", default=[], metavar="NAME")
+    running.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
+    running.add_argument("--load", action="append", default=[], metavar="PLUGIN", help="a module or .py file")
+
+    for what in ("passes", "dialects", "configs"):
+        parser.add_argument(f"--list-{what}", dest="list", action="store_const", const=what)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""A warning for a pass that finds nothing to do, because the program is on another level than it works on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from stepwell.passes.instruments import Instrument
+
+# The level of a pass, by the folder it is in; passes of other folders are not asked.
+_FOLDERS: Mapping[str, str] = {
+    "stepwell.passes.onnx": "onnx",
+    "stepwell.frontend": "onnx",
+    "stepwell.lowering.onnx_to_graph": "onnx",
+    "stepwell.passes.graph": "graph",
+    "stepwell.lowering.graph_to_linalg": "graph",
+    "stepwell.lowering.graph_to_onnx": "graph",
+    "stepwell.passes.tensor": "linalg",
+    "stepwell.passes.tensor.schedule": "linalg",
+    "stepwell.lowering.bufferize": "linalg",
+}
+_ON_ANY_LEVEL = frozenset(
+    {
+        "dead-code-elimination",
+        "inline",
+        "match-patterns",
+        "merge-composite",
+        "print-call-graph",
+        "remove-unused-functions",
+        "rewrite-patterns",
+    }
+)
+_DIALECTS = {
+    "onnx": ("onnx",),
+    "graph": ("graph",),
+    "linalg": ("linalg", "tensor", "vector"),
+    "loops": ("memref",),
+    "llvm": ("llvm",),
+}
+_NUMBERS = {
+    "onnx": "0 (onnx)",
+    "graph": "1 (graph)",
+    "linalg": "2 (linalg)",
+    "loops": "3 (loops)",
+    "llvm": "4 (llvm)",
+}
+_WAY_DOWN = {"graph": "convert-onnx-to-graph", "linalg": "convert-graph-to-linalg"}
+
+
+class LevelCheck(Instrument):
+    """Warns on standard error before a pass that works on a level on which the program is not."""
+
+    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        wanted = level_of_pass(step)
+        found = levels_of(module)
+        if wanted is None or not found or wanted in found:
+            return
+        order = list(_NUMBERS)
+        above = order.index(found[-1]) < order.index(wanted)
+        hint = f": run {_WAY_DOWN[wanted]} first" if above else ""
+        print(
+            f"warning: {step.name} works on level {_NUMBERS[wanted]}, and the program is on level "
+            f"{_NUMBERS[found[-1]]}{hint}",
+            file=sys.stderr,
+        )
+
+
+def level_of_pass(step: ModulePass) -> str | None:
+    """The level that a pass of ours works on; None for one that may run on any."""
+    if step.name in _ON_ANY_LEVEL:
+        return None
+    place = type(step).__module__
+    return next((level for folder, level in _FOLDERS.items() if f"{place}.".startswith(f"{folder}.")), None)
+
+
+def levels_of(module: ModuleOp) -> list[str]:
+    """The levels whose ops a module has, the highest first; graph ops around kernels do not count."""
+    dialects = {op.name.partition(".")[0] for op in module.walk()}
+    found = [level for level, names in _DIALECTS.items() if not dialects.isdisjoint(names)]
+    has_kernels = any("sched.kernel" in op.attributes for op in module.ops)
+    return [level for level in found if level != "graph"] if has_kernels else found

@@ -1,0 +1,149 @@
+"""What `stepwell-opt` does with its arguments."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from io import StringIO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.printer import Printer
+
+from stepwell.dialects._xdsl import StepwellContext, all_dialects
+from stepwell.dialects.verify import verify_module, violation_error, violations
+from stepwell.passes import Instrument, PassContext, list_configs, parse_passes, run_pipeline
+from stepwell.passes.context import DEFAULT_OPT_LEVEL, config_value
+from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots, VerifyEach
+from stepwell.passes.registry import load_pass, our_passes
+from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.errors import StepwellError
+from stepwell.tools.driver.ir_files import SPLIT_MARK, Part, read_parts, write_ir
+from stepwell.tools.driver.plugins import load_plugin
+from stepwell.tools.opt.diagnostics import Expectations
+from stepwell.tools.opt.explain_match import explain_match
+from stepwell.tools.opt.level_check import LevelCheck
+
+
+def run(args: Namespace) -> int:
+    """Load plugins, then list what is known or run the passes. Returns: the exit status."""
+    for plugin in args.load:
+        load_plugin(plugin)
+    return _list(args) if args.list else _run(args)
+
+
+def _list(args: Namespace) -> int:
+    if args.list == "passes":
+        rows = sorted(our_passes().items())
+    elif args.list == "dialects":
+        rows = [(name, "") for name in sorted(all_dialects())]
+    else:
+        rows = [(key, str(option)) for key, option in list_configs().items()]
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, text in rows:
+        print(f"{name:{width}}  {text}".rstrip())
+    return 0
+
+
+def _run(args: Namespace) -> int:
+    failed = False
+    printed: list[str] = []
+    ctx = StepwellContext(allow_unregistered=args.allow_unregistered_dialect)
+    with _pass_context(args) as context:
+        parse_passes(args.passes)  # a mistake in the pipeline shows before one in the file
+        for part in read_parts(args.file, split=args.split_input_file):
+            if args.verify_diagnostics:
+                failed |= not _check_diagnostics(ctx, part, args.passes)
+                continue
+            with collector_paused():
+                printed.append(_transformed(part, ctx, args))
+    _report(context, args)
+    output = f"{SPLIT_MARK}\n".join(printed)
+    if args.output is not None and str(args.output) != "-":
+        write_ir(args.output, output, ctx)
+    else:
+        sys.stdout.write(output)
+    return int(failed)
+
+
+def _transformed(part: Part, ctx: StepwellContext, args: Namespace) -> str:
+    """The text of a part after the passes. Raises: StepwellError of the part, or of a pass."""
+    module = part.read(ctx)
+    verify_module(module)
+    run_pipeline(module, args.passes, ctx)
+    try:
+        verify_module(module)
+    except StepwellError as error:
+        raise error.with_note(f"after {args.passes}; --verify-each says after which pass") from None
+    if args.explain_match is not None:
+        print(explain_match(module, args.explain_match, ctx), file=sys.stderr)
+    return _text(module, args)
+
+
+def _pass_context(args: Namespace) -> PassContext:
+    instruments: list[Instrument] = [LevelCheck()]
+    if args.time_passes:
+        instruments.append(PassTiming())
+    if args.verify_each:
+        instruments.append(VerifyEach())
+    instruments += _printing(args)
+    if args.snapshots is not None:
+        instruments.append(Snapshots(args.snapshots))
+    if args.print_op_counts:
+        instruments.append(OpCounts(lambda change: print(change, file=sys.stderr)))
+    pairs = (pair.partition("=") for pair in args.config)
+    return PassContext(
+        opt_level=DEFAULT_OPT_LEVEL if args.opt_level is None else args.opt_level,
+        required_pass=args.require_pass,
+        disabled_pass=args.disable_pass,
+        config={key: config_value(value) for key, _, value in pairs},
+        instruments=instruments,
+    )
+
+
+def _printing(args: Namespace) -> Iterator[PrintIR]:
+    """What prints the IR around passes: those that the options name, or all."""
+    only_changes = args.print_ir_after_change or args.print_ir_diff
+    after_all = args.print_ir_after_all or only_changes
+    before = args.print_ir_before_all or [load_pass(name).name for name in args.print_ir_before]
+    after = (after_all and not args.print_ir_after) or [load_pass(name).name for name in args.print_ir_after]
+    if before or after:
+        yield PrintIR(before=before, after=after, only_changes=only_changes, as_diff=args.print_ir_diff)
+
+
+def _report(context: PassContext, args: Namespace) -> None:
+    if args.remarks:
+        for remark in context.remarks:
+            print(remark, file=sys.stderr)
+        for name, counters in context.counters.items():
+            amounts = ", ".join(f"{what} {amount}" for what, amount in counters.items())
+            print(f"counters of {name}: {amounts}", file=sys.stderr)
+    for instrument in context.instruments:
+        if isinstance(instrument, PassTiming):
+            print(instrument.report(), file=sys.stderr)
+
+
+def _check_diagnostics(ctx: StepwellContext, part: Part, pipeline: str) -> bool:
+    expectations = Expectations.read(part.text, part.name)
+    remarks = PassContext.current().remarks
+    remarks.clear()
+    try:
+        module = part.read(ctx)
+        found = [violation_error(violation) for violation in violations(module)]
+        if not found:
+            run_pipeline(module, pipeline, ctx)
+            verify_module(module)
+    except StepwellError as error:
+        found = [error]
+    problems = expectations.unmet_by(found, remarks)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return not problems
+
+
+def _text(module: ModuleOp, args: Namespace) -> str:
+    stream = StringIO()
+    Printer(
+        stream, print_generic_format=args.print_op_generic, print_debuginfo=args.print_debuginfo
+    ).print_op(module)
+    return stream.getvalue() + "\n"
