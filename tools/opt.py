@@ -64,7 +64,9 @@ def _arguments() -> ArgumentParser:
     running = parser.add_argument_group("running")
     running.add_argument("--verify-each", action="store_true", help="verify after each pass")
     running.add_argument("--time-passes", action="store_true", help="a timing tree on standard error")
-    running.add_argument("--opt-level", type=int, metavar="N")
+    running.add_argument(
+        "--opt-level", type=int, choices=range(4), metavar="0-3", help="passes up to it run (default: 2)"
+    )
     running.add_argument("--disable-pass", action="append", default=[], metavar="NAME")
     running.add_argument("--require-pass", action="append", default=[], metavar="NAME")
     running.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
