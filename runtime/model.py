@@ -291,11 +291,10 @@ def checked_threads(threads: object) -> int:
     """The number of threads to use, for None all cores. Raises: StepwellError `bad-option`."""
     if threads is None:
         return min(os.cpu_count() or 1, MAX_THREADS)
-    number = threads if isinstance(threads, int | np.integer) and not isinstance(threads, bool) else 0
-    if not 1 <= number <= MAX_THREADS:
+    if type(threads) is not int or not 1 <= threads <= MAX_THREADS:
         message = f"threads must be a number from 1 to {MAX_THREADS}, found {threads!r}"
         raise StepwellError("bad-option", None, message)
-    return int(number)
+    return threads
 
 
 def _of_bytes(data: bytes, threads: int) -> CompiledModel:
