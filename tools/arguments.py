@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from argparse import ArgumentParser, Namespace
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -62,3 +62,12 @@ class CommandLine(ArgumentParser):
         options = [option for action in self._actions for option in action.option_strings]
         hints = (did_you_mean(word, options) for word in _OPTION.findall(message))
         return next(filter(None, hints), "")
+
+    def arguments(self) -> Iterator[tuple[str, str]]:
+        """Each argument but `--help`, as it is written, and its help text: for the page of commands."""
+        for action in sorted(self._actions, key=lambda action: bool(action.option_strings)):
+            if "--help" in action.option_strings or action.dest == "command":
+                continue
+            value = action.metavar or (action.choices and ",".join(map(str, action.choices))) or action.dest
+            names = [f"{o} {value}" if action.nargs != 0 else o for o in action.option_strings]
+            yield ", ".join(names) or f"{value}{'…' * (action.nargs == '+')}", action.help or ""

@@ -31,7 +31,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_seed(parser)
     parser.add_argument("--json", type=Path, metavar="F", help="where to write the figures")
     parser.add_argument(
-        "--input-shape", action="append", default=[], type=input_shape, metavar="NAME=1x3x224x224"
+        "--input-shape",
+        action="append",
+        default=[],
+        type=input_shape,
+        metavar="NAME=1x3x224x224",
+        help="fix the shape of an input (may be given several times)",
     )
 
 

@@ -31,6 +31,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--mcpu",
         default="host",
+        metavar="CPU",
         help="host, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, sapphirerapids or aarch64 (default: host)",
     )
     parser.add_argument("--target", metavar="TRIPLE", help="an LLVM triple (default: this machine's)")
@@ -70,7 +71,9 @@ def add_compile_options(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="run a pass of level 1 whatever its own level",
     )
-    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the kernel cache")
+    parser.add_argument(
+        "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
+    )
     parser.add_argument(
         "--backend",
         type=backend_names,
