@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Thread
+from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -17,6 +19,8 @@ from stepwell.passes.context import PassContext
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import TargetDescription
+
+_LOG = logging.getLogger(__name__)
 
 # A worker takes about 0.4 s to start and import; below this many characters of uncached kernels it does not
 # pay.
@@ -45,6 +49,7 @@ def compile_kernels(
             if (entry := cache.load(key)) is not None:
                 done[key] = KernelObject(*entry)
     hits = len(done)
+    _LOG.debug("%d kernels, %d of them in the cache", len(kernels), hits)
     # Large kernels first, so that no core waits for a last long one.
     waiting = deque(sorted((k for k in kernels if k not in done), key=lambda k: -len(kernels[k][1])))
     _Pool(kernels, target, cache, done, waiting, progress).run(processes or os.cpu_count() or 1)
@@ -94,11 +99,13 @@ class _Pool:
                 key = self.waiting.popleft()
             except IndexError:
                 return
+            start = perf_counter()
             try:
                 kernel = compile_one(key)
             except StepwellError as error:
                 self.errors.append(error)
                 return
+            _LOG.debug("kernel %s compiled: %.2f ms", key, 1e3 * (perf_counter() - start))
             self.done[key] = kernel
             if self.cache is not None:
                 self.cache.store(key, kernel.code, kernel.meta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # the compiler itself is imported when something is to be com
     Model = str | Path | bytes | ModelProto
 
 
+_LOG = logging.getLogger(__name__)
 _COMPILING = RLock()
 """Held by the one compilation of this process: passes share state, kernels have processes of their own."""
 
@@ -160,6 +162,7 @@ def build_image(model: Model, options: CompileOptions, *, progress: Progress | N
     """
     kept = kept_model(model, options)
     image = kept.load() if kept is not None else None
+    _LOG.debug("the model is%s in the cache", "" if image is not None else " not")
     if image is None:
         with _COMPILING:
             from stepwell.tools.levels import lower_and_compile
