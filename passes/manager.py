@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from time import perf_counter
 from typing import get_type_hints
 
 from xdsl.context import Context
@@ -20,6 +22,8 @@ from stepwell.passes.reproducer import Reproducer, op_at_failure
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.plugins import plugin_error
+
+_LOG = logging.getLogger(__name__)
 
 
 def parse_passes(pipeline: str) -> list[ModulePass]:
@@ -94,6 +98,7 @@ def run_pipeline(
     """
     context = PassContext.current()
     steps = parse_passes(pipeline) if isinstance(pipeline, str) else list(pipeline)
+    _LOG.debug("pipeline %s", pipeline)
     with context.active(), collector_paused():
         run = _Run(module, StepwellContext() if ctx is None else ctx, context, reproducer)
         for index, step in enumerate(steps):
@@ -135,10 +140,12 @@ class _Run:
         try:
             for instrument in context.instruments:
                 instrument.run_before_pass(self.module, step)
+            start = perf_counter()
             try:
                 step.apply(self.ctx, self.module)
             except Exception as error:
                 raise self._diagnose(error, step, rest) from error
+            _LOG.debug("pass %s: %.2f ms", step, 1e3 * (perf_counter() - start))
             for instrument in context.instruments:
                 try:
                     instrument.run_after_pass(self.module, step)

@@ -111,6 +111,7 @@ def graph_pipeline(
     Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model;
     `low_memory` allows no packed weights that are larger than the model's; passes
     named in `required` run although their level is higher, those in `disabled` never do.
+    Raises: StepwellError `bad-option` for `winograd` "fast" where `winograd-conv` does not run.
     """
     lanes = str(target.f32_lanes)
     shorts = str(target.arch == "x86_64" and not target.has_byte_products and not low_memory).lower()
@@ -124,6 +125,13 @@ def graph_pipeline(
             steps += _partition_passes(backends)
         elif not off and (opt_level >= level or name in required):
             steps.append(reduce(lambda text, word: text.replace(word, numbers[word]), numbers, step))
+    if winograd == "fast" and not any(step.startswith("winograd-conv{") for step in steps):
+        raise StepwellError(
+            "bad-option",
+            None,
+            "winograd is fast, and winograd-conv does not run",
+            help="it runs from opt_level 2 on, with memory normal, unless it is disabled",
+        )
     return ",".join(steps)
 
 

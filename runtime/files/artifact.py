@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
+from time import perf_counter
 from typing import IO, cast
 
 import numpy as np
@@ -28,6 +30,7 @@ from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.interface import Array, Interface, dtype_from_name
 from stepwell.runtime.timing import TimedKernel
 
+_LOG = logging.getLogger(__name__)
 _MAGIC = b"STEPWELL\x01\n"
 _DIGEST_BYTES = 16
 _PREFIX = struct.Struct(f"<{len(_MAGIC)}sI{_DIGEST_BYTES}s")
@@ -112,7 +115,7 @@ def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> 
 
     Raises: StepwellError `bad-artifact` for a file that is none, truncated or damaged; `no-file`.
     """
-    place = str(path)
+    place, start = str(path), perf_counter()
     try:
         data = np.memmap(path, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:
@@ -121,7 +124,9 @@ def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> 
         raise StepwellError(
             "bad-artifact" if is_there else "no-file", place, f"cannot read the artifact: {reason}"
         ) from None
-    return _checked_image(data, place, verify_weights)
+    image = _checked_image(data, place, verify_weights)
+    _LOG.debug("artifact %s read: %d bytes, %.2f ms", place, data.size, 1e3 * (perf_counter() - start))
+    return image
 
 
 def image_of_bytes(data: bytes, place: str) -> ModelImage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -56,6 +57,8 @@ from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.interface import LONG_RULE, Array, Interface, ShapeCheck, TensorSpec
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.timing import TimedKernel
+
+_LOG = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """Told the step's name, how much of it is done and how much there is."""
@@ -384,6 +387,7 @@ def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bo
     options = f"{'timed ' if timed else ''}main {_options_text(compilation.ctx.target)}"
     key = kernel_key(canonical_text(main_of(module)) + signatures, options)
     if cache is not None and (entry := cache.load(key)) is not None:
+        _LOG.debug("@main is in the cache")
         code, meta = entry
         return KernelObject(code, meta)
     run_pipeline(module, "plan-memory,time-kernels" if timed else "plan-memory", compilation.ctx)

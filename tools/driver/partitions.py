@@ -87,7 +87,7 @@ def _optimize_again(compilation: Compilation, options: CompileOptions) -> None:
     context = PassContext.current().at_level(options.opt_level)
     context = context.choosing(options.required_passes, options.disabled_passes)
     with context.active():
-        plain = replace(options, backends=())
+        plain = replace(options, backends=(), fallback=False)
         compilation.run("graph", pipeline_of(plain, compilation.ctx.target, context))
 
 

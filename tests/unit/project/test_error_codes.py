@@ -137,7 +137,6 @@ def test_each_code_has_an_example() -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in; plugins that a test loads are forgotten."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("stepwell.tools.driver.plugins._LOADED", set[str]())
     for place in ("stepwell.passes.registry", "stepwell.runtime.backends"):
         monkeypatch.setattr(f"{place}._PLUGGED_IN", {})
     for known in list(LOADED):
