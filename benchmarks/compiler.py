@@ -31,8 +31,8 @@ from stepwell.dialects.parser import parse_module
 from stepwell.dialects.types import tensor_type
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
+from stepwell.passes.pipelines import graph_pipeline
 from stepwell.runtime.environment import CACHE
-from stepwell.tools.pipelines import graph_pipeline
 
 SIZES = (1_000, 10_000, 50_000)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from time import perf_counter
@@ -24,17 +25,20 @@ from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.plugins import plugin_error
 
 _LOG = logging.getLogger(__name__)
+# Comments, and line ends with the blanks around them; what is quoted stays.
+_LAYOUT = re.compile(r'(?P<quoted>"[^"]*")|\s*//[^\n]*|\s*\n\s*')
 
 
 def parse_passes(pipeline: str) -> list[ModulePass]:
     """
-    The passes of a pipeline's text, `pass,pass{option=value}`; unset options come from the context's
-    `config`.
+    The passes of a pipeline's text, `pass,pass{option=value}`, on any number of lines, with `//` before
+    comments; unset options come from the context's `config`.
 
     Raises: StepwellError `bad-pipeline`, `unknown-pass`, `bad-option`.
     """
     try:
-        specs = [resolve(spec) for spec in parse_pipeline(pipeline)]
+        text = _LAYOUT.sub(lambda match: match["quoted"] or "", pipeline).strip()
+        specs = [resolve(spec) for spec in parse_pipeline(text)]
     except ArgSpecParseError as error:
         place, *excerpt = str(error).partition("\n")[2].rstrip().split("\n")
         *excerpt, caret, message = excerpt

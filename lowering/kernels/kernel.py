@@ -18,17 +18,10 @@ from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes import run_pipeline
 from stepwell.passes.context import PassContext, Remark
+from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.machine.target import TargetDescription
-
-# Level 2 -> tiled and vectorized level 2 -> level 3 -> level 4; each step can be run alone by stepwell-opt.
-SCHEDULE_PIPELINE = (
-    "sink-reshapes,compute-in-products,fuse-into-writes,pad-by-channel,pair-products,stage-operands,"
-    "choose-schedules,tile-and-fuse,vectorize,hoist-accumulators,unroll-vectors"
-)
-LOOP_PIPELINE = "bufferize,convert-linalg-to-amx,linalg-to-loops,stream-stores,prefetch-rows,expand-math"
-LLVM_PIPELINE = "convert-loops-to-llvm,hoist-addresses"
 
 
 @dataclass(frozen=True)

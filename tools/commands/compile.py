@@ -9,13 +9,13 @@ from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from stepwell.passes.pipelines import LEVELS, all_levels, explained
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage, save
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.tools.commands.options import add_compile_options, add_model, compile_options
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions, check_suffix
-from stepwell.tools.pipelines import LEVELS
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
 
@@ -40,18 +40,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--remarks", action="store_true", help="print what passes have to say, declined too")
     parser.add_argument("--print-memory-plan", action="store_true", help="show where each buffer lies")
-    parser.add_argument("--print-pipeline", action="store_true", help="print the passes of level 1 and stop")
+    parser.add_argument(
+        "--print-pipeline",
+        action="store_true",
+        help="print the passes of all levels with the reasons, as stepwell-opt -p takes them, and stop",
+    )
     add_compile_options(parser)
 
 
 def _pipeline(options: CompileOptions) -> str:
     from stepwell.passes.context import PassContext
     from stepwell.runtime.machine.target import target_from
-    from stepwell.tools.driver.levels import pipeline_of
-    from stepwell.tools.pipelines import FROM_ONNX
+    from stepwell.tools.driver.levels import steps_of
 
     context = PassContext.current().choosing(options.required_passes, options.disabled_passes)
-    return f"{FROM_ONNX},{pipeline_of(options, target_from(options.mcpu, options.target), context)}"
+    return explained(all_levels(steps_of(options, target_from(options.mcpu, options.target), context)))
 
 
 def run(args: Namespace) -> int:

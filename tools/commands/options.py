@@ -163,7 +163,7 @@ def compile_options(args: Namespace) -> CompileOptions:
     """The compile options of parsed arguments; the plugins that they name are loaded."""
     _load_plugins(args)
     if chosen := (*args.disable_pass, *args.require_pass):
-        from stepwell.tools.pipelines import expect_passes_of_level_1
+        from stepwell.passes.pipelines import expect_passes_of_level_1
 
         expect_passes_of_level_1(chosen)
     return CompileOptions(

@@ -14,10 +14,10 @@ from xdsl.passes import ModulePass
 from stepwell.dialects import graph
 from stepwell.dialects.locations import node_names
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.kernels.machine import emit_assembly
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import Instrument, OpCounts, PassTiming, Snapshots, Timed
+from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.runtime.files.artifact import ModelImage
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.files.whole_files import make_folder, write_text
@@ -38,7 +38,7 @@ from stepwell.tools.driver.options import CompileOptions
 # The way from kernels on tensors to machine code, for the whole program at once: level, passes.
 LOWER_LEVELS = (
     ("tiled and vectorized", SCHEDULE_PIPELINE),
-    ("loops", f"{LOOP_PIPELINE},plan-memory"),
+    ("loops", PROGRAM_LOOP_PIPELINE),
     ("llvm", LLVM_PIPELINE),
 )
 MAX_DIFF_LINES = 20_000

@@ -7,11 +7,11 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
 from stepwell.lowering.main_to_buffers import KernelSignature, analyse_main, plan_text
 from stepwell.passes.analysis.arena import plan_arena
 from stepwell.passes.instruments import module_text
+from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes, write_text
 from stepwell.tools.driver.image import Compilation, kernels_of, main_of, read_interface
@@ -20,7 +20,6 @@ from stepwell.tools.driver.levels import is_lowered, to_level_1
 from stepwell.tools.driver.lower import start, to_level_2
 from stepwell.tools.driver.model_attribute import is_on_loops, is_on_machine, to_loops
 from stepwell.tools.driver.options import CompileOptions
-from stepwell.tools.pipelines import LEVELS
 
 
 def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:

@@ -33,7 +33,7 @@ from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.graph_to_linalg import type_before
 from stepwell.lowering.kernels.fingerprint import kernel_key
-from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, KernelObject, canonical_text
+from stepwell.lowering.kernels.kernel import KernelObject, canonical_text
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool import compile_kernels
 from stepwell.lowering.main_to_buffers import (
@@ -49,6 +49,7 @@ from stepwell.lowering.main_to_buffers import (
     symbols_of,
 )
 from stepwell.passes import PassContext, run_pipeline
+from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.files.artifact import ModelImage, RuntimeErrorRow
@@ -390,7 +391,7 @@ def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bo
         _LOG.debug("@main is in the cache")
         code, meta = entry
         return KernelObject(code, meta)
-    run_pipeline(module, "plan-memory,time-kernels" if timed else "plan-memory", compilation.ctx)
+    run_pipeline(module, TIMED_MAIN_PIPELINE if timed else MAIN_PIPELINE, compilation.ctx)
     meta = main_facts(main_of(module))
     run_pipeline(module, LLVM_PIPELINE, compilation.ctx)
     code = compile_to_object(emit_llvm(module), compilation.ctx.target, optimize=False)

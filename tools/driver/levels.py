@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.passes.context import PassContext
+from stepwell.passes.pipelines import FROM_ONNX, TO_KERNELS, Step, expect_needed_passes, graph_steps, text_of
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.driver.image import (
     Compilation,
@@ -13,7 +14,6 @@ from stepwell.tools.driver.image import (
 from stepwell.tools.driver.model_attribute import is_on_loops
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.requested_backends import available_backends
-from stepwell.tools.pipelines import FROM_ONNX, expect_needed_passes, graph_pipeline
 
 
 def is_lowered(module: ModuleOp) -> bool:
@@ -28,7 +28,7 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     context = chosen_passes(options).at_level(options.opt_level)
     with context.active():
         compilation.run("onnx to graph", FROM_ONNX)
-        compilation.run("graph", pipeline_of(options, compilation.ctx.target, context))
+        compilation.run("graph", text_of(steps_of(options, compilation.ctx.target, context)))
 
 
 def chosen_passes(options: CompileOptions) -> PassContext:
@@ -36,9 +36,9 @@ def chosen_passes(options: CompileOptions) -> PassContext:
     return PassContext.current().choosing(options.required_passes, options.disabled_passes)
 
 
-def pipeline_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> str:
+def steps_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> list[Step]:
     """The passes of level 1 that options and the pass context ask for."""
-    return graph_pipeline(
+    return graph_steps(
         options.opt_level,
         target,
         options.winograd,
@@ -53,4 +53,4 @@ def to_kernel_functions(compilation: Compilation, options: CompileOptions) -> No
     """From kernels of graph ops to kernel functions on tensors; level 2 stays as it is."""
     if not is_lowered(compilation.module):
         expect_needed_passes(chosen_passes(options).disabled_pass)
-        compilation.run("graph to linalg", "convert-graph-to-linalg")
+        compilation.run("graph to linalg", TO_KERNELS)

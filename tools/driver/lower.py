@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
+from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage
@@ -35,7 +36,6 @@ from stepwell.tools.driver.levels import chosen_passes, is_lowered, to_kernel_fu
 from stepwell.tools.driver.model_attribute import image_of, is_on_loops
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.requested_backends import expect_backends
-from stepwell.tools.pipelines import expect_needed_passes
 
 if TYPE_CHECKING:
     from stepwell.frontend.source import Source
@@ -60,7 +60,7 @@ def lower_and_compile(
         to_level_1(compilation, options)
         interface = read_interface(main_of(compilation.module))
         if options.profile and not is_lowered(compilation.module):
-            compilation.run("graph", "annotate-work")
+            compilation.run("graph", WORK_PIPELINE)
         to_level_2(compilation, options)
     image = compile_image(
         compilation,

@@ -28,9 +28,10 @@ from stepwell.dialects import graph
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.base import plain
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, LOOP_PIPELINE, has_vectors
+from stepwell.lowering.kernels.kernel import has_vectors
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.main_to_buffers import main_facts
+from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage, describe, described_image
 from stepwell.runtime.interface import Interface
@@ -44,7 +45,7 @@ def to_loops(compilation: Compilation, interface: Interface) -> None:
     module = compilation.module
     calls = [op for op in main_of(module).walk() if isinstance(op, graph.HostCallOp)]
     image = image_without_code(compilation, interface)
-    compilation.run("loop", f"{LOOP_PIPELINE},plan-memory")
+    compilation.run("loop", PROGRAM_LOOP_PIPELINE)
     fields = _dictionary(describe(planned_image(image, main_facts(main_of(module)))))
     globals = [op for op in module.ops if isinstance(op, GlobalOp)]
     fields["codes"] = ArrayAttr([op.payload for op in calls])

@@ -1,5 +1,5 @@
 """
-Generate the pages of passes, dialects, error codes and commands, from the code, and the index of all pages.
+Generate the pages of passes, dialects, errors and commands, the table of pipelines, and the index of pages.
 
 Run `make docs` (or `python -m stepwell.tools.generators.generate_docs`) after a change; a test fails when a
 page is stale.
@@ -27,6 +27,7 @@ from xdsl.utils.hints import type_repr
 from stepwell.dialects._xdsl import DIALECTS
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.passes.base import Pass
+from stepwell.passes.pipelines import GRAPH, PARTITION, all_levels
 from stepwell.passes.registry import PASSES, Entry, load_pass
 from stepwell.runtime.environment import VARIABLES
 from stepwell.runtime.error_codes import CODES
@@ -59,6 +60,7 @@ def pages() -> dict[str, str]:
         "passes.md": passes_page(),
         "dialects.md": dialects_page(),
         "errors.md": errors_page(),
+        "lowering.md": lowering_page(),
         "cli.md": commands_page(),
     }
     return {**made, INDEX: index_page(made)}
@@ -291,6 +293,19 @@ def errors_page() -> str:
 
 def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:].rstrip('.')}."
+
+
+def lowering_page() -> str:
+    """The written page, with a new table of the passes of all levels between its marks."""
+    begin, end = "<!-- pipelines: written by `make docs` -->\n", "<!-- end of pipelines -->"
+    before, rest = (DOCS / "lowering.md").read_text(encoding="utf-8").split(begin)
+    partition = GRAPH.index(next(step for step in GRAPH if step.text == "BACKENDS"))
+    graph = (*GRAPH[:partition], *PARTITION, *GRAPH[partition + 1 :])
+    rows = ["| Level | Pass | From `--opt-level` | What it does, and why there |", "|---|---|---|---|"]
+    for level, steps in all_levels(graph, profile=True).items():
+        rows += [f"| {level} | `{s.text}` | {s.level or ''} | {s.reason} |" for s in steps]
+    table = "\n".join(rows)
+    return f"{before}{begin}\n{table}\n\n{end}{rest.partition(end)[2]}"
 
 
 def _code_list(names: Iterable[str]) -> str:

@@ -30,11 +30,12 @@ class ChooseSchedulesPass(FunctionPass):
     Anchors are chosen by the work they do: sums of products first, then other reductions, then what is left.
     The choice depends on shapes and the target alone. Ops that have schedules keep them;
     a kernel whose vectors fit registers has had its schedules carried out.
+    Runs after `fill-borders`, `generalize-copies` and `collapse-loops`: without them copies get no schedule,
+    and rows are shorter.
     """
 
     name = "choose-schedules"
     opt_level = 1  # sums in another order, fused multiply-adds: not every digit stays
-    required = ("fill-borders", "generalize-copies", "collapse-loops")
 
     mcpu: str = ""
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""

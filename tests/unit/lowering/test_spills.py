@@ -9,9 +9,9 @@ from xdsl.dialects.func import FuncOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.kernels.machine import emit_assembly, vector_spills
 from stepwell.passes import run_pipeline
+from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.runtime.machine.target import target_from
 
 KERNEL = """

@@ -11,10 +11,11 @@ from onnx import TensorProto, helper
 
 import stepwell
 from stepwell.passes import Pass, parse_passes
+from stepwell.passes.pipelines import GRAPH, PARTITION, all_levels, graph_pipeline
+from stepwell.passes.registry import PASSES, load_pass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import host_target
-from stepwell.tools import cli
-from stepwell.tools.pipelines import graph_pipeline
+from stepwell.tools import cli, opt
 
 TARGET = host_target()
 
@@ -63,10 +64,8 @@ def test_on_the_command_line(file: Path, capsys: pytest.CaptureFixture[str]) -> 
         cli.main([*arguments, "--require-pass", "CombineParallelDense", "--disable-pass", "SimplifyExpr"])
         == 0
     )
-    printed = capsys.readouterr().out.strip()
-    assert (
-        "combine-parallel" in printed and "simplify-expr" not in printed and "convert-layout" not in printed
-    )
+    ran = [step.name for step in parse_passes(capsys.readouterr().out)]
+    assert "combine-parallel" in ran and "simplify-expr" not in ran and "convert-layout" not in ran
     assert cli.main([*arguments, "--disable-pass", "simplify-exp"]) == 1
     assert "did you mean simplify-expr" in capsys.readouterr().err
     for option in ("--disable-pass", "--require-pass"):
@@ -87,3 +86,38 @@ def test_as_options_of_compile(file: Path) -> None:
     with pytest.raises(StepwellError, match="no pass is named"):
         stepwell.compile(file, disabled_passes=["none"])
     assert stepwell.compile(file, disabled_passes=["simplify-expr"]) is not None
+
+
+def test_no_pass_of_ours_runs_others_before_it() -> None:
+    """The pipelines name all that runs."""
+    classes = {name: load_pass(name) for name in PASSES}
+    hidden = [name for name, made in classes.items() if issubclass(made, Pass) and made.required]
+    assert not hidden, hidden
+
+
+def test_each_step_has_a_reason() -> None:
+    """In one sentence, which a shell takes in single quotes."""
+    steps = [step for part in all_levels((*GRAPH, *PARTITION), profile=True).values() for step in part]
+    wrong = [s for s in steps if not s.reason or {*"'`|\n"} & {*s.reason} or s.reason.endswith(".")]
+    assert not wrong, wrong
+    assert {step.name for step in steps if step.name != "BACKENDS"} <= PASSES.keys()
+
+
+def test_the_printed_pipeline_runs(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All levels with reasons, and the same in one line, lead from the model to the last level."""
+    assert cli.main(["compile", str(file), "--print-pipeline"]) == 0
+    printed = capsys.readouterr().out
+    plain = printed.splitlines()[-1].removeprefix("// ")
+    assert list(map(str, parse_passes(printed))) == list(map(str, parse_passes(plain)))
+    for pipeline in (printed, plain):
+        assert opt.main([str(file), "-p", pipeline]) == 0
+        assert "llvm.func" in (text := capsys.readouterr().out) and "func.func" not in text
+
+
+def test_comments_and_line_ends_in_a_pipeline() -> None:
+    text = 'cse,  // a, {b\n  // whole line\n match-patterns{file="a//b.mlir"},\ncanonicalize // c'
+    assert [str(step) for step in parse_passes(text)] == [
+        "cse",
+        'match-patterns{file="a//b.mlir"}',
+        "canonicalize",
+    ]

@@ -16,7 +16,7 @@ from stepwell.dialects.parser import parse_module
 from stepwell.dialects.tensor_ir import groups
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
-from stepwell.tools.pipelines import graph_pipeline
+from stepwell.passes.pipelines import graph_pipeline
 from tests.onnx_models import onnx_model
 
 OPS = 10_000

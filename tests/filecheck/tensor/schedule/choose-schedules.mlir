@@ -1,5 +1,5 @@
-// RUN: stepwell-opt %s -p 'choose-schedules{mcpu=x86-64-v4}' --split-input-file | filecheck %s
-// RUN: stepwell-opt %s -p 'choose-schedules{mcpu=x86-64-v3}' --split-input-file | filecheck %s --check-prefix=AVX2
+// RUN: stepwell-opt %s -p 'fill-borders,generalize-copies,collapse-loops,choose-schedules{mcpu=x86-64-v4}' --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p 'fill-borders,generalize-copies,collapse-loops,choose-schedules{mcpu=x86-64-v3}' --split-input-file | filecheck %s --check-prefix=AVX2
 
 // 14 rows by two registers: 28 sums, one broadcast and two panels in 32 registers; 6 by two in 16.
 // CHECK-LABEL: @matmul

@@ -15,8 +15,8 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
 from stepwell.frontend import import_onnx
 from stepwell.lowering.interpret import interpret
-from stepwell.lowering.kernels.kernel import LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.passes import run_pipeline
+from stepwell.passes.pipelines import LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.runtime.errors import StepwellError
 
 Array = npt.NDArray[Any]

@@ -24,8 +24,8 @@ _LOWERED = Path(__file__).parents[3] / "filecheck" / "graph" / "convert-graph-to
 
 # The passes of a schedule, and how many of them run: a mistake shows at the pass that makes it.
 _PASSES = (
-    "fill-borders,generalize-copies,collapse-loops",
-    "stage-operands{{mcpu={mcpu}}},choose-schedules{{mcpu={mcpu}}}",
+    "stage-operands{{mcpu={mcpu}}},fill-borders,generalize-copies,collapse-loops",
+    "choose-schedules{{mcpu={mcpu}}}",
     "tile-and-fuse",
     "vectorize",
     "hoist-accumulators",

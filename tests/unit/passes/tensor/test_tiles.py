@@ -20,13 +20,18 @@ from stepwell.dialects.arith import DotBytesOp
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.interpret import interpret
-from stepwell.lowering.kernels.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.lowering.kernels.machine import emit_assembly
 from stepwell.passes import run_pipeline
+from stepwell.passes.pipelines import (
+    FROM_ONNX,
+    LLVM_PIPELINE,
+    LOOP_PIPELINE,
+    SCHEDULE_PIPELINE,
+    graph_pipeline,
+)
 from stepwell.runtime.machine import tile_check, tile_permission
 from stepwell.runtime.machine.target import granted_features, target_from
 from stepwell.runtime.meaning import Array
-from stepwell.tools.pipelines import FROM_ONNX, graph_pipeline
 from tests.onnx_models import imported, onnx_model
 
 KERNEL = """

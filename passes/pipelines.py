@@ -1,0 +1,240 @@
+"""
+The pipelines of all levels as data: each step with the reason for it and for its place, as text for `-p`.
+
+Names are text: nothing is imported until it runs. A pass that another one needs is written out before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import reduce
+from typing import NamedTuple, ParamSpec
+
+from stepwell.passes.registry import load_pass
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.target import TargetDescription
+
+P = ParamSpec("P")
+
+LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
+"""What a program can be written as, from the model down."""
+
+
+class Step(NamedTuple):
+    """A pass of a pipeline, with its options."""
+
+    text: str
+    reason: str
+    level: int = 0
+    """
+    The lowest optimization level that it runs at, that of the pass or higher: 0 keeps every digit, 1 may
+    round in other places, 2 stores data as kernels like it best, 3 is all else that is not approximate.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the pass."""
+        return self.text.partition("{")[0]
+
+
+# fmt: off
+MODEL = (Step("convert-onnx-to-graph", "gives each operator one meaning, whatever the opset of the model"),)
+# In capitals: what depends on the target and on options.
+GRAPH = (
+    Step("fold-qdq", "finds operators between dequantize and quantize before other rules separate them", 1),
+    Step("fold-constant", "computes what depends on constants alone, such as the arithmetic of shapes"),
+    Step("dynamic-to-static", "makes attributes of shape operands that are constants or follow from inputs"),
+    Step("flatten-atrous-conv", "recognizes dilated convolutions before simplify-expr merges their views", 1),
+    Step("simplify-expr", "removes what does nothing, and leaves the forms that later passes look for", 1),
+    Step("fold-explicit-padding", "lets convolutions and pools pad; the pads are attributes by now"),
+    Step("raise-to-row-ops", "finds softmax, norms, activations and attention in the parts of exporters", 1),
+    Step("simplify-inference{only=batch_norm}", "makes a scale and an offset of each batch norm", 1),
+    Step("fold-constant", "computes these, since fold-scale-axis moves constants alone", 1),
+    Step("fold-scale-axis{direction=backward}", "multiplies scales into the weights before them", 1),
+    Step("fold-scale-axis{direction=forward}", "multiplies the other scales into the weights after them", 1),
+    Step("combine-parallel", "joins contractions of one input, now that their weights are final", 3),
+    Step("simplify-expr", "removes what the rewrites since the first time made superfluous", 1),
+    Step("fold-constant", "computes the weights that were multiplied or joined", 1),
+    Step("fold-qdq", "finds what simplification has brought together", 1),
+    Step("eliminate-common-subexpr", "computes equal ops once, before they are in different kernels"),
+    Step("BACKENDS", "backends get their part before anything is done for kernels of our own"),
+    Step("legalize{set=kernels}", "writes attention as products and softmax where no kernel computes it", 1),
+    Step("legalize{set=wide-convs}", "computes convolutions of 16-bit floats in f32, which have layouts", 1),
+    Step("legalize{set=turned-products}", "lets products read a transposed operand itself", 1),
+    Step("fold-constant", "computes the weights that these rules convert", 1),
+    Step("decompose-conv-transpose", "makes convolutions, which the next passes know, of transposed ones", 1),
+    Step("pack-integers{lanes=LANES shorts=SHORTS}", "packs bytes for instructions that sum 4 products", 2),
+    Step("convert-layout{block=LANES winograd=REDUCED}", "stores feature maps in blocks of a vector", 2),
+    Step("winograd-conv{mode=WINOGRAD lanes=LANES}", "saves products of 3x3 convolutions on blocks", 2),
+    Step("pack-weights{lanes=LANES}", "stores the matrices that are left in panels, which kernels read", 2),
+    Step("fold-constant", "computes the packed weights", 2),
+    Step("pack-narrow-weights", "stores weights of 2 and 4 bits packed, when no pass computes them any more"),
+    Step("eliminate-common-subexpr", "keeps one copy of weights that were packed for several users", 2),
+    Step("dead-code-elimination", "erases what nothing reads, so that fusion does not see it as a reader"),
+    Step("canonicalize-cast", "gives each reader its own cast, which then joins the kernel of the reader"),
+    Step("fuse-ops", "decides the kernels; nothing changes them after it"),
+    Step("check-indices", "checks the indices of gathers and scatters before their kernels"),
+)
+PARTITION = (
+    Step("merge-composite{table=BACKEND}", "makes one op of each subgraph that the backend knows"),
+    Step("annotate-target{backends=BACKENDS}", "gives each op to the first backend that takes it"),
+    Step("merge-regions", "joins neighbours of one backend, since each part costs a call"),
+    Step("partition-graph{bind-constants}", "moves each region to a function, which the backend compiles"),
+)
+WORK = (Step("annotate-work", "counts the work of each kernel, for run --profile only"),)
+KERNELS = (Step("convert-graph-to-linalg", "outlines each kernel as a function on tensors that @main calls"),)
+SCHEDULE = (
+    Step("sink-reshapes", "moves reshapes after elementwise ops, which can then share loops"),
+    Step("compute-in-products", "lets products by few rows compute weights, before these get loops"),
+    Step("fuse-into-writes", "computes elementwise ops where loops write their operand"),
+    Step("pad-by-channel", "pads one channel at a time where a window reads each channel alone"),
+    Step("pair-products", "packs pairs of bf16 for targets whose one instruction adds two products"),
+    Step("stage-operands", "copies operands that a product would read badly: transposed, or widened"),
+    Step("fill-borders", "fills the padding around an inserted slice, not the whole tensor"),
+    Step("generalize-copies", "makes elementwise ops of copies: choose-schedules sees nothing else"),
+    Step("collapse-loops", "merges loops, so that schedules see long rows; last of those that change ops"),
+    Step("choose-schedules", "gives each heavy op tiles, an order and lanes, as an attribute to edit"),
+    Step("tile-and-fuse", "builds the loops of the schedules, with producers and consumers inside"),
+    Step("vectorize", "computes the tiles on vectors"),
+    Step("hoist-accumulators", "keeps sums in registers across iterations, now that tiles are vectors"),
+    Step("unroll-vectors", "cuts vectors to the length of registers"),
+)
+LOOPS = (
+    Step("bufferize", "puts tensors in buffers: arguments, scratch memory, the stack"),
+    Step("convert-linalg-to-amx", "multiplies bytes in tile registers, before they become plain loops"),
+    Step("linalg-to-loops", "writes loops for what no schedule has tiled"),
+    Step("stream-stores", "writes past the caches what would not stay there; all stores exist by now"),
+    Step("prefetch-rows", "fetches the next row during the functions of this one, still single ops"),
+    Step("expand-math", "writes exp, tanh and the like in arithmetic"),
+)
+MAIN = (Step("plan-memory", "gives each intermediate of @main an offset in one arena"),)
+CLOCKS = (Step("time-kernels", "reads a clock around each kernel call, for run --profile only"),)
+LLVM = (
+    Step("convert-loops-to-llvm", "makes pointers, calls and branches of buffers and loops"),
+    Step("hoist-addresses", "moves arithmetic of addresses out of loops; it is explicit only here"),
+)
+# fmt: on
+
+
+def text_of(steps: Iterable[Step]) -> str:
+    """A pipeline as `stepwell-opt -p` takes it, in one line."""
+    return ",".join(step.text for step in steps)
+
+
+FROM_ONNX, WORK_PIPELINE, TO_KERNELS = text_of(MODEL), text_of(WORK), text_of(KERNELS)
+SCHEDULE_PIPELINE, LOOP_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of(LOOPS), text_of(LLVM)
+MAIN_PIPELINE, TIMED_MAIN_PIPELINE = text_of(MAIN), text_of((*MAIN, *CLOCKS))
+PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *MAIN))
+"""Level 3 of kernels and `@main` in one module."""
+
+NEEDED_BELOW = {
+    FROM_ONNX: "every later pass works on the ops that it makes",
+    "fuse-ops": "it decides what becomes a kernel, and kernels alone are lowered",
+}
+"""Passes that nothing below level 1 does without, and why."""
+
+
+def all_levels(graph: Sequence[Step], *, profile: bool = False) -> Mapping[str, Sequence[Step]]:
+    """The pipelines from a model to machine code in their order, with `graph` on level 1."""
+    return {
+        "0 to 1": MODEL,
+        "1": [*graph, *(WORK if profile else ())],
+        "1 to 2": KERNELS,
+        "2": SCHEDULE,
+        "2 to 3": LOOPS,
+        "3, of @main": [*MAIN, *(CLOCKS if profile else ())],
+        "3 to 4": LLVM,
+    }
+
+
+def explained(levels: Mapping[str, Sequence[Step]]) -> str:
+    """Pipelines as one text for `-p`, a line for each step with its reason as a comment; then in one line."""
+    every = [step for steps in levels.values() for step in steps]
+    width = max(len(step.text) for step in every) + 1
+    lines: list[str] = []
+    for level, steps in levels.items():
+        lines.append(f"// level {level}")
+        for step in steps:
+            text = step.text if step is every[-1] else f"{step.text},"
+            lines.append(f"{text:{width}}  // {step.reason}")
+    return "\n".join([*lines, "// the same in one line:", f"// {text_of(every)}"])
+
+
+def expect_passes_of_level_1(names: Iterable[str]) -> None:
+    """
+    Require that level 1 runs some passes, at some optimization level.
+
+    Raises: StepwellError `unknown-pass`, `bad-option`.
+    """
+    known = dict.fromkeys(step.name for step in (*MODEL, *GRAPH, *PARTITION) if step.name != "BACKENDS")
+    for given in names:
+        if load_pass(given).name not in known:
+            message = f"the pipeline of level 1 has no {given}, and these options are about it alone"
+            raise StepwellError(
+                "bad-option",
+                None,
+                message,
+                help=f"level 1 runs {', '.join(known)}; stepwell-opt runs any pass",
+            )
+
+
+def expect_needed_passes(disabled: Container[str]) -> None:
+    """Require the passes that the way to machine code needs. Raises: StepwellError `bad-option`."""
+    for name, reason in NEEDED_BELOW.items():
+        if name in disabled:
+            raise StepwellError(
+                "bad-option",
+                None,
+                f"{name} is a disabled pass, and below level 1 nothing goes on without it: {reason}",
+                help="--emit graph writes the program as it is without the pass",
+            )
+
+
+def graph_steps(
+    opt_level: int,
+    target: TargetDescription,
+    winograd: str = "auto",
+    backends: Sequence[str] = (),
+    *,
+    low_memory: bool = False,
+    required: Container[str] = (),
+    disabled: Container[str] = (),
+) -> list[Step]:
+    """
+    The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ.
+
+    Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model;
+    `low_memory` allows no packed weights that are larger than the model's; passes
+    named in `required` run although their level is higher, those in `disabled` never do.
+    """
+    lanes = str(target.f32_lanes)
+    shorts = str(target.arch == "x86_64" and not target.has_byte_products and not low_memory).lower()
+    is_direct = winograd == "off" or low_memory or "winograd-conv" in disabled
+    numbers = {"LANES": lanes, "SHORTS": shorts, "WINOGRAD": winograd, "REDUCED": str(not is_direct).lower()}
+    steps: list[Step] = []
+    for step in GRAPH:
+        off = step.name in disabled or (step.name == "winograd-conv" and is_direct)
+        if step.name == "BACKENDS":
+            steps += _partition_steps(backends)
+        elif not off and (opt_level >= step.level or step.name in required):
+            steps.append(_filled_in(step, numbers))
+    return steps
+
+
+def _as_text(make: Callable[P, Iterable[Step]]) -> Callable[P, str]:
+    return lambda *args, **named: text_of(make(*args, **named))
+
+
+graph_pipeline = _as_text(graph_steps)
+"""The steps of `graph_steps` as text."""
+
+
+def _filled_in(step: Step, words: Mapping[str, str]) -> Step:
+    return step._replace(text=reduce(lambda text, word: text.replace(word, words[word]), words, step.text))
+
+
+def _partition_steps(backends: Sequence[str]) -> list[Step]:
+    merge, *rest = PARTITION
+    words = {"BACKENDS": ",".join(backends)}
+    merges = [_filled_in(merge, {"BACKEND": name}) for name in backends]
+    return [*merges, *(_filled_in(step, words) for step in rest)] if backends else []
