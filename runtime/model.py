@@ -241,7 +241,7 @@ class CompiledModel:
         image = self.image
         needs_host = bool(image.callees or image.objects_per_call)
         host = HostFrame(image.callees, self._host_functions, image.objects_per_call) if needs_host else None
-        memory = Memory() if image.slots else None
+        memory = Memory(self.kernel_times) if image.slots else None
         table = int(self._weights_table.ctypes.data)
         return _Frame(self.interface, table, self._pool, host, memory, self.kernel_times)
 

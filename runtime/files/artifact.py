@@ -28,7 +28,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import whole_file
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.interface import Array, Interface, dtype_from_name
-from stepwell.runtime.timing import TimedKernel
+from stepwell.runtime.timing import TimedCall
 
 _LOG = logging.getLogger(__name__)
 _MAGIC = b"STEPWELL\x01\n"
@@ -71,8 +71,8 @@ class ModelImage:
     """How many Python objects a call has; the inputs among them come first."""
     output_objects: tuple[int | None, ...] = ()
     """The places of the outputs that are Python objects; empty when none is."""
-    timed: tuple[TimedKernel, ...] = ()
-    """The kernel calls of `main`, in order, when it writes down their times."""
+    timed: tuple[TimedCall, ...] = ()
+    """The calls of kernels and of the host in `main`, in order, when it writes down their times."""
     summary: Mapping[str, object] = field(default_factory=dict[str, object])
     """Facts for people: nodes, kernels, sizes."""
     effort: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -241,7 +241,7 @@ def _decode(data: npt.NDArray[np.uint8], verify_weights: bool) -> ModelImage:
     features = cast(Sequence[str], fields["features"])
     return replace(
         described_image(fields, objects, codes, weights, str(fields["triple"]), features),
-        timed=tuple(TimedKernel.from_json(k) for k in cast("list[list[object]]", fields["timed"])),
+        timed=tuple(TimedCall.from_json(k) for k in cast("list[list[object]]", fields["timed"])),
         summary=cast(Mapping[str, object], fields["summary"]),
         ir=cast(Mapping[str, str], fields["ir"]),
     )
