@@ -32,6 +32,7 @@ from stepwell.dialects.types import tensor_type
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import graph_pipeline
+from stepwell.runtime.environment import CACHE
 
 SIZES = (1_000, 10_000, 50_000)
 
@@ -111,7 +112,7 @@ def compile_seconds(name: str, folder: str) -> float:
         f"stepwell.compile({str(path)!r}, input_shapes={shapes!r})\n"
         "print(time.perf_counter() - start)\n"
     )
-    environment = {**os.environ, "STEPWELL_CACHE": folder}
+    environment = {**os.environ, CACHE.name: folder}
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
     )

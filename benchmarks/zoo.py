@@ -8,7 +8,6 @@ from the `fill_weights.py` beside them, once, in a cache folder.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.light import LIGHT_MODELS, write_light_model
+from stepwell.runtime.environment import MODELS
 from stepwell.runtime.files.cache import default_folder
 from stepwell.runtime.interface import Array
 
@@ -163,7 +163,7 @@ QUANTIZED_MODELS: dict[str, Model] = {
 
 def models_folder() -> Path | None:
     """The folder that `STEPWELL_MODELS` names; None when it is not set."""
-    named = os.environ.get("STEPWELL_MODELS")
+    named = MODELS.value()
     return Path(named).resolve() if named else None
 
 

@@ -145,7 +145,8 @@ class HostCallOp(IRDLOperation):
 @irdl_op_definition
 class ClockOp(IRDLOperation):
     """
-    Write down the time, at a place of the context's times: how kernels are measured, on request only.
+    Write the time into the context's times: at place 2 i when call i of `@main` begins, at 2 i + 1 when it
+    ends, which adds to the sum of its times. Calls are measured on request only.
 
     ```mlir
     sched.clock at 3

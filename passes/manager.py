@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from time import perf_counter
 from typing import get_type_hints
 
 from xdsl.context import Context
@@ -22,6 +24,7 @@ from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.plugins import plugin_error
 
+_LOG = logging.getLogger(__name__)
 # Comments, and line ends with the blanks around them; what is quoted stays.
 _LAYOUT = re.compile(r'(?P<quoted>"[^"]*")|\s*//[^\n]*|\s*\n\s*')
 
@@ -99,6 +102,7 @@ def run_pipeline(
     """
     context = PassContext.current()
     steps = parse_passes(pipeline) if isinstance(pipeline, str) else list(pipeline)
+    _LOG.debug("pipeline %s", pipeline)
     with context.active(), collector_paused():
         run = _Run(module, StepwellContext() if ctx is None else ctx, context, reproducer)
         for index, step in enumerate(steps):
@@ -140,10 +144,12 @@ class _Run:
         try:
             for instrument in context.instruments:
                 instrument.run_before_pass(self.module, step)
+            start = perf_counter()
             try:
                 step.apply(self.ctx, self.module)
             except Exception as error:
                 raise self._diagnose(error, step, rest) from error
+            _LOG.debug("pass %s: %.2f ms", step, 1e3 * (perf_counter() - start))
             for instrument in context.instruments:
                 try:
                     instrument.run_after_pass(self.module, step)

@@ -131,7 +131,7 @@ def attribute(value: AttributeLike) -> Attribute:
     """
     A Python value as an attribute: bool i1, int i64, float f64, str, a sequence an array.
 
-    Raises: StepwellError `bad-value` for any other, and for an int that i64 cannot have.
+    Raises: StepwellError `type-mismatch` for any other, and for an int that i64 cannot have.
     """
     match value:
         case Attribute():
@@ -148,7 +148,7 @@ def attribute(value: AttributeLike) -> Attribute:
             return ArrayAttr([attribute(item) for item in value])
         case _:
             wanted = "an attribute, or a bool, 64-bit int, float, str, list or tuple of these"
-            raise StepwellError("bad-value", None, f"expected {wanted}, found {value!r}")
+            raise StepwellError("type-mismatch", None, f"expected {wanted}, found {value!r}")
 
 
 @dataclass(eq=False)

@@ -40,7 +40,7 @@ def partition(
     its root; `allow_duplicate` lets pure ops of any cost be computed twice, cheap ones may be anyway; `name`
     is that of the table's entry; `remark` hears why matches are not taken.
     Returns: the composites, in program order.
-    Raises: StepwellError `bad-value` for a value that is no attribute.
+    Raises: StepwellError `type-mismatch` for a value that is no attribute.
     """
     duplicate = Duplicate.PURE if allow_duplicate else Duplicate.CHEAP
     given = {key: attribute(value) for key, value in (attrs or {}).items()}

@@ -12,6 +12,8 @@ from enum import IntEnum
 WORD_BYTES = 8
 WORDS_PER_TIME = 2
 """Of a time as the C library writes it: seconds, nanoseconds."""
+WORDS_PER_TIMED_CALL = 3 * WORDS_PER_TIME + 1
+"""When it began and ended the last time, the sum of its times, and how many there were."""
 
 
 class CtxField(IntEnum):
@@ -39,7 +41,7 @@ class CtxField(IntEnum):
     CLOCK = 8
     """`i32 clock_gettime(i32 clock, ptr time)` of the C library; null unless the code tells its times."""
     TIMES = 9
-    """Where it tells them: two i64 (seconds, nanoseconds) for each `sched.clock`."""
+    """Where it writes them: `WORDS_PER_TIMED_CALL` i64 for each timed call of `main`."""
 
 
 class Status(IntEnum):

@@ -1,6 +1,6 @@
 """The one error type that users see: a code, a place, what was found and what to do next."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 
@@ -69,6 +69,14 @@ class InternalError(StepwellError):
         )
         self.reproducer: str | None = None
         """The command that fails in the same way, once it has been written down."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The beginning of a help text that names the nearest known name, with a blank after it; or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def describe_location(where: object) -> str:

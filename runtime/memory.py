@@ -13,6 +13,7 @@ import numpy.typing as npt
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.addresses import address_of
 from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array
+from stepwell.runtime.timing import KernelTimes
 
 
 def aligned_empty(size_bytes: int) -> npt.NDArray[np.uint8]:
@@ -74,11 +75,12 @@ class Memory:
     outputs are taken out of theirs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, times: KernelTimes | None = None) -> None:
+        """Args: `times` adds up how long each request took."""
         self.refused = 0
         """Bytes of the last request that could not be met."""
         self._slots: dict[int, npt.NDArray[np.uint8]] = {}
-        self._callback = _ALLOCATE_TYPE(self._allocate)
+        self._callback = _ALLOCATE_TYPE(self._allocate if times is None else times.timed(self._allocate))
         self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     def take(self, slot: int, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:

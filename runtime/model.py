@@ -31,7 +31,7 @@ from stepwell.runtime.interface import (
     checked_object,
 )
 from stepwell.runtime.machine.loader import Library, load_objects
-from stepwell.runtime.machine.pool import get_pool
+from stepwell.runtime.machine.pool import MAX_THREADS, get_pool
 from stepwell.runtime.machine.target import check_features
 from stepwell.runtime.memory import ALIGNED_BYTES, LargeOutputs, Memory, aligned_empty
 from stepwell.runtime.timing import KernelTimes
@@ -104,23 +104,36 @@ class CompiledModel:
         check_features(image.triple, image.features)
         self.image = image
         self.interface = image.interface
-        self.threads = threads if threads is not None else os.cpu_count() or 1
         self._library: Library = load_objects(image.objects)
         self._main = _MAIN_TYPE(self._library.address(image.entry))
         self._weights = tuple(aligned(array) for array in image.weights)
         self._weights_table = np.array([a.ctypes.data for a in self._weights] or [0], np.uint64)
-        pool = get_pool(self.threads) if self.threads > 1 else None
-        self._pool = (pool.parallel_for_address, pool.state_address) if pool is not None else (0, 0)
+        self.threads = threads
         self._host_functions = tuple(load_callee(callee) for callee in image.callees)
         self.kernel_times = KernelTimes(len(image.timed)) if image.timed else None
         """Of the last call, when the model was compiled to tell them."""
-        self._frames: list[_Frame] = []
         self._bindings: dict[Shapes, Binding] = {}
         self._input_dtypes = tuple(
             (i, None if spec.is_object else spec.dtype) for i, spec in enumerate(self.interface.inputs)
         )
         self._output_dtypes = tuple(spec.dtype for spec in self.interface.outputs)
         self._input_names = tuple(spec.name for spec in self.interface.inputs)
+
+    @property
+    def threads(self) -> int:
+        """
+        The number of threads that kernels may use; None sets it to all cores. Calls that run keep theirs.
+
+        Raises: StepwellError `bad-option` when it is set to what is no such number.
+        """
+        return self._threads
+
+    @threads.setter
+    def threads(self, threads: int | None) -> None:
+        self._threads = checked_threads(threads)
+        pool = get_pool(self._threads) if self._threads > 1 else None
+        self._pool = (pool.parallel_for_address, pool.state_address) if pool is not None else (0, 0)
+        self._frames: list[_Frame] = []
 
     def __repr__(self) -> str:
         inputs, outputs = (
@@ -196,8 +209,9 @@ class CompiledModel:
         arrays = cast("list[Array]", inputs)
         shapes = tuple([array.shape for array in arrays])
         binding = self._bindings.get(shapes) or self._bind(shapes)
+        frames = self._frames  # of this number of threads
         try:
-            frame = self._frames.pop()
+            frame = frames.pop()
         except IndexError:
             frame = self._new_frame()
         try:
@@ -220,14 +234,14 @@ class CompiledModel:
             raise self._failure(status, frame)
         if frame.host is not None or frame.memory is not None:
             self._collect(frame, binding, outputs)
-        self._frames.append(frame)
+        frames.append(frame)
         return tuple(outputs)
 
     def _new_frame(self) -> _Frame:
         image = self.image
         needs_host = bool(image.callees or image.objects_per_call)
         host = HostFrame(image.callees, self._host_functions, image.objects_per_call) if needs_host else None
-        memory = Memory() if image.slots else None
+        memory = Memory(self.kernel_times) if image.slots else None
         table = int(self._weights_table.ctypes.data)
         return _Frame(self.interface, table, self._pool, host, memory, self.kernel_times)
 
@@ -277,6 +291,16 @@ class CompiledModel:
             f", possible are 0 to {values[1]}" if row.code == "bad-size" else f" and {values[1]}"
         )
         return StepwellError(row.code, row.where, row.message, note=found)
+
+
+def checked_threads(threads: object) -> int:
+    """The number of threads to use, for None all cores. Raises: StepwellError `bad-option`."""
+    if threads is None:
+        return min(os.cpu_count() or 1, MAX_THREADS)
+    if type(threads) is not int or not 1 <= threads <= MAX_THREADS:
+        message = f"threads must be a number from 1 to {MAX_THREADS}, found {threads!r}"
+        raise StepwellError("bad-option", None, message)
+    return threads
 
 
 def _of_bytes(data: bytes, threads: int) -> CompiledModel:

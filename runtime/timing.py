@@ -1,24 +1,30 @@
-"""A model that tells its times: which kernels it calls, how much each does, how long each took."""
+"""A model that is timed: which kernels it calls, and what of the host, how much each does, its time."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from stepwell.runtime.abi import WORDS_PER_TIME
+from stepwell.runtime.abi import WORDS_PER_TIME, WORDS_PER_TIMED_CALL
 from stepwell.runtime.dims import Dim
 
 
 @dataclass(frozen=True)
-class TimedKernel:
-    """A call of a kernel in `main`: the nodes of the model in it, and its work as dimension expressions."""
+class TimedCall:
+    """A call in `main`: the nodes of the model in it, and its work as dimension expressions."""
 
+    kind: str
+    """`kernel`, or `host` for what runs outside of compiled code."""
     name: str
+    """Of a kernel its name in the program, such as `k0`; of a host call what it calls."""
+    symbol: str
+    """Of a kernel its name in the code, which is made of its content; else empty."""
     nodes: tuple[str, ...]
     flops: Dim
     """Arithmetic operations; 0 where it moves data, or its work depends on data."""
@@ -29,41 +35,61 @@ class TimedKernel:
 
     def to_json(self) -> list[object]:
         """The call as plain JSON values."""
-        return [self.name, list(self.nodes), str(self.flops), str(self.bytes), self.arithmetic]
+        named = [self.kind, self.name, self.symbol, list(self.nodes)]
+        return [*named, str(self.flops), str(self.bytes), self.arithmetic]
 
     @staticmethod
-    def from_json(data: Sequence[object]) -> TimedKernel:
+    def from_json(data: Sequence[object]) -> TimedCall:
         """What `to_json` wrote. Raises: ValueError or TypeError when it is not one."""
-        name, nodes, flops, moved, arithmetic = data
+        kind, name, symbol, nodes, flops, moved, arithmetic = data
         names = tuple(str(node) for node in cast(Sequence[object], nodes))
-        return TimedKernel(str(name), names, Dim.of(str(flops)), Dim.of(str(moved)), str(arithmetic))
+        work = Dim.of(str(flops)), Dim.of(str(moved)), str(arithmetic)
+        return TimedCall(str(kind), str(name), str(symbol), names, *work)
 
 
 class KernelTimes:
-    """Where a model's code writes when its kernels began and ended; that of the last call."""
+    """The times of the last call of a model: of its kernels, of its host calls, and of its allocations."""
 
-    def __init__(self, kernels: int):
-        self._times = np.zeros((kernels, 2, WORDS_PER_TIME), np.int64)
+    def __init__(self, calls: int):
+        self._times = np.zeros((calls, WORDS_PER_TIMED_CALL), np.int64)
+        self.allocation = 0.0
+        """Seconds that requests for memory whose size depends on data have taken."""
         library = ctypes.CDLL(None)
         self.clock_address = cast(int, ctypes.cast(library.clock_gettime, ctypes.c_void_p).value)
         self.times_address = int(self._times.ctypes.data)
 
     def seconds(self) -> npt.NDArray[np.float64]:
-        """How long each kernel took in the last call; 0 for one that did not run."""
-        seconds, nanoseconds = (self._times[:, 1] - self._times[:, 0]).astype(np.float64).T
+        """The time of each timed call, of all its rounds in a loop; 0 for one that did not run."""
+        seconds, nanoseconds = self._times[:, -1 - WORDS_PER_TIME : -1].astype(np.float64).T
         return seconds + 1e-9 * nanoseconds
+
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each timed call ran."""
+        return self._times[:, -1].copy()
 
     def clear(self) -> None:
         """Forget the last call."""
         self._times[:] = 0
+        self.allocation = 0.0
+
+    def timed(self, allocate: Callable[[int, int, int], int]) -> Callable[[int, int, int], int]:
+        """A function that gives memory, and adds its time to `allocation`."""
+
+        def call(context: int, slot: int, size_bytes: int) -> int:
+            start = perf_counter()
+            address = allocate(context, slot, size_bytes)
+            self.allocation += perf_counter() - start
+            return address
+
+        return call
 
 
 def work_of(
-    kernels: Sequence[TimedKernel], symbols: Mapping[str, int]
+    calls: Sequence[TimedCall], symbols: Mapping[str, int]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Operations and bytes of each kernel for the symbol values of a call; 0 where they are not known."""
+    """Operations and bytes of each call for the symbol values of a call; 0 where they are not known."""
 
     def amount(dim: Dim) -> float:
         return float(dim.evaluate(symbols)) if dim.symbols() <= symbols.keys() else 0.0
 
-    return np.array([amount(k.flops) for k in kernels]), np.array([amount(k.bytes) for k in kernels])
+    return np.array([amount(k.flops) for k in calls]), np.array([amount(k.bytes) for k in calls])

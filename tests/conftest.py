@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from stepwell.runtime.environment import CACHE, MODELS
 from stepwell.runtime.plugins import LOADED
 
-MODELS_VARIABLE = "STEPWELL_MODELS"
-_NO_MODELS = f"{MODELS_VARIABLE} names no folder"
+_NO_MODELS = f"{MODELS.name} names no folder"
 _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 # A loaded machine is no fault of the code: no test is judged by its time.
@@ -26,13 +26,13 @@ settings.load_profile("stepwell")
 def pytest_configure(config: pytest.Config) -> None:
     """Let no test meet the user's kernel cache; workers inherit the variable and share the folder."""
     if not _IS_WORKER:
-        os.environ["STEPWELL_CACHE"] = tempfile.mkdtemp(prefix="stepwell-tests-")
+        os.environ[CACHE.name] = tempfile.mkdtemp(prefix="stepwell-tests-")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the cache folder."""
     if not _IS_WORKER:
-        shutil.rmtree(os.environ["STEPWELL_CACHE"], ignore_errors=True)
+        shutil.rmtree(os.environ[CACHE.name], ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def plugins_of_one_test() -> Generator[None]:
 @pytest.fixture(scope="session")
 def models_folder() -> Path:
     """The folder of big test models; tests that need it are skipped, and counted, where it is not set."""
-    folder = os.environ.get(MODELS_VARIABLE)
+    folder = MODELS.value()
     if not folder or not Path(folder).is_dir():
         pytest.skip(_NO_MODELS)
     return Path(folder).resolve()
@@ -60,6 +60,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = [r for r in terminalreporter.getreports("skipped") if _NO_MODELS in str(r.longrepr)]
     if skipped:
         terminalreporter.write_line(
-            f"{len(skipped)} tests on big models were skipped: {MODELS_VARIABLE} can name their folder",
+            f"{len(skipped)} tests on big models were skipped: {MODELS.name} can name their folder",
             yellow=True,
         )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
-from argparse import ArgumentParser
-from collections.abc import Generator
+from argparse import ArgumentParser, Namespace
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, did_you_mean
+
+_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
+_UNKNOWN = "unrecognized arguments: "
+_OPTION = re.compile(r"(?<!\S)--?[^\s=]+")
 
 WRONG_USAGE = 2
 """The exit status of a command that was called in a wrong way."""
@@ -34,7 +39,35 @@ def _formatted(
 class CommandLine(ArgumentParser):
     """A parser of arguments whose errors look like ours; subcommands are parsed by it too."""
 
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]  # the base has overloads
+        self, args: Sequence[str] | None = None, namespace: Namespace | None = None
+    ) -> tuple[Namespace, list[str]]:
+        """The parsed arguments; those that are not known are an error of the command that they follow."""
+        known, others = super().parse_known_args(args, namespace or Namespace())
+        if others:
+            self.error(f"{_UNKNOWN}{' '.join(others)}")
+        return known, []
+
     def error(self, message: str) -> NoReturn:
-        help = f"`{self.prog} --help` lists what it takes"
+        help = f"{self._nearest(message)}`{self.prog} --help` lists what it takes"
         print(StepwellError("bad-usage", self.prog, message, help=help).render(), file=sys.stderr)
         self.exit(WRONG_USAGE)
+
+    def _nearest(self, message: str) -> str:
+        """The hint at what a choice or an option that argparse does not know may have been meant to be."""
+        if choice := _CHOICE.search(message):
+            return did_you_mean(choice[1], re.split(r"[', ]+", choice[2]))
+        if not message.startswith(_UNKNOWN):
+            return ""
+        options = [option for action in self._actions for option in action.option_strings]
+        hints = (did_you_mean(word, options) for word in _OPTION.findall(message))
+        return next(filter(None, hints), "")
+
+    def arguments(self) -> Iterator[tuple[str, str]]:
+        """Each argument but `--help`, as it is written, and its help text: for the page of commands."""
+        for action in sorted(self._actions, key=lambda action: bool(action.option_strings)):
+            if "--help" in action.option_strings or action.dest == "command":
+                continue
+            value = action.metavar or (action.choices and ",".join(map(str, action.choices))) or action.dest
+            names = [f"{o} {value}" if action.nargs != 0 else o for o in action.option_strings]
+            yield ", ".join(names) or f"{value}{'…' * (action.nargs == '+')}", action.help or ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from argparse import RawDescriptionHelpFormatter
+from collections.abc import Container, Sequence
 from importlib import import_module
 
+from stepwell.runtime.environment import variables_text
 from stepwell.tools.arguments import WRONG_USAGE, CommandLine, warnings_for_users
 from stepwell.tools.failure import user_error
 
@@ -15,7 +17,7 @@ COMMANDS = {
     "run": "run a model or an artifact on given or made-up inputs",
     "bench": "measure a model against the engines that are installed",
     "inspect": "what is in a model or artifact, and what is supported",
-    "cache": "show or clear the kernel cache",
+    "cache": "show or clear the caches of kernels and models",
     "calibrate": "measure what this machine can do: arithmetic and memory",
 }
 
@@ -31,17 +33,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _main(arguments: Sequence[str]) -> int:
-    parser = CommandLine(prog="stepwell", description="A deep-learning compiler that people can read.")
+def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
+    """The parsers of `stepwell` and of each command, by name; the chosen commands know their arguments."""
+    parser = CommandLine(
+        prog="stepwell",
+        description="A deep-learning compiler that people can read.",
+        epilog=variables_text(),
+        formatter_class=RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    chosen = next((a for a in arguments if not a.startswith("-")), None)
+    found = {"stepwell": parser}
     for name, line in COMMANDS.items():
-        command = commands.add_parser(name, help=line, description=line)
+        found[name] = command = commands.add_parser(name, help=line, description=line)
         command.add_argument("--debug", action="store_true", help="show tracebacks")
-        if name == chosen:
+        if name in chosen:
             import_module(f"stepwell.tools.commands.{name}").add_arguments(command)
+    return found
+
+
+def _main(arguments: Sequence[str]) -> int:
+    chosen = next((a for a in arguments if not a.startswith("-")), "")
+    parser = command_lines((chosen,))["stepwell"]
     args = parser.parse_args(arguments)
     if args.version:
         from stepwell import __version__

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Thread
+from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -18,6 +20,8 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.plugins import LOADED
+
+_LOG = logging.getLogger(__name__)
 
 # A worker takes about 0.4 s to start and import; below this many characters of uncached kernels it does not
 # pay.
@@ -46,6 +50,7 @@ def compile_kernels(
             if (entry := cache.load(key)) is not None:
                 done[key] = KernelObject(*entry)
     hits = len(done)
+    _LOG.debug("%d kernels, %d of them in the cache", len(kernels), hits)
     # Large kernels first, so that no core waits for a last long one.
     waiting = deque(sorted((k for k in kernels if k not in done), key=lambda k: -len(kernels[k][1])))
     context = PassContext.current()
@@ -99,11 +104,13 @@ class _Pool:
                 key = self.waiting.popleft()
             except IndexError:
                 return
+            start = perf_counter()
             try:
                 kernel = compile_one(key)
             except StepwellError as error:
                 self.errors.append(error)
                 return
+            _LOG.debug("kernel %s compiled: %.2f ms", key, 1e3 * (perf_counter() - start))
             self.done[key] = kernel
             if self.cache is not None:
                 self.cache.store(key, kernel.code, kernel.meta)

@@ -15,7 +15,14 @@ from stepwell.lowering.loops_to_llvm.code import Code, call_pointer, int_attr
 from stepwell.lowering.loops_to_llvm.functions import dense_layout, return_unless, stack_slot
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I8, I32, I64, PTR
-from stepwell.runtime.abi import ARENA_ALIGNMENT, WORD_BYTES, WORDS_PER_TIME, CtxField, Status
+from stepwell.runtime.abi import (
+    ARENA_ALIGNMENT,
+    WORD_BYTES,
+    WORDS_PER_TIME,
+    WORDS_PER_TIMED_CALL,
+    CtxField,
+    Status,
+)
 from stepwell.runtime.errors import StepwellError
 
 
@@ -147,18 +154,35 @@ class ClockLowering(RuntimePattern):
     ```mlir
     sched.clock at 3
     // ->
-    %time = llvm.getelementptr inbounds %times[6] : (!llvm.ptr) -> !llvm.ptr, i64
+    %time = llvm.getelementptr inbounds %times[9] : (!llvm.ptr) -> !llvm.ptr, i64
     %ok = llvm.call %clock(%monotonic, %time) : !llvm.ptr, (i32, !llvm.ptr) -> i32
     ```
+    At the end of a call, as here, its seconds, its nanoseconds and 1 are added to the sums behind them.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: runtime_calls.ClockOp, rewriter: PatternRewriter) -> None:
         code = self.code_at(op)
         clock, times = self.field(op, CtxField.CLOCK, code), self.field(op, CtxField.TIMES, code)
-        time = code.element_pointer(times, WORDS_PER_TIME * op.place.value.data, I64)
+        call, is_end = divmod(op.place.value.data, 2)
+        first = WORDS_PER_TIMED_CALL * call
+        time = code.element_pointer(times, first + WORDS_PER_TIME * is_end, I64)
         code.add(call_pointer(clock, [_status(code, CLOCK_MONOTONIC), time], I32))
+        if is_end:
+            begin, end, total = (
+                [code.element_pointer(times, first + WORDS_PER_TIME * part + word, I64) for word in range(2)]
+                for part in range(3)
+            )
+            count = code.element_pointer(times, first + WORDS_PER_TIMED_CALL - 1, I64)
+            for i, place in enumerate(total):
+                before, after = (code.load(p[i], I64, WORD_BYTES) for p in (begin, end))
+                _add_to(code, place, code.make(llvm.SubOp, [after, before]))
+            _add_to(code, count, code.constant(1))
         rewriter.replace(op, code.ops, [])
+
+
+def _add_to(code: Code, place: SSAValue, amount: SSAValue) -> None:
+    code.store(code.sum(code.load(place, I64, WORD_BYTES), amount), place, WORD_BYTES)
 
 
 def _status(code: Code, value: int) -> SSAValue:

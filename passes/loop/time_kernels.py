@@ -1,4 +1,4 @@
-"""`time-kernels`: `@main` writes down when each kernel begins and ends."""
+"""`time-kernels`: `@main` writes down when each call of a kernel, or of the host, begins and ends."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.runtime_calls import ClockOp
+from stepwell.dialects.runtime_calls import ClockOp, HostCallOp
 from stepwell.passes.base import Pass
 
 
 @dataclass(frozen=True)
 class TimeKernelsPass(Pass):
     """
-    Put a `sched.clock` before and after each call of a kernel in `@main`, at places `2 i` and `2 i + 1`.
+    Put a `sched.clock` before and after each call of a kernel and of the host in `@main`, at places `2 i` and
+    `2 i + 1`.
 
-    Needs `@main` on buffers (`plan-memory`). A call in a loop tells its last time. Not idempotent.
+    Needs `@main` on buffers (`plan-memory`). The times of a call in a loop are added. Not idempotent.
     """
 
     name = "time-kernels"
@@ -29,8 +30,13 @@ class TimeKernelsPass(Pass):
         kernels = {name for name, f in functions.items() if "sched.kernel" in f.attributes}
         if "main" not in functions:
             return
-        calls = [c for c in functions["main"].walk() if isinstance(c, func.CallOp)]
-        for index, call in enumerate(c for c in calls if c.callee.string_value() in kernels):
+        calls = [
+            call
+            for call in functions["main"].walk()
+            if isinstance(call, HostCallOp)
+            or (isinstance(call, func.CallOp) and call.callee.string_value() in kernels)
+        ]
+        for index, call in enumerate(calls):
             for place, point in ((0, InsertPoint.before(call)), (1, InsertPoint.after(call))):
                 Rewriter.insert_op(clock := ClockOp(2 * index + place), point)
                 adopt_location(clock, call.location)

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
+from time import perf_counter
 from typing import IO, cast
 
 import numpy as np
@@ -26,8 +28,9 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import whole_file
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.interface import Array, Interface, dtype_from_name
-from stepwell.runtime.timing import TimedKernel
+from stepwell.runtime.timing import TimedCall
 
+_LOG = logging.getLogger(__name__)
 _MAGIC = b"STEPWELL\x01\n"
 _DIGEST_BYTES = 16
 _PREFIX = struct.Struct(f"<{len(_MAGIC)}sI{_DIGEST_BYTES}s")
@@ -68,8 +71,8 @@ class ModelImage:
     """How many Python objects a call has; the inputs among them come first."""
     output_objects: tuple[int | None, ...] = ()
     """The places of the outputs that are Python objects; empty when none is."""
-    timed: tuple[TimedKernel, ...] = ()
-    """The kernel calls of `main`, in order, when it writes down their times."""
+    timed: tuple[TimedCall, ...] = ()
+    """The calls of kernels and of the host in `main`, in order, when it writes down their times."""
     summary: Mapping[str, object] = field(default_factory=dict[str, object])
     """Facts for people: nodes, kernels, sizes."""
     effort: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -112,7 +115,7 @@ def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> 
 
     Raises: StepwellError `bad-artifact` for a file that is none, truncated or damaged; `no-file`.
     """
-    place = str(path)
+    place, start = str(path), perf_counter()
     try:
         data = np.memmap(path, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:
@@ -121,7 +124,9 @@ def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> 
         raise StepwellError(
             "bad-artifact" if is_there else "no-file", place, f"cannot read the artifact: {reason}"
         ) from None
-    return _checked_image(data, place, verify_weights)
+    image = _checked_image(data, place, verify_weights)
+    _LOG.debug("artifact %s read: %d bytes, %.2f ms", place, data.size, 1e3 * (perf_counter() - start))
+    return image
 
 
 def image_of_bytes(data: bytes, place: str) -> ModelImage:
@@ -236,7 +241,7 @@ def _decode(data: npt.NDArray[np.uint8], verify_weights: bool) -> ModelImage:
     features = cast(Sequence[str], fields["features"])
     return replace(
         described_image(fields, objects, codes, weights, str(fields["triple"]), features),
-        timed=tuple(TimedKernel.from_json(k) for k in cast("list[list[object]]", fields["timed"])),
+        timed=tuple(TimedCall.from_json(k) for k in cast("list[list[object]]", fields["timed"])),
         summary=cast(Mapping[str, object], fields["summary"]),
         ir=cast(Mapping[str, str], fields["ir"]),
     )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from stepwell.runtime.environment import CACHE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes
 
@@ -37,7 +38,7 @@ class CacheInfo:
 
 def default_folder() -> Path:
     """`STEPWELL_CACHE` when set, else the platform's cache folder for the user."""
-    if override := os.environ.get("STEPWELL_CACHE"):
+    if override := CACHE.value():
         return Path(override)
     from platformdirs import user_cache_path
 

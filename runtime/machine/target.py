@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.tile_permission import may_use_tiles
+from stepwell.runtime.warned import warn
 
 _V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 _V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
@@ -51,6 +52,10 @@ def tile_shares_of(data: Any) -> TileShares:
     return shares
 
 
+class TargetWarning(UserWarning):
+    """A target for which no test has run code."""
+
+
 F32_BYTES = 4
 
 
@@ -79,7 +84,12 @@ class TargetDescription:
     @property
     def arch(self) -> str:
         """`x86_64`, `aarch64`, …"""
-        return self.triple.partition("-")[0]
+        return _arch_of(self.triple)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether our tests make code for it: they run Linux x86-64, and read Linux aarch64 as text."""
+        return self.arch in ("x86_64", "aarch64") and _system_of(self.triple) == "linux"
 
     @property
     def has_fma(self) -> bool:
@@ -175,8 +185,17 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     A target by feature level: `host`, `x86-64`, `x86-64-v2`, `-v3`, `-v4`, `sapphirerapids` or `aarch64`.
 
     Args: `triple` overrides the level's (the host's where the architecture agrees, else Linux's).
-    Raises: StepwellError `unknown-target`, with the legal names.
+    Raises: StepwellError `unknown-target`, with the legal names; `bad-option` where both name architectures.
+    Warns: TargetWarning for a target that is not tested.
     """
+    target = _chosen_target(mcpu, triple)
+    if not target.is_tested:
+        tested = "Linux on x86-64 is tested, Linux on aarch64 as text alone"
+        warn(f"nobody has tested code for {target.triple}: {tested}", TargetWarning)
+    return target
+
+
+def _chosen_target(mcpu: str, triple: str | None) -> TargetDescription:
     if mcpu in ("host", "native"):
         return host_target() if triple is None else _host_as(triple)
     if mcpu not in _LEVELS:
@@ -187,6 +206,9 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
             help=f"the targets are host, {', '.join(_LEVELS)}",
         )
     arch, features = _LEVELS[mcpu]
+    if triple is not None and _arch_of(triple) != arch:
+        message = f"--mcpu {mcpu} has the features of {arch}, and the target is {triple}"
+        raise StepwellError("bad-option", None, message, help="leave one of them out")
     if triple is None:
         host = host_target()
         triple = host.triple if host.arch == arch else f"{arch}-unknown-linux-gnu"
@@ -195,7 +217,7 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
 
 def _host_as(triple: str) -> TargetDescription:
     """This machine by another triple; another architecture by what all of its CPUs have."""
-    host, arch = host_target(), triple.partition("-")[0]
+    host, arch = host_target(), _arch_of(triple)
     if arch == host.arch:
         return replace(host, triple=triple)
     features = next((features for known, features in _LEVELS.values() if known == arch), ())
@@ -203,11 +225,12 @@ def _host_as(triple: str) -> TargetDescription:
 
 
 def missing_features(triple: str, features: Sequence[str]) -> tuple[str, ...]:
-    """Features of code that this machine lacks; a foreign architecture counts as one."""
+    """Features of code that this machine lacks; a foreign architecture or system counts as one."""
     host = host_target()
-    arch = triple.partition("-")[0]
-    if arch != host.arch:
+    if (arch := _arch_of(triple)) != host.arch:
         return (arch,)
+    if _system_of(triple) != _system_of(host.triple):
+        return (triple.partition("-")[2],)
     return tuple(feature for feature in features if feature not in host.features)
 
 
@@ -224,14 +247,24 @@ def check_features(triple: str, features: Sequence[str]) -> None:
 
 
 def _describe(triple: str, features: tuple[str, ...]) -> TargetDescription:
-    arch = triple.partition("-")[0]
+    arch = _arch_of(triple)
     if arch == "x86_64":
         if "avx512f" in features and "avx512vl" in features:
             return TargetDescription(triple, features, 64, 32)
         return TargetDescription(triple, features, 32 if "avx2" in features else 16, 16)
-    if arch in ("aarch64", "arm64"):
+    if arch == "aarch64":
         return TargetDescription(triple, features, 16, 32)
     raise StepwellError("unknown-target", None, f"no code is made for {triple}", help="use x86_64 or aarch64")
+
+
+def _arch_of(triple: str) -> str:
+    """The architecture of a triple by one name; Apple's tools write arm64."""
+    return "aarch64" if triple.startswith("arm64-") else triple.partition("-")[0]
+
+
+def _system_of(triple: str) -> str:
+    """The family of operating systems of a triple, which decides the format of object files; or nothing."""
+    return next((system for system in ("linux", "windows", "apple") if system in triple), "")
 
 
 def _usable_cores() -> int:

@@ -13,13 +13,8 @@ from stepwell.runtime.interface import Array
 from stepwell.tools.check.differences import TOLERANCE, relative_difference
 
 
-def check_against_reference(path: Path, feeds: Mapping[str, object], outputs: Mapping[str, Array]) -> int:
-    """
-    Compare, print a line an output, and return the exit status: 1 when one departs.
-
-    Raises: StepwellError `no-reference` when `path` is no ONNX model, which alone has a reference, or one
-    that the reference evaluator cannot run.
-    """
+def expect_reference(path: Path) -> None:
+    """Require an ONNX model, which alone has a reference. Raises: StepwellError `no-reference`."""
     if path.suffix != ".onnx":
         raise StepwellError(
             "no-reference",
@@ -27,6 +22,14 @@ def check_against_reference(path: Path, feeds: Mapping[str, object], outputs: Ma
             "--check needs an .onnx model to compare with",
             help="give it the model that this was compiled from",
         )
+
+
+def check_against_reference(path: Path, feeds: Mapping[str, object], outputs: Mapping[str, Array]) -> int:
+    """
+    Compare, print a line an output, and return the exit status: 1 when one departs.
+
+    Raises: StepwellError `no-reference` when `path` is a model that the reference evaluator cannot run.
+    """
     expected = _reference_outputs(path, feeds)
     status = 0
     for (name, found), wanted in zip(outputs.items(), expected, strict=True):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
+from math import isnan
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from stepwell.runtime.files.whole_files import write_text
-from stepwell.tools.commands.options import input_shape, positive
+from stepwell.tools.commands.options import add_seed, input_shape, input_shapes, positive
 from stepwell.tools.measure.bench import ModelResult, bench_model
-from stepwell.tools.measure.peers import installed_peers
+from stepwell.tools.measure.peers import engine_named, installed_peers
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -26,23 +28,29 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--rounds", type=positive, default=20, metavar="N", help="interleaved rounds (default: 20)"
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the made-up inputs (default: 0)"
-    )
+    add_seed(parser)
     parser.add_argument("--json", type=Path, metavar="F", help="where to write the figures")
     parser.add_argument(
-        "--input-shape", action="append", default=[], type=input_shape, metavar="NAME=1x3x224x224"
+        "--input-shape",
+        action="append",
+        default=[],
+        type=input_shape,
+        metavar="NAME=1x3x224x224",
+        help="fix the shape of an input (may be given several times)",
     )
 
 
 def run(args: Namespace) -> int:
     """Measure and print a table; returns the exit status."""
-    peers = args.against.split(",") if args.against else installed_peers()
-    results = [
-        bench_model(path, peers, args.threads, args.rounds, dict(args.input_shape), args.seed)
-        for path in args.models
-    ]
+    peers = installed_peers() if args.against is None else args.against.split(",")
+    for name in peers:
+        engine_named(name)  # a name that none has is no peer that failed
+    shapes = input_shapes(args)
+    results = [bench_model(path, peers, args.threads, args.rounds, shapes, args.seed) for path in args.models]
     show(results, peers)
+    if not peers:
+        missing = "no other engine is installed to compare with: pip install 'stepwell[bench]'"
+        print(missing, file=sys.stderr)
     if args.json is not None:
         write_text(args.json, json.dumps([asdict(result) for result in results], indent=1))
     return 0
@@ -50,7 +58,7 @@ def run(args: Namespace) -> int:
 
 def show(results: list[ModelResult], peers: list[str]) -> None:
     """The figures as a table on standard output; ratios above 1 mean that we are faster."""
-    table = Table(title="time of the peer / our time (95 % interval)")
+    table = Table(title="time of the peer / our time (95 % interval)" if peers else None)
     for column in ("model", "threads", "ours, ms", *peers, "difference"):
         table.add_column(column, justify="left" if column == "model" else "right")
     for result in results:
@@ -61,5 +69,5 @@ def show(results: list[ModelResult], peers: list[str]) -> None:
             for p in peers
         ]
         row = [result.model, str(result.threads), f"{result.milliseconds['stepwell']:.3f}", *ratios]
-        table.add_row(*row, f"{result.difference:.1e}")
+        table.add_row(*row, "-" if isnan(result.difference) else f"{result.difference:.1e}")
     Console().print(table)

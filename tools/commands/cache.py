@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from stepwell.runtime.environment import CACHE
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.files.model_cache import ModelCache
 from stepwell.tools.report import readable_bytes
@@ -11,7 +12,18 @@ from stepwell.tools.report import readable_bytes
 
 def add_arguments(parser: ArgumentParser) -> None:
     """`info` or `clear`."""
-    parser.add_argument("action", choices=("info", "clear"))
+    kernels, models = (readable_bytes(cache.max_bytes) for cache in (KernelCache(), ModelCache()))
+    parser.description = (
+        "Show or clear the caches: compiled kernels and whole compiled models, which later compilations use "
+        f"again. They are kept in the folder that {CACHE.name} names (default: {CACHE.default}), at most "
+        f"{kernels} of kernels and {models} of models; what was used least recently is dropped first. "
+        "--no-cache of other commands neither reads nor writes them."
+    )
+    parser.add_argument(
+        "action",
+        choices=("info", "clear"),
+        help="info: the folder, how many entries there are and how large; clear: remove them all",
+    )
 
 
 def run(args: Namespace) -> int:

@@ -20,7 +20,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Whether to measure, and for which target."""
     parser.add_argument("--show", action="store_true", help="print what was measured before, measure nothing")
     parser.add_argument(
-        "--mcpu", default="host", help="whose register tiles to order: host, x86-64-v3, … (default: host)"
+        "--mcpu",
+        default="host",
+        metavar="CPU",
+        help="whose register tiles to order: host, x86-64-v3, … (default: host)",
     )
 
 

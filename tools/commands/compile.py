@@ -68,6 +68,10 @@ def run(args: Namespace) -> int:
         check_place(args.output)
         _check_output_suffix(args.output, args.emit)
     if args.print_pipeline:
+        others = ("output", "emit", "dump", "remarks", "print_memory_plan")
+        if given := [name for name in others if vars(args)[name]]:
+            option = "--" + given[0].replace("_", "-")
+            raise StepwellError("bad-option", None, f"--print-pipeline does not go with {option}")
         print(_pipeline(options))
         return 0
     if args.emit is not None and args.dump is not None:

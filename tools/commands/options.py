@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel, load
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import (
@@ -40,6 +42,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
     group_of["mcpu"].add_argument(
         "--mcpu",
         default="host",
+        metavar="CPU",
         help="host, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, sapphirerapids or aarch64 (default: host)",
     )
     group_of["target"].add_argument(
@@ -82,7 +85,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         help="run a pass of level 1 whatever its own level",
     )
     group_of["use_cache"].add_argument(
-        "--no-cache", action="store_true", help="neither read nor write the kernel cache"
+        "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
     )
     group_of["backends"].add_argument(
         "--backend",
@@ -114,11 +117,22 @@ def add_threads(parser: ArgumentParser) -> None:
     )
 
 
-def positive(text: str) -> int:
-    """A number from 1 on. Raises: ArgumentTypeError."""
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"expected a number from 1 on, found {text!r}")
+def positive(text: str, least: int = 1) -> int:
+    """A number from 1, or from another least one, on. Raises: ArgumentTypeError."""
+    if not text.isdecimal() or int(text) < least:
+        raise ArgumentTypeError(f"expected a number from {least} on, found {text!r}")
     return int(text)
+
+
+def add_seed(parser: ArgumentParser) -> None:
+    """The seed of made-up inputs."""
+    parser.add_argument(
+        "--seed",
+        type=partial(positive, least=0),
+        default=0,
+        metavar="N",
+        help="seed of the made-up inputs (default: 0)",
+    )
 
 
 def backend_names(text: str) -> tuple[str, ...]:
@@ -137,6 +151,14 @@ def input_shape(text: str) -> tuple[str, tuple[int, ...]]:
     return match["name"], tuple(int(n) for n in match["dims"].split("x"))
 
 
+def input_shapes(args: Namespace) -> dict[str, tuple[int, ...]]:
+    """The shapes that `--input-shape` fixes, by name. Raises: StepwellError for a name given twice."""
+    shapes: dict[str, tuple[int, ...]] = dict(args.input_shape)
+    if len(shapes) < len(args.input_shape):
+        raise StepwellError("bad-option", None, "--input-shape fixes the shape of one input twice")
+    return shapes
+
+
 def compile_options(args: Namespace) -> CompileOptions:
     """The compile options of parsed arguments; the plugins that they name are loaded."""
     _load_plugins(args)
@@ -148,7 +170,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         mcpu=args.mcpu,
         target=args.target,
         opt_level=args.opt_level,
-        input_shapes=dict(args.input_shape),
+        input_shapes=input_shapes(args),
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
         memory=args.memory,
@@ -165,11 +187,23 @@ def ready_model(args: Namespace) -> CompiledModel:
     check_suffix(args.model)
     _load_plugins(args)
     if args.model.suffix == ".stepwell":
+        _expect_no_compilation(args)
         return load(args.model, threads=args.threads)
     from stepwell.tools.progress import shown_progress
 
     with shown_progress() as progress:
         return compile(args.model, compile_options(args), threads=args.threads, progress=progress)
+
+
+def _expect_no_compilation(args: Namespace) -> None:
+    """Refuse options of a compilation that there is none of; a shape and a plugin serve an artifact too."""
+    add_compile_options(parser := ArgumentParser())
+    default = vars(parser.parse_args([]))
+    names = [n for n in default if n not in ("input_shape", "load") and vars(args)[n] != default[n]]
+    if names:
+        option = "--" + names[0].replace("_", "-")
+        message = f"{option} is for compiling, and an artifact is compiled already"
+        raise StepwellError("bad-option", str(args.model), message, help="give it the model's own file")
 
 
 def _load_plugins(args: Namespace) -> None:

@@ -7,6 +7,7 @@ import sys
 import zlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from time import perf_counter
 from zipfile import BadZipFile
@@ -17,7 +18,15 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools.commands.options import add_compile_options, add_model, add_threads, positive, ready_model
+from stepwell.tools.check.check import check_against_reference, expect_reference
+from stepwell.tools.commands.options import (
+    add_compile_options,
+    add_model,
+    add_seed,
+    add_threads,
+    positive,
+    ready_model,
+)
 from stepwell.tools.inputs import FILLS, made_up_inputs, made_up_sizes
 
 _PROFILED_RUNS = 10
@@ -28,15 +37,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--inputs", type=Path, metavar="F.npz", help="arrays by input name")
     parser.add_argument("--fill", choices=FILLS, default="random", help="how to make up the inputs not given")
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the made-up inputs (default: 0)"
-    )
+    add_seed(parser)
     parser.add_argument("--outputs", type=Path, metavar="F.npz", help="where to write the results")
     parser.add_argument(
         "--repeat", type=positive, default=1, metavar="N", help="run N times and show the times"
     )
     parser.add_argument("--profile", action="store_true", help="show the time of each kernel")
-    parser.add_argument("--json", action="store_true", help="the profile as JSON, and nothing else")
+    parser.add_argument("--json", action="store_true", help="the profile as JSON, alone on standard output")
     parser.add_argument("--check", action="store_true", help="compare with ONNX's reference evaluator")
     add_threads(parser)
     add_compile_options(parser)
@@ -46,6 +53,8 @@ def run(args: Namespace) -> int:
     """Run; returns the exit status: 1 when `--check` finds a difference."""
     if args.outputs is not None:
         check_place(args.outputs)
+    if args.check:
+        expect_reference(args.model)
     given = _read_inputs(args.inputs) if args.inputs is not None else {}
     args.profile |= args.json
     model = ready_model(args)
@@ -68,9 +77,8 @@ def run(args: Namespace) -> int:
     if args.outputs is not None:
         _write_outputs(args.outputs, outputs)
     if args.check:
-        from stepwell.tools.check.check import check_against_reference
-
-        return check_against_reference(args.model, feeds, outputs)
+        with redirect_stdout(sys.stderr if args.json else sys.stdout):
+            return check_against_reference(args.model, feeds, outputs)
     return 0
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.artifact import ModelImage
-from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.tools.driver.kept_models import kept_model
 from stepwell.tools.driver.options import CompileOptions
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # the compiler itself is imported when something is to be com
     from stepwell.tools.driver.options import Model
 
 
+_LOG = logging.getLogger(__name__)
 _COMPILING = RLock()
 """Held by the one compilation of this process: passes share state, kernels have processes of their own."""
 
@@ -39,15 +41,19 @@ def compile(
     """
     from dataclasses import fields, replace
 
-    known = [option.name for option in fields(CompileOptions)]
+    known = [*(option.name for option in fields(CompileOptions)), "threads"]
     if unknown := [name for name in overrides if name not in known]:
         raise StepwellError(
             "bad-option",
             None,
             f"there is no option {unknown[0]!r}",
-            help=f"the options are {', '.join(known)}",
+            help=f"{did_you_mean(unknown[0], known)}the options are {', '.join(known)}",
         )
-    options = replace(options or CompileOptions(), **overrides)  # pyright: ignore[reportArgumentType]
+    options = CompileOptions() if options is None else options
+    if not isinstance(options, CompileOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise StepwellError("bad-option", None, f"options must be CompileOptions, found {options!r}")
+    options = replace(options, **overrides)  # pyright: ignore[reportArgumentType]
+    threads = checked_threads(threads)
     return CompiledModel(build_image(model, options, progress=progress), threads=threads)
 
 
@@ -59,6 +65,7 @@ def build_image(model: Model, options: CompileOptions, *, progress: Progress | N
     """
     kept = kept_model(model, options)
     image = kept.load() if kept is not None else None
+    _LOG.debug("the model is%s in the cache", "" if image is not None else " not")
     if image is None:
         with _COMPILING:
             from stepwell.tools.driver.lower import lower_and_compile

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -56,7 +57,9 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.interface import LONG_RULE, Array, Interface, ShapeCheck, TensorSpec
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.runtime.timing import TimedKernel
+from stepwell.runtime.timing import TimedCall
+
+_LOG = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """Told the step's name, how much of it is done and how much there is."""
@@ -229,6 +232,8 @@ def compile_image(
     target = compilation.ctx.target
     if PassContext.current().chooses_passes:
         cache = None  # whose keys know nothing of it
+    calls = [op for op in main_of(compilation.module).walk() if isinstance(op, func.CallOp)]
+    names = [call.callee.string_value() for call in calls]
     with compilation.timed("kernels"):
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
@@ -239,7 +244,7 @@ def compile_image(
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             func_op.attributes["sched.scratch"] = StringAttr(scratch)
     image = image_without_code(compilation, interface)
-    told = _timed_kernels(main_of(compilation.module), kernels) if timed else ()
+    told = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
         main = _compile_main(compilation, cache, timed)
     image = planned_image(image, main.meta)
@@ -366,13 +371,23 @@ def _host_value(type: Attribute, own: set[str]) -> HostValue:
     return HostValue(dtype_of(cast(Tensor, type).element_type).name, len(dims), made)
 
 
-def _timed_kernels(main: func.FuncOp, kernels: Mapping[str, object]) -> tuple[TimedKernel, ...]:
-    """The kernel calls of `@main` in order, with the work that `annotate-work` put on them."""
-    return tuple(
-        TimedKernel(name, tuple(node_names(call.location)), *work_told_on(call))
-        for call in main.walk()
-        if isinstance(call, func.CallOp) and (name := call.callee.string_value()) in kernels
-    )
+def _timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]) -> tuple[TimedCall, ...]:
+    """
+    The calls of kernels and of the host in `@main`, in order, with the work that `annotate-work` put on them.
+
+    Args: `names` are those of all called functions before kernels were named by their content.
+    """
+    earlier = iter(names)
+    calls: list[TimedCall] = []
+    for op in main.walk():
+        nodes = tuple(node_names(op.location))
+        if isinstance(op, graph.HostCallOp):
+            calls.append(TimedCall("host", op.callee.data, "", nodes, Dim.of(0), Dim.of(0)))
+        elif isinstance(op, func.CallOp):
+            name, symbol = next(earlier), op.callee.string_value()
+            if symbol in kernels:
+                calls.append(TimedCall("kernel", name, symbol, nodes, *work_told_on(op)))
+    return tuple(calls)
 
 
 def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bool) -> KernelObject:
@@ -385,6 +400,7 @@ def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bo
     options = f"{'timed ' if timed else ''}main {_options_text(compilation.ctx.target)}"
     key = kernel_key(canonical_text(main_of(module)) + signatures, options)
     if cache is not None and (entry := cache.load(key)) is not None:
+        _LOG.debug("@main is in the cache")
         code, meta = entry
         return KernelObject(code, meta)
     run_pipeline(module, TIMED_MAIN_PIPELINE if timed else MAIN_PIPELINE, compilation.ctx)

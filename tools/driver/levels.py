@@ -28,7 +28,7 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     context = chosen_passes(options).at_level(options.opt_level)
     with context.active():
         compilation.run("onnx to graph", FROM_ONNX)
-        compilation.run("graph", pipeline_of(options, compilation.ctx.target, context))
+        compilation.run("graph", text_of(steps_of(options, compilation.ctx.target, context)))
 
 
 def chosen_passes(options: CompileOptions) -> PassContext:
@@ -36,13 +36,8 @@ def chosen_passes(options: CompileOptions) -> PassContext:
     return PassContext.current().choosing(options.required_passes, options.disabled_passes)
 
 
-def pipeline_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> str:
-    """The passes of level 1 that options and the pass context ask for."""
-    return text_of(steps_of(options, target, context))
-
-
 def steps_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> list[Step]:
-    """The steps of `pipeline_of`, with their reasons."""
+    """The passes of level 1 that options and the pass context ask for."""
     return graph_steps(
         options.opt_level,
         target,

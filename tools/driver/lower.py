@@ -94,9 +94,8 @@ def start(model: Model | Source, options: CompileOptions) -> Compilation:
     compilation = Compilation(ModuleOp([]), ctx)
     with compilation.timed("import"):
         compilation.module = read_module(model, ctx)
-    if options.input_shapes and is_lowered(compilation.module):
-        message = "input shapes can be fixed above level 2 only: below, they are in the code already"
-        raise StepwellError("bad-option", compilation.module, message)
+    if is_lowered(compilation.module):
+        _expect_defaults(options, compilation.module)
     if is_on_loops(compilation.module):
         return compilation
     check_main(compilation.module)
@@ -109,6 +108,18 @@ def start(model: Model | Source, options: CompileOptions) -> Compilation:
         set_input_shapes(main_of(compilation.module), options.input_shapes)
     require_ranks(main_of(compilation.module))
     return compilation
+
+
+_OF_LEVEL_1 = ("input_shapes", "backends", "disabled_passes", "required_passes", "opt_level", "winograd")
+
+
+def _expect_defaults(options: CompileOptions, module: ModuleOp) -> None:
+    """Refuse options of level 1 for a program that is below it. Raises: StepwellError `bad-option`."""
+    default = type(options)()
+    for name in _OF_LEVEL_1:
+        if getattr(options, name) != getattr(default, name):
+            message = f"{name} can be chosen above level 2 only: below, it is in the code already"
+            raise StepwellError("bad-option", module, message)
 
 
 def read_module(model: Model | Source, ctx: StepwellContext) -> ModuleOp:

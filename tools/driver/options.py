@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from stepwell.runtime.errors import StepwellError
 
@@ -72,17 +73,54 @@ class CompileOptions:
     """How many kernels compile at once; default: one a core."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.backends, str):  # as on the command line
-            object.__setattr__(self, "backends", tuple(self.backends.split(",")))
-        if self.opt_level not in OPT_LEVELS:
-            message = f"opt_level must be one of {', '.join(map(str, OPT_LEVELS))}, found {self.opt_level!r}"
+        for name in _LISTS:
+            if isinstance(value := getattr(self, name), str):  # as on the command line
+                object.__setattr__(self, name, tuple(value.split(",")))
+        for name, (legal, is_legal) in _LEGAL.items():
+            if not is_legal(value := getattr(self, name)):
+                raise StepwellError("bad-option", None, f"{name} must be {legal}, found {value!r}")
+        if self.fallback and not self.backends:
+            message = "fallback is for where a backend is missing or fails, and no backend is named"
             raise StepwellError("bad-option", None, message)
-        if self.winograd not in WINOGRAD:
-            message = f"winograd must be one of {', '.join(WINOGRAD)}, found {self.winograd!r}"
-            raise StepwellError("bad-option", None, message)
-        if self.memory not in MEMORY:
-            message = f"memory must be one of {', '.join(MEMORY)}, found {self.memory!r}"
-            raise StepwellError("bad-option", None, message)
+
+
+_LISTS = ("backends", "disabled_passes", "required_passes")
+
+
+def _one_of(values: Sequence[object]) -> tuple[str, Callable[[object], bool]]:
+    """The description and the test of a choice; 2.0 and True are neither 2 nor 1."""
+    kinds = {type(value) for value in values}
+    legal = f"one of {', '.join(map(str, values))}"
+    return legal, lambda value: type(value) in kinds and value in values
+
+
+def _is_list_of(kind: type, value: object) -> bool:
+    return isinstance(value, Sequence) and all(type(item) is kind for item in cast("Sequence[object]", value))
+
+
+def _are_shapes(value: object) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and _is_list_of(int, shape)
+        for name, shape in cast("Mapping[object, object]", value).items()
+    )
+
+
+_NAMES = ("a list of names", partial(_is_list_of, str))
+_LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
+    "mcpu": ("a name", lambda value: isinstance(value, str)),
+    "target": ("an LLVM triple or None", lambda value: value is None or isinstance(value, str)),
+    "opt_level": _one_of(OPT_LEVELS),
+    "input_shapes": ("shapes by name, such as {'x': (1, 3, 224, 224)}", _are_shapes),
+    "winograd": _one_of(WINOGRAD),
+    "memory": _one_of(MEMORY),
+    **dict.fromkeys(_LISTS, _NAMES),
+    **dict.fromkeys(("fallback", "use_cache", "profile"), _one_of((True, False))),
+    "processes": (
+        "a number from 1 on, or None",
+        lambda value: value is None or (type(value) is int and value > 0),
+    ),
+}
+"""Description and test of the values that each option takes."""
 
 
 def check_suffix(path: Path, known: Sequence[str] = (".onnx", ".mlir", ".stepwell")) -> None:

@@ -21,6 +21,7 @@ from stepwell.dialects.types import DimsAttr, tensor_type
 from stepwell.lowering.backends import Backend, Constants
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext, remark
+from stepwell.passes.pipelines import text_of
 from stepwell.runtime.backends import find_backend
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.fallback import with_fallback
@@ -35,7 +36,7 @@ from stepwell.tools.driver.image import (
     read_interface,
     tensor_spec,
 )
-from stepwell.tools.driver.levels import pipeline_of, to_kernel_functions, to_level_1
+from stepwell.tools.driver.levels import steps_of, to_kernel_functions, to_level_1
 from stepwell.tools.driver.options import CompileOptions
 
 SKIPPED = "skip_optimization"
@@ -87,8 +88,8 @@ def _optimize_again(compilation: Compilation, options: CompileOptions) -> None:
     context = PassContext.current().at_level(options.opt_level)
     context = context.choosing(options.required_passes, options.disabled_passes)
     with context.active():
-        plain = replace(options, backends=())
-        compilation.run("graph", pipeline_of(plain, compilation.ctx.target, context))
+        plain = replace(options, backends=(), fallback=False)
+        compilation.run("graph", text_of(steps_of(plain, compilation.ctx.target, context)))
 
 
 def _compiled(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array
 
 Runner: TypeAlias = Callable[[], Sequence[Array]]
@@ -195,7 +195,8 @@ def installed_peers() -> list[str]:
 def engine_named(name: str) -> Engine:
     """An engine by name. Raises: StepwellError when there is none, or its package is missing."""
     if name not in ENGINES:
-        raise StepwellError("bad-option", None, f"no engine is named {name!r}", help=", ".join(ENGINES))
+        help = f"{did_you_mean(name, ENGINES)}the engines are {', '.join(ENGINES)}"
+        raise StepwellError("bad-option", None, f"no engine is named {name!r}", help=help)
     if not ENGINES[name].is_installed():
         raise StepwellError(
             "missing-package", None, f"{name} is not installed", help="pip install 'stepwell[bench]'"

@@ -1,9 +1,10 @@
-"""`stepwell run --profile`: how long each kernel took, and how far that is from what the machine can do."""
+"""`stepwell run --profile`: where the time of a call goes, and what of the machine's peak kernels reach."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from time import perf_counter
 
 import numpy as np
 
@@ -18,29 +19,39 @@ _NOTES = {
     "winograd": "operations of the direct convolution, of which it does less than half",
     "integer": "products of integers, against the peak of f32",
 }
+_KINDS = {
+    "allocation": "memory whose size depends on data",
+    "outside": "checks of inputs, memory of outputs, everything else",
+}
 
 
 @dataclass(frozen=True)
-class KernelProfile:
-    """One kernel call of a model, the median over some runs."""
+class ProfileRow:
+    """A part of a model's call; the microseconds of all rows add up to those of the call."""
 
+    kind: str
+    """`kernel`; `host`, a call of what runs outside of compiled code; `allocation`; `outside`, the rest."""
+    name: str
+    """Of a kernel as `--emit linalg` and `--dump` have it, such as `k0`; of a host call what it calls."""
     kernel: str
+    """The symbol of a kernel in the code."""
     nodes: tuple[str, ...]
     microseconds: float
+    """Of all its runs in one call of the model, where it is in a loop."""
     share: float
-    """Of the time of all kernels, in percent."""
-    gflops: float
+    """Of the time of the call, in percent."""
+    gflops: float = 0.0
     """Arithmetic operations in 1e9 a second; exact for contractions, else one for each element."""
-    gigabytes_per_second: float
+    gigabytes_per_second: float = 0.0
     """What it reads and writes, each once."""
-    percent_of_peak: float
+    percent_of_peak: float = 0.0
     """
     The time that arithmetic or memory takes at least, whichever is more, of the time it took.
 
     Above 100 where an algorithm needs fewer operations (Winograd), a register holds more numbers (bytes), or
     data stay in a faster cache.
     """
-    arithmetic: str
+    arithmetic: str = ""
     """`winograd`: operations of the direct convolution; `integer`: the peak is that of f32; else empty."""
 
 
@@ -58,59 +69,68 @@ def times_of(model: CompiledModel) -> KernelTimes:
 
 def profile(
     model: CompiledModel, feeds: Mapping[str, object], runs: int, limits: MachineLimits
-) -> list[KernelProfile]:
+) -> list[ProfileRow]:
     """
-    Run a model and say what each kernel took, in the order of the calls.
+    Run a model and return the parts of a call: kernels and host calls in their order, then the others.
 
-    Raises: StepwellError `no-profile` for a model that was not compiled to tell its times.
+    Times are means over the middle half of the runs, so that they add up and slow runs do not count.
+    Raises: StepwellError `no-profile` for a model that was not compiled to be timed.
     """
     times = times_of(model)
     inputs = [feeds[spec.name] for spec in model.interface.inputs]
-    taken: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
-    for run in range(_WARM_UP + runs):
-        times.clear()
-        model(*inputs)
-        if run >= _WARM_UP:
-            taken.append(times.seconds())
-    seconds = np.median(taken, axis=0)
+    *seconds, allocation, total = _mean_times(model, times, inputs, runs)
     shapes = [np.asarray(value).shape for value in inputs]
     flops, moved = work_of(model.image.timed, model.interface.bind(shapes).values)
     most_bytes = np.array([limits.bandwidth(model.threads, size) for size in moved])
     least = np.maximum(flops / limits.flops(model.threads), moved / most_bytes)
-    per_second = np.divide(1.0, seconds, out=np.zeros_like(seconds), where=seconds > 0)
-    total = float(seconds.sum()) or 1.0
-    return [
-        KernelProfile(
-            kernel.name,
-            kernel.nodes,
-            round(1e6 * float(seconds[i]), 3),
-            round(100 * float(seconds[i]) / total, 2),
-            round(float(flops[i] * per_second[i]) / 1e9, 2),
-            round(float(moved[i] * per_second[i]) / 1e9, 2),
-            round(100 * float(least[i] * per_second[i]), 1),
-            kernel.arithmetic,
+
+    def shares(time: float) -> tuple[float, float]:
+        return round(1e6 * time, 3), round(100 * time / total, 2)
+
+    rows: list[ProfileRow] = []
+    for i, (call, time, count) in enumerate(zip(model.image.timed, seconds, times.counts(), strict=True)):
+        per_second = int(count) / time if time > 0 else 0.0
+        row = ProfileRow(
+            call.kind,
+            call.name,
+            call.symbol,
+            call.nodes,
+            *shares(time),
+            gflops=round(float(flops[i]) * per_second / 1e9, 2),
+            gigabytes_per_second=round(float(moved[i]) * per_second / 1e9, 2),
+            percent_of_peak=round(100 * float(least[i]) * per_second, 1),
+            arithmetic=call.arithmetic,
         )
-        for i, kernel in enumerate(model.image.timed)
-    ]
+        rows.append(row)
+    if model.image.slots:
+        rows.append(ProfileRow("allocation", "", "", (), *shares(allocation)))
+    return [*rows, ProfileRow("outside", "", "", (), *shares(total - sum(seconds) - allocation))]
 
 
-def profile_text(rows: Sequence[KernelProfile], limits: MachineLimits, threads: int) -> str:
-    """A table for people, the longest kernels first."""
-    lines = [f"{'us':>10} {'share':>6} {'GFLOP/s':>8} {'GB/s':>7} {'of peak':>8}  nodes"]
+def _mean_times(model: CompiledModel, times: KernelTimes, inputs: Sequence[object], runs: int) -> list[float]:
+    """Seconds of each timed call, of allocations and of the whole call."""
+    taken: list[list[float]] = []
+    for _ in range(_WARM_UP + runs):
+        times.clear()
+        start = perf_counter()
+        model(*inputs)
+        total = perf_counter() - start
+        taken.append([*times.seconds(), times.allocation, total])
+    kept = sorted(taken[_WARM_UP:], key=lambda row: row[-1])[runs // 4 : runs - runs // 4]
+    return [float(mean) for mean in np.mean(kept, axis=0)]
+
+
+def profile_text(rows: Sequence[ProfileRow], limits: MachineLimits, threads: int) -> str:
+    """A table for people, the longest times first."""
+    lines = [f"{'us':>10} {'share':>6} {'GFLOP/s':>8} {'GB/s':>7} {'of peak':>8}  {'part':11} nodes"]
     for row in sorted(rows, key=lambda row: -row.microseconds):
-        names = ", ".join(row.nodes) or row.kernel
-        if row.arithmetic:
-            names = f"{row.arithmetic}: {names}"
-        if len(names) > MAX_NODES_CHARS:
-            names = f"{names[: MAX_NODES_CHARS - 1]}…"
-        lines.append(
-            f"{row.microseconds:10.1f} {row.share:5.1f}% {row.gflops:8.1f} {row.gigabytes_per_second:7.1f}"
-            f" {row.percent_of_peak:7.0f}%  {names}"
-        )
+        part = f"{row.kind} {row.name}" if row.kind == "kernel" else row.kind
+        lines.append(f"{row.microseconds:10.1f} {row.share:5.1f}% {_rates(row)}  {part:11} {_described(row)}")
     noted = {row.arithmetic for row in rows}
     lines += [f"{'':10}  {kind}: {note}" for kind, note in _NOTES.items() if kind in noted]
     total = sum(row.microseconds for row in rows)
-    lines.append(f"{total:10.1f}  in {len(rows)} kernels, {threads} threads")
+    kernels, host = (sum(row.kind == kind for row in rows) for kind in ("kernel", "host"))
+    lines.append(f"{total:10.1f}  in the call: {kernels} kernels, {host} host calls, {threads} threads")
     peak = _peak(limits, threads)
     most = f"{peak['gflops']:.0f} GFLOP/s, {peak['memory_gbps']:.0f} GB/s in memory"
     lines.append(
@@ -119,9 +139,24 @@ def profile_text(rows: Sequence[KernelProfile], limits: MachineLimits, threads: 
     return "\n".join(lines)
 
 
-def profile_json(rows: Sequence[KernelProfile], limits: MachineLimits, threads: int) -> dict[str, object]:
+def _rates(row: ProfileRow) -> str:
+    if row.kind != "kernel":
+        return f"{'':25}"
+    return f"{row.gflops:8.1f} {row.gigabytes_per_second:7.1f} {row.percent_of_peak:7.0f}%"
+
+
+def _described(row: ProfileRow) -> str:
+    """The nodes of a row, or what it is without any, in the width of the table."""
+    text = _KINDS.get(row.kind) or ", ".join(row.nodes) or row.name
+    text = f"{row.arithmetic or row.name}: {text}" if row.arithmetic or row.kind == "host" else text
+    return text if len(text) <= MAX_NODES_CHARS else f"{text[: MAX_NODES_CHARS - 1]}…"
+
+
+def profile_json(rows: Sequence[ProfileRow], limits: MachineLimits, threads: int) -> dict[str, object]:
     """The same as plain JSON values, in the order of the calls."""
-    return {"threads": threads, "peak": _peak(limits, threads), "kernels": [asdict(row) for row in rows]}
+    total = round(sum(row.microseconds for row in rows), 3)
+    peak = _peak(limits, threads)
+    return {"threads": threads, "peak": peak, "microseconds": total, "rows": [asdict(row) for row in rows]}
 
 
 def _peak(limits: MachineLimits, threads: int) -> dict[str, float]:

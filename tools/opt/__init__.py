@@ -1,5 +1,5 @@
 """`stepwell-opt`: run passes over a module of any level."""
 
-from stepwell.tools.opt.command import main
+from stepwell.tools.opt.command import command_line, main
 
-__all__ = ["main"]
+__all__ = ["command_line", "main"]

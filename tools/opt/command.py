@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from stepwell.tools.failure import user_error
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns its exit status: 0, or 1 after an error that it has printed."""
-    args = _arguments().parse_args(argv)
+    args = command_line().parse_args(argv)
     try:
         from stepwell.tools.opt.optimize import run  # numpy and the IR, which `--help` does not need
 
@@ -28,7 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _arguments() -> ArgumentParser:
+def command_line() -> CommandLine:
+    """The parser of the command."""
     parser = CommandLine(prog="stepwell-opt", description="Run passes over IR and print the result.")
     parser.add_argument("file", nargs="?", default="-", help=".mlir or .onnx; `-` or nothing: standard input")
     parser.add_argument("-p", "--passes", default="", metavar="PIPELINE", help="pass,pass{option=value}")
@@ -47,10 +47,12 @@ def _arguments() -> ArgumentParser:
     printing = parser.add_argument_group("printing")
     printing.add_argument("--print-op-generic", action="store_true", help="print ops in the generic form")
     printing.add_argument("--print-debuginfo", action="store_true", help="print locations")
-    printing.add_argument("--print-ir-before-all", action="store_true", help="on standard error, as the next")
-    printing.add_argument("--print-ir-after-all", action="store_true")
+    printing.add_argument(
+        "--print-ir-before-all", action="store_true", help="before each pass, on standard error as the next"
+    )
+    printing.add_argument("--print-ir-after-all", action="store_true", help="after each pass")
     printing.add_argument("--print-ir-before", action="append", default=[], metavar="PASS", help="by name")
-    printing.add_argument("--print-ir-after", action="append", default=[], metavar="PASS")
+    printing.add_argument("--print-ir-after", action="append", default=[], metavar="PASS", help="by name")
     printing.add_argument("--print-ir-after-change", action="store_true", help="after passes that change it")
     printing.add_argument("--print-ir-diff", action="store_true", help="what each pass changes, as a diff")
     printing.add_argument("--snapshots", type=Path, metavar="FOLDER", help="write the IR after each pass")
@@ -64,16 +66,20 @@ def _arguments() -> ArgumentParser:
     running = parser.add_argument_group("running")
     running.add_argument("--verify-each", action="store_true", help="verify after each pass")
     running.add_argument("--time-passes", action="store_true", help="a timing tree on standard error")
-    running.add_argument("--opt-level", type=int, metavar="N")
-    running.add_argument("--disable-pass", action="append", default=[], metavar="NAME")
-    running.add_argument("--require-pass", action="append", default=[], metavar="NAME")
-    running.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
+    running.add_argument(
+        "--opt-level", type=int, choices=range(4), metavar="0-3", help="passes up to it run (default: 2)"
+    )
+    running.add_argument("--disable-pass", action="append", default=[], metavar="NAME", help="skip a pass")
+    running.add_argument(
+        "--require-pass", action="append", default=[], metavar="NAME", help="run it at any level"
+    )
+    running.add_argument(
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="an option of a pass"
+    )
     running.add_argument("--load", action="append", default=[], metavar="PLUGIN", help="a module or .py file")
 
     for what in ("passes", "dialects", "configs"):
-        parser.add_argument(f"--list-{what}", dest="list", action="store_const", const=what)
+        parser.add_argument(
+            f"--list-{what}", dest="list", action="store_const", const=what, help=f"print all {what}"
+        )
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

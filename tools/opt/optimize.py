@@ -46,6 +46,9 @@ def _list(args: Namespace) -> int:
 
 
 def _run(args: Namespace) -> int:
+    if args.verify_diagnostics and (args.output is not None or args.explain_match is not None):
+        message = "--verify-diagnostics prints no program: it goes with neither -o nor --explain-match"
+        raise StepwellError("bad-option", None, message)
     failed = False
     printed: list[str] = []
     ctx = StepwellContext(allow_unregistered=args.allow_unregistered_dialect)

@@ -18,7 +18,17 @@ func.func @main(%x: memref<4xf32>, %arena: memref<?xi8>) attributes {sched.main}
   // LLVM-NEXT: %[[TIMES:.*]] = llvm.load
   // LLVM: llvm.call %[[CLOCK]](%{{.*}}, %[[TIMES]])
   // LLVM: llvm.call @k
+  // LLVM: %[[END:.*]] = llvm.getelementptr inbounds %{{.*}}[2]
+  // LLVM: llvm.call %{{.*}}(%{{.*}}, %[[END]])
+  // LLVM: %[[SECONDS:.*]] = llvm.sub
+  // LLVM: llvm.add %{{.*}}, %[[SECONDS]]
+  // LLVM: %[[NANOSECONDS:.*]] = llvm.sub
+  // LLVM: llvm.add %{{.*}}, %[[NANOSECONDS]]
+  // CHECK-NEXT: sched.clock at 4
+  // CHECK-NEXT: sched.host_call 0
+  // CHECK-NEXT: sched.clock at 5
   func.call @k(%x) : (memref<4xf32>) -> ()
   func.call @k(%x) : (memref<4xf32>) -> ()
+  "sched.host_call"(%x) {callee = 0 : i64, reads = array<i64>} : (memref<4xf32>) -> ()
   func.return
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -17,8 +18,11 @@ import stepwell
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image, save
+from stepwell.runtime.machine.pool import get_pool
+from stepwell.runtime.machine.target import TargetWarning
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools import cli
+from stepwell.tools import cli, opt
+from stepwell.tools.measure.calibrate import MachineLimits
 from stepwell.tools.report import summary_text
 from tests.commands import Capture, shown_error, written
 from tests.onnx_models import onnx_model
@@ -50,6 +54,12 @@ OPTIONS: list[tuple[list[str], str, str]] = [
     (["--target", "foo-bar"], "unknown-target", "no code is made for foo-bar"),
     (["--disable-pass", "fuse-ops"], "bad-option", "fuse-ops is a disabled pass"),
     (["--disable-pass", "convert-onnx-to-graph"], "bad-option", "goes on without it: every later pass"),
+    (["--threads", "1000"], "bad-option", "threads must be a number from 1 to 256, found 1000"),
+    (["--fallback"], "bad-option", "no backend is named"),
+    (["--winograd", "fast", "--memory", "low"], "bad-option", "winograd-conv does not run"),
+    (["--winograd", "fast", "--opt-level", "1"], "bad-option", "winograd-conv does not run"),
+    (["--mcpu", "aarch64", "--target", "x86_64-linux-gnu"], "bad-option", "has the features of aarch64"),
+    (["--input-shape", "x=1x4", "--input-shape", "x=2x4"], "bad-option", "one input twice"),
 ]
 
 
@@ -60,6 +70,65 @@ def test_options_that_do_not_fit(
     """The legal choices are listed."""
     error = shown_error(capsys, cli.main, "run", add, *options)
     assert f"error[{code}]: " in error and message in error
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--threads", "0"), ("--threads", "-1"), ("--threads", "two"), ("--repeat", "0"), ("--seed", "-1")],
+)
+def test_numbers_that_are_too_small(option: str, value: str, add: Path, capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["run", str(add), option, value])
+    assert stop.value.code == 2
+    assert f"error[bad-usage]: argument {option}: expected a number from" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--mcpu", "pentium"],
+        ["--opt-level", "0"],
+        ["--no-cache"],
+        ["--disable-pass", "x"],
+        ["--backend", "x"],
+    ],
+)
+def test_an_artifact_is_not_compiled_in_another_way(
+    options: list[str], model: CompiledModel, tmp_path: Path, capsys: Capture
+) -> None:
+    model.save(artifact := tmp_path / "m.stepwell")
+    error = shown_error(capsys, cli.main, "run", artifact, *options)
+    assert f"error[bad-option]: {options[0]} is for compiling, and an artifact is compiled already" in error
+    assert cli.main(["run", str(artifact), "--input-shape", "x=3x4"]) == 0
+
+
+@pytest.mark.parametrize("options", [["--backend", "reference"], ["--opt-level", "0"]])
+@pytest.mark.parametrize("level", ["linalg", "loops"])
+def test_level_1_is_over_for_a_program_below_it(
+    level: str, options: list[str], add: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    assert cli.main(["compile", str(add), "--emit", level, "-o", str(lower := tmp_path / "l.mlir")]) == 0
+    assert "can be chosen above level 2 only" in shown_error(capsys, cli.main, "run", lower, *options)
+
+
+def test_commands_whose_options_exclude_each_other(add: Path, tmp_path: Path, capsys: Capture) -> None:
+    error = shown_error(capsys, cli.main, "compile", add, "--print-pipeline", "--dump", tmp_path / "d")
+    assert "error[bad-option]: --print-pipeline does not go with --dump" in error
+    (tmp_path / "m.mlir").write_text("builtin.module {\n}\n")
+    command = [tmp_path / "m.mlir", "--verify-diagnostics", "-o", tmp_path / "o.mlir"]
+    assert "error[bad-option]: --verify-diagnostics prints no program" in shown_error(
+        capsys, opt.main, *command
+    )
+
+
+def test_a_check_and_a_profile_in_json_go_to_different_places(
+    add: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = MachineLimits({1: 100.0}, {1: 10.0}, {1: 40.0})
+    monkeypatch.setattr("stepwell.tools.measure.calibrate.machine_limits", lambda: limits)
+    assert cli.main(["run", str(add), "--json", "--check"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["threads"] and "y: ok" in printed.err
 
 
 @pytest.mark.parametrize("text", ["x", "x=", "x=axb", "x=-1x4", "=4", "x=1x"])
@@ -76,9 +145,11 @@ def test_what_is_compiled_already(add: Path, model: CompiledModel, tmp_path: Pat
     model.save(artifact := tmp_path / "m.stepwell")
     for command in ("bench", "compile"):
         assert "compiled already" in shown_error(capsys, cli.main, command, artifact)
+    capsys.readouterr()
     with pytest.raises(StepwellError, match=r"compiled already[\s\S]*stepwell.load"):
         stepwell.compile(artifact)
     assert "error[no-reference]: " in shown_error(capsys, cli.main, "run", artifact, "--check")
+    assert not capsys.readouterr().out  # it did not run first
     assert "error[bad-option]: " in shown_error(capsys, cli.main, "compile", add, "--emit", "obj")
 
 
@@ -301,7 +372,23 @@ def test_a_model_compiles_for_another_cpu(add: Path, tmp_path: Path, capsys: Cap
     output = tmp_path / "arm.stepwell"
     assert cli.main(["compile", str(add), "--target", "aarch64-linux-gnu", "-o", str(output)]) == 0
     assert load_image(output).triple == "aarch64-linux-gnu"
-    assert "not a recognized feature" not in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "not a recognized feature" not in printed and "warning" not in printed
+
+
+@pytest.mark.parametrize(
+    "triple",
+    ["x86_64-pc-windows-msvc", "x86_64-apple-darwin", "arm64-apple-darwin", "x86_64-unknown-freebsd"],
+)
+def test_a_target_that_nobody_has_tested(triple: str, add: Path, tmp_path: Path, capsys: Capture) -> None:
+    """It says so whenever something is compiled for it; the code is refused here before it is loaded."""
+    warning = f"nobody has tested code for {triple}: Linux on x86-64 is tested, Linux on aarch64 as text"
+    for options in (["-o", str(tmp_path / "m.stepwell")], ["--emit", "asm"]):
+        with pytest.warns(TargetWarning, match=warning):
+            assert cli.main(["compile", str(add), "--target", triple, *options]) == 0
+    capsys.readouterr()
+    error = shown_error(capsys, cli.main, "run", tmp_path / "m.stepwell")
+    assert "error[wrong-cpu]: " in error and triple in error
 
 
 # As processes
@@ -325,12 +412,60 @@ def test_exit_status(module: str, argv: list[str], tmp_path: Path) -> None:
         ({"opt_level": 9}, "opt_level must be one of 0, 1, 2, 3, found 9"),
         ({"winograd": "maybe"}, "winograd must be one of auto, fast, off, found 'maybe'"),
         ({"optimise": True}, "there is no option 'optimise'"),
+        ({"opt_levl": 1}, r"did you mean opt_level\?"),
+        ({"thread": 1}, r"did you mean threads\?"),
+        ({"opt_level": "2"}, "opt_level must be one of 0, 1, 2, 3, found '2'"),
+        ({"opt_level": True}, "opt_level must be one of 0, 1, 2, 3, found True"),
+        ({"mcpu": None}, "mcpu must be a name, found None"),
+        ({"target": 3}, "target must be an LLVM triple or None, found 3"),
+        ({"processes": 0}, "processes must be a number from 1 on, or None, found 0"),
+        ({"processes": "2"}, "processes must be a number from 1 on, or None, found '2'"),
+        ({"profile": "no"}, "profile must be one of True, False, found 'no'"),
+        ({"use_cache": 0}, "use_cache must be one of True, False, found 0"),
+        ({"fallback": True}, "no backend is named"),
+        ({"backends": 3}, "backends must be a list of names, found 3"),
+        ({"disabled_passes": [3]}, "disabled_passes must be a list of names"),
+        ({"required_passes": "nosuch"}, "no pass is named 'nosuch'"),
+        ({"input_shapes": {"x": "1x4"}}, "input_shapes must be shapes by name"),
+        ({"input_shapes": [("x", (1, 4))]}, "input_shapes must be shapes by name"),
+        ({"input_shapes": {"x": 4}}, "input_shapes must be shapes by name"),
+        ({"options": {"opt_level": 1}}, "options must be CompileOptions"),
     ],
 )
 def test_options_of_the_function(options: dict[str, object], message: str) -> None:
     with pytest.raises(StepwellError, match=message) as error:
-        stepwell.compile("model.onnx", **options)  # pyright: ignore[reportArgumentType]
-    assert error.value.code == "bad-option"
+        stepwell.compile(onnx_model(ADD), **options)  # pyright: ignore[reportArgumentType]
+    assert error.value.code in ("bad-option", "unknown-pass")
+
+
+THREADS = [0, -1, "2", True, 2.0, 1000]
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_numbers_of_threads_that_are_none(threads: object, model: CompiledModel, tmp_path: Path) -> None:
+    model.save(artifact := tmp_path / "m.stepwell")
+    message = f"threads must be a number from 1 to 256, found {threads!r}"
+    for use in (
+        lambda: stepwell.compile("no-such.onnx", threads=threads),  # pyright: ignore[reportArgumentType]
+        lambda: stepwell.load(artifact, threads=threads),  # pyright: ignore[reportArgumentType]
+        lambda: setattr(model, "threads", threads),
+    ):
+        with pytest.raises(StepwellError, match=message) as error:
+            use()
+        assert error.value.code == "bad-option"
+
+
+def test_the_number_of_threads_can_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Later calls run on the pool of that number, and give the same bits."""
+    pools: list[int] = []
+    monkeypatch.setattr("stepwell.runtime.model.get_pool", lambda n: pools.append(n) or get_pool(n))
+    model = stepwell.compile(onnx_model(ADD), threads=2)
+    x = np.ones((1 << 18, 4), np.float32)
+    expected = model(x)
+    for threads, used in ((3, [2, 3]), (1, [2, 3])):
+        model.threads = threads
+        assert model.threads == threads and pools == used
+        np.testing.assert_array_equal(model(x), expected)
 
 
 @pytest.mark.parametrize("model", [3, None, ["m.onnx"]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
 from stepwell.frontend import export_onnx, import_onnx
+from stepwell.runtime.environment import MODELS
 from tests.onnx_models import check, load, normal_form, run, through_text
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models"
@@ -23,7 +23,7 @@ MAX_TEXT_BYTES = 400_000
 def model_files() -> list[Path]:
     """The shipped models, those of the onnx package, and those in the folder of big models."""
     folders = [SHIPPED, LIGHT]
-    if extra := os.environ.get("STEPWELL_MODELS"):
+    if extra := MODELS.value():
         folders.append(Path(extra))
     return [file for folder in folders for file in sorted(folder.glob("*.onnx"))]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from stepwell.runtime.plugins import load_options
-from stepwell.tools import opt
+from stepwell.tools import cli, opt
 
 Capture = pytest.CaptureFixture[str]
 
@@ -108,6 +109,35 @@ def test_wrong_usage_is_an_error_like_any_other(capsys: Capture) -> None:
         printed.startswith("error[bad-usage]: unrecognized arguments: --lod")
         and "`stepwell-opt --help`" in printed
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "near"),
+    [
+        (cli.main, ["complie", "m.onnx"], "compile"),
+        (cli.main, ["compile", "m.onnx", "--emti", "graph"], "--emit"),
+        (cli.main, ["compile", "m.onnx", "--emti=graph"], "--emit"),
+        (cli.main, ["compile", "m.onnx", "--emit", "grahp"], "graph"),
+        (cli.main, ["--verison"], "--version"),
+        (cli.main, ["cache", "inof"], "info"),
+        (opt.main, ["--print-ir-atfer-all"], "--print-ir-after-all"),
+    ],
+)
+def test_the_nearest_option(
+    command: Callable[[list[str]], int], arguments: list[str], near: str, capsys: Capture
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        command(arguments)
+    assert stop.value.code == 2
+    assert f"= help: did you mean {near}? `stepwell" in capsys.readouterr().err
+
+
+def test_an_option_that_is_like_none(capsys: Capture) -> None:
+    """It is said of the command that it follows."""
+    with pytest.raises(SystemExit):
+        cli.main(["inspect", "m.onnx", "--threads", "2"])
+    printed = capsys.readouterr().err
+    assert "--> stepwell inspect\n  = help: `stepwell inspect --help` lists" in printed
 
 
 def test_a_symbol_that_is_taken_twice(tmp_path: Path, capsys: Capture) -> None:

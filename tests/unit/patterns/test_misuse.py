@@ -72,7 +72,7 @@ def test_python_values_that_are_no_attributes(value: object) -> None:
     for use in (partitioned, wildcard().has_attr):
         with pytest.raises(StepwellError, match="expected an attribute, or a bool, ") as error:
             use({"a": value})  # pyright: ignore[reportArgumentType]
-        assert error.value.code == "bad-value"
+        assert error.value.code == "type-mismatch"
 
 
 def test_what_is_not_wanted_is_named() -> None:

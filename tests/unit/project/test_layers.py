@@ -117,7 +117,7 @@ def test_every_module_says_what_it_is() -> None:
 @pytest.mark.parametrize(
     ("statement", "forbidden"),
     [
-        ("import stepwell", ("numpy", "xdsl", "onnx", "llvmlite")),
+        ("import stepwell", ("numpy", "xdsl", "onnx", "llvmlite", "logging")),
         ("import stepwell.runtime.model", ("xdsl", "onnx")),
     ],
 )

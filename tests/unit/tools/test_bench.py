@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 from benchmarks.run import report
+from stepwell.tools import cli
 from stepwell.tools.measure.bench import ModelResult
 from stepwell.tools.measure.peers import ENGINES, installed_peers
+from tests.commands import shown_error, written
+from tests.onnx_models import onnx_model
 
 
 @pytest.mark.parametrize("name", ["stepwell", *installed_peers()])
 def test_an_engine_is_found_in_the_package_index(name: str) -> None:
     # A package may bear another name than what it is imported by: iree, tvm.
     assert version(ENGINES[name].distribution)
+
+
+def test_without_peers_the_command_says_how_to_get_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = written(tmp_path / "net.onnx", onnx_model("g (float[N] x) => (float[N] y) { y = Relu(x) }"))
+    monkeypatch.setattr("stepwell.tools.commands.bench.installed_peers", lambda: list[str]())
+    monkeypatch.setattr("stepwell.tools.measure.bench.onnxruntime_session", _not_installed)
+    assert cli.main(["bench", str(model), "--rounds", "1"]) == 0
+    printed = capsys.readouterr()
+    assert "net" in printed.out and "ours, ms" in printed.out
+    assert "peer" not in printed.out and "nan" not in printed.out
+    assert "pip install 'stepwell[bench]'" in printed.err
+
+
+def _not_installed(*_: object, **__: object) -> object:
+    raise ImportError
+
+
+def test_a_peer_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    error = shown_error(capsys, cli.main, "bench", tmp_path / "m.onnx", "--against", "onnxruntim")
+    assert "error[unknown-engine]: " in error and "did you mean onnxruntime?" in error
 
 
 def test_a_report_names_versions_and_peers_that_failed() -> None:

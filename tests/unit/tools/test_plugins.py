@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from stepwell.runtime.environment import CACHE
 from tests.onnx_models import onnx_model
 
 ROOT = Path(__file__).parents[3]
@@ -44,7 +45,7 @@ register_predicate("talkative.any")(lambda value: True)
 def sums_of(folder: Path, *options: str) -> list[float]:
     """The first elements of what `stepwell run m.onnx` computes of ones, in a process of its own."""
     command = [sys.executable, "-m", "stepwell", "run", "m.onnx", "--fill", "ones", "--outputs", "out.npz"]
-    environment = os.environ | {"STEPWELL_CACHE": str(folder / "cache")}
+    environment = os.environ | {CACHE.name: str(folder / "cache")}
     subprocess.run([*command, *options], cwd=folder, env=environment, check=True, capture_output=True)
     with np.load(folder / "out.npz") as outputs:
         return [float(outputs[name].reshape(-1)[0]) for name in outputs.files]

@@ -1,0 +1,39 @@
+"""The environment variables that Stepwell reads, in one table."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Variable:
+    """An environment variable: its name, what it is for, and what holds where it is not set."""
+
+    name: str
+    meaning: str
+    default: str
+
+    def value(self) -> str | None:
+        """The value now; None where it is not set, or empty."""
+        return os.environ.get(self.name) or None
+
+
+CACHE = Variable(
+    "STEPWELL_CACHE",
+    "folder of the caches (`stepwell cache`) and of what `stepwell calibrate` measured",
+    "the user's cache folder, such as ~/.cache/stepwell",
+)
+MODELS = Variable(
+    "STEPWELL_MODELS",
+    "folder of larger models, which the tests and benchmarks of a clone use as well",
+    "none: what needs them is skipped, and counted",
+)
+VARIABLES = (CACHE, MODELS)
+
+
+def variables_text() -> str:
+    """The table as text for a help page."""
+    return "\n".join(
+        ["environment variables:", *(f"  {v.name}  {v.meaning} (default: {v.default})" for v in VARIABLES)]
+    )

@@ -1,0 +1,7 @@
+"""`python -m stepwell.tools.opt` is `stepwell-opt`."""
+
+import sys
+
+from stepwell.tools.opt import main
+
+sys.exit(main())
