@@ -97,8 +97,8 @@ def _expect_fit(dims: Sequence[Dim], name: str, shape: Sequence[int], symbols: d
         elif dim.is_static and dim != size:
             help = help or (
                 f"the model's file fixes dimension {axis}: export the model with a dynamic one, or edit the "
-                "sizes in the text that `stepwell compile MODEL --emit onnx -o model.mlir` writes, and compile "
-                "that text"
+                "sizes in the text that `stepwell compile MODEL --emit onnx -o model.mlir` writes, and "
+                "compile that text"
             )
     if help is not None:
         raise StepwellError(
