@@ -112,7 +112,8 @@ def _expanded_size(
         name = _callee(call)
         if name in callers:
             cycle = " -> ".join([*callers[callers.index(name) :], name])
-            raise StepwellError("cycle", call, f"functions call each other: {cycle}")
+            message = f"functions call each other: {cycle}"
+            raise StepwellError("cycle", call, message, help="write recursion as a Loop")
         if name not in sizes:
             sizes[name] = _expanded_size(functions[name], functions, sizes, (*callers, name))
         total += sizes[name]

@@ -109,7 +109,7 @@ class SchemaFunctions:
             "unsupported-op",
             op,
             f"{op.op_type} is defined by a function of its inputs' types, which the model does not say",
-            help="declare the shapes of the model's inputs",
+            help="declare the shapes of the model's inputs, or the types of these values in `value_info`",
         )
 
     def _declared(self, value: SSAValue | None) -> TypeProto:

@@ -162,7 +162,8 @@ class Interface:
                         note=f"expected {spec}, found shape {list(shape)}",
                         help=None
                         if not dim.is_static
-                        else "compile with --input-shape for this size, or export a dynamic dimension",
+                        else "compile again for this size where --input-shape fixed the dimension; where the "
+                        "model's file fixes it, export the model with a dynamic one",
                     )
 
     def _check_assumptions(self, values: Mapping[str, int]) -> None:

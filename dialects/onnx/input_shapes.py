@@ -49,24 +49,35 @@ def _fix(arg: BlockArgument, name: str, shape: Sequence[int], symbols: dict[str,
     tensor = cast("Tensor | UnrankedTensorType[Attribute]", declared)
     is_ranked = isinstance(tensor, TensorType)
     dims = dims_of(tensor) if is_ranked else [Dim.symbol(UNKNOWN)] * len(shape)
-    fits = len(dims) == len(shape)
-    for dim, size in zip(dims, shape, strict=False):
-        text = str(dim)
-        if text in dim.symbols() and not dim.is_unknown:
-            dim = symbols.setdefault(text, Dim.of(size))
-        fits &= not dim.is_static or dim == size
-    if not fits:
-        raise StepwellError(
-            "shape-mismatch",
-            None,
-            f"input {name!r} is [{', '.join(map(str, dims))}] in the model, found {list(shape)}",
-            help="give as many dimensions as the model has, and its own where it fixes them",
-        )
+    _expect_fit(dims, name, shape, symbols)
     try:
         fixed = tensor_type(tensor.element_type, shape)
     except StepwellError as error:
         raise error.at(f"input {name!r}") from None
     arg._type = fixed  # pyright: ignore[reportPrivateUsage]
+
+
+def _expect_fit(dims: Sequence[Dim], name: str, shape: Sequence[int], symbols: dict[str, Dim]) -> None:
+    """Require a shape to fit an input's, and keep the symbols that it fixes. Raises: `shape-mismatch`."""
+    help = None if len(dims) == len(shape) else "give as many dimensions as the model has"
+    for axis, (dim, size) in enumerate(zip(dims, shape, strict=False)):
+        text = str(dim)
+        if text in dim.symbols() and not dim.is_unknown:
+            if symbols.setdefault(text, Dim.of(size)) != size:
+                help = help or f"give all dimensions named {text} one size: another one is {symbols[text]}"
+        elif dim.is_static and dim != size:
+            help = help or (
+                f"the model's file fixes dimension {axis}: export the model with a dynamic one, or edit the "
+                "sizes in the text that `stepwell compile MODEL --emit onnx -o model.mlir` writes, and "
+                "compile that text"
+            )
+    if help is not None:
+        raise StepwellError(
+            "shape-mismatch",
+            None,
+            f"input {name!r} is [{', '.join(map(str, dims))}] in the model, found {list(shape)}",
+            help=help,
+        )
 
 
 def _retype(value: SSAValue, symbols: Mapping[str, Dim]) -> None:

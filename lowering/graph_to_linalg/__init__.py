@@ -28,6 +28,7 @@ from stepwell.lowering.graph_to_linalg import (
     trees,
     window,
 )
+from stepwell.lowering.graph_to_linalg.calls import refuse_calls
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs, type_before
@@ -68,12 +69,14 @@ class ConvertGraphToLinalgPass(ModulePass):
     of `linalg`, `tensor`, `arith`, `math` and `scf`, and `@main` with calls of them.
 
     The symbols of a function's dimensions are its last arguments, named by `sched.symbols`. Ops of `@main`
-    outside kernels stay. Fails, and lists them all, when a `graph` op is left in a kernel.
+    outside kernels stay. Fails, and lists them all, when a `graph` op is left in a kernel; fails for calls of
+    functions, which `inline` removes, and for recursion.
     """
 
     name = "convert-graph-to-linalg"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_calls(op)
         kernels = outline_kernels(op)
         _refuse_complex(kernels)
         convert(kernels, patterns=GRAPH_TO_LINALG, illegal=["graph"], legal_ops=[graph.ConstantOp])

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import WORK
 from stepwell.dialects.locations import adopt_location
@@ -151,7 +152,7 @@ def _expect_known(
             "unsupported",
             op,
             f"dimension {', '.join(unknown)} depends on data, not on the shapes of the inputs",
-            help="give the model's inputs fixed shapes, for example with --input-shape",
+            help=on_open_size(op),
         )
 
 

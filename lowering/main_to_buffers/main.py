@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects import graph
+from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.host import SIGNATURE, is_opaque, signature_before
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of, element_bytes, tensor_of
@@ -202,7 +203,7 @@ class BlockAnalysis:
                     "unsupported",
                     op,
                     f"{op.name}: nothing tells the size of a dimension of the result",
-                    help="give the model's inputs fixed shapes, for example with --input-shape",
+                    help=on_open_size(op),
                 )
             self.found.dims[result] = dims
             self.found.of[result] = self.found.of[source]
@@ -383,7 +384,9 @@ def _not_lowered(op: Operation) -> StepwellError:
             op,
             f"{name} cannot stand in @main on buffers",
             note="@main may hold calls of kernels, constants and reshapes",
-            help="run `fuse-ops` and `convert-graph-to-linalg` first",
+            help="give its function the attribute graph.backend, which names the backend that computes it"
+            if isinstance(op, graph.ExternalOp)
+            else "run `fuse-ops` and `convert-graph-to-linalg` first",
         )
     return StepwellError(
         "unsupported-op",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import onnx
+from stepwell.dialects.advice import on_open_size
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
 from stepwell.lowering.onnx_to_graph.support import normalized_axis, shape_of
@@ -31,7 +32,7 @@ class RunTimeLowering(ShapeLowering):
                 "unsupported-dynamic-rank",
                 op,
                 f"{op.op_type}: a parameter has a length that is known at run time only",
-                help="simplify the model's shape arithmetic, or give its inputs fixed shapes",
+                help=f"simplify the model's shape arithmetic, or {on_open_size(op)}",
             )
         return True
 

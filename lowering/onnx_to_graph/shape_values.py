@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.types import dims_of, tensor_of
@@ -37,7 +38,7 @@ class ShapeLowering(OnnxLowering):
                 "unsupported",
                 op,
                 f"{op.op_type}: `{name}` depends on data, not on the shapes of the inputs alone",
-                help="simplify the model's shape arithmetic, or give its inputs fixed shapes",
+                help=f"simplify the model's shape arithmetic, or {on_open_size(op)}",
             )
         return dims
 
@@ -66,7 +67,7 @@ class ShapeLowering(OnnxLowering):
                 "unsupported-dynamic-rank",
                 op,
                 f"{op.op_type}: nobody knows how many elements `{name}` has, so nor the rank of the result",
-                help="simplify the model's shape arithmetic, or give its inputs fixed shapes",
+                help=f"simplify the model's shape arithmetic, or {on_open_size(op)}",
             )
         if not any(dim.is_unknown for dim in dims):
             return dims

@@ -186,7 +186,7 @@ def shape_of(value: SSAValue, op: onnx.OnnxOp) -> tuple[Dim, ...]:
             "unsupported-dynamic-rank",
             op,
             f"{op.op_type}: the rank of an input of type {value.type} is unknown",
-            help="declare the shapes of the model's inputs",
+            help="declare the shapes of the model's inputs, or that of this value in `value_info`",
         )
     return dims_of(tensor_of(value))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
@@ -45,3 +46,23 @@ def reached_from(entries: Iterable[str], graph: Mapping[str, Iterable[str]]) -> 
 def recursive_functions(graph: Mapping[str, Iterable[str]]) -> set[str]:
     """The functions that reach themselves."""
     return {name for name, callees in graph.items() if name in reached_from(callees, graph)}
+
+
+def cycle_of(name: str, graph: Mapping[str, Iterable[str]]) -> list[str]:
+    """The shortest chain of functions from one back to itself, with both ends; empty without recursion."""
+    chains = deque([[name]])
+    seen: set[str] = set()
+    while chains:
+        chain = chains.popleft()
+        for callee in graph.get(chain[-1], ()):
+            if callee == name:
+                return [*chain, name]
+            if callee not in seen:
+                seen.add(callee)
+                chains.append([*chain, callee])
+    return []
+
+
+def mention_of(function: FuncOp, name: str) -> Operation:
+    """The first op of a function that names another function. Raises: StopIteration when none does."""
+    return next(op for op in function.body.walk() if name in _symbols_of(op))

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     TensorType,
+    TupleType,
     UnrankedTensorType,
 )
 from xdsl.ir import Attribute
@@ -127,7 +128,9 @@ def check_main(module: ModuleOp) -> None:
                 "bad-main",
                 main,
                 f"@main takes and returns tensors, found {type}",
-                help="below level 2 a program starts from what `stepwell compile --emit` wrote",
+                help="return the fields of a tuple, each as a result of its own"
+                if isinstance(type, TupleType)
+                else "below level 2 a program starts from what `stepwell compile --emit` wrote",
             )
 
 

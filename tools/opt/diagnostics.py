@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Literal
 
 from stepwell.passes.context import Remark
 from stepwell.runtime.errors import StepwellError
 
+_ANY = re.compile(r"//\s*expected-\w|//.*expected-(?:error|remark|warning|note)(?:-re)?\s*(?:@|:|{{)")
+"""What looks like an expectation, well written or not."""
 _COMMENT = re.compile(
-    r"//\s*expected-(?P<kind>error|remark)(?:@(?P<offset>[+-]\d+|unknown))?:\s*(?P<words>.*?)\s*$"
+    r"//.*?expected-(?P<kind>error|remark)(?P<re>-re)?\s*(?:@(?P<line>[+-]\d+|above|below|unknown))?\s*"
+    r"(?::\s*(?P<words>.*?)|{{(?P<braced>.*)}})\s*$"
 )
+_REGEX = re.compile(r"{{(.*?)}}")
 _PLACE = re.compile(r":(\d+):\d+")
 
 
@@ -22,13 +27,14 @@ class Expectation:
 
     kind: Literal["error", "remark"]
     words: str
+    pattern: re.Pattern[str]
     line: int | None
     comment_line: int
 
     def is_met_by(self, where: str, message: str) -> bool:
         """Whether a message is the one: its first place is on the line, and it holds the words."""
         place = _PLACE.search(where)
-        return self.line == (int(place[1]) if place else None) and self.words in message
+        return self.line == (int(place[1]) if place else None) and (self.pattern.search(message) is not None)
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,10 @@ class Expectations:
     The `// expected-error: words` and `// expected-remark: words` comments of a file.
 
     A comment speaks of the next line that is not such a comment; `@+2` and `@-1` count lines from the comment
-    instead, and `@unknown` stands for a message without a line. The words may be any part of the message.
+    instead, `@above` and `@below` are the nearest lines that are none, and `@unknown` stands for a message
+    without a line. The words may be any part of the message. MLIR's spelling, `expected-error {{words}}`,
+    speaks of its own line unless `@` says otherwise. In `expected-error-re` words in double braces are
+    regular expressions.
     """
 
     file: str
@@ -45,19 +54,21 @@ class Expectations:
 
     @staticmethod
     def read(text: str, file: str) -> Expectations:
-        """Find the comments of a text."""
+        """Find the comments of a text. Raises: StepwellError `syntax` for those that cannot be read."""
         lines = text.split("\n")
-        comments = {n: match for n, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
+        found = {n: _COMMENT.search(line) for n, line in enumerate(lines, 1) if _ANY.search(line)}
         expected: list[Expectation] = []
-        for number, match in comments.items():
-            if match["offset"] == "unknown":
-                line = None
-            elif match["offset"] is not None:
-                line = number + int(match["offset"])
-            else:
-                line = next(n for n in range(number + 1, len(lines) + 2) if n not in comments)
+        unread: list[int] = []
+        for number, match in found.items():
+            pattern = None if match is None else _pattern(match)
+            if match is None or pattern is None:
+                unread.append(number)
+                continue
             kind = "error" if match["kind"] == "error" else "remark"
-            expected.append(Expectation(kind, match["words"], line, number))
+            words = match["words"] or match["braced"] or ""
+            expected.append(Expectation(kind, words, pattern, _line(match, number, found), number))
+        if unread:
+            raise _unreadable(file, [(n, lines[n - 1][lines[n - 1].index("expected-") :]) for n in unread])
         return Expectations(file, expected)
 
     def unmet_by(self, errors: Sequence[StepwellError], remarks: Sequence[Remark]) -> list[str]:
@@ -79,3 +90,39 @@ class Expectations:
         return problems + [
             f"{self.file}:{e.comment_line}: expected {e.kind} was not found: {e.words}" for e in missing
         ]
+
+
+def _pattern(match: re.Match[str]) -> re.Pattern[str] | None:
+    """The regular expression that finds the words of a comment; None when they are none themselves."""
+    words = match["braced"] if match["words"] is None else match["words"]
+    if not match["re"]:
+        return re.compile(re.escape(words))
+    parts = _REGEX.split(words)
+    try:
+        return re.compile(
+            "".join(f"(?:{part})" if i % 2 else re.escape(part) for i, part in enumerate(parts))
+        )
+    except re.error:
+        return None
+
+
+def _line(match: re.Match[str], number: int, comments: Container[int]) -> int | None:
+    """The line that the comment on line `number` speaks of; None for a message without a line."""
+    where = match["line"] or ("below" if match["braced"] is None else "+0")
+    if where in ("above", "below"):
+        step = 1 if where == "below" else -1
+        return next(n for n in count(number + step, step) if n not in comments)
+    return None if where == "unknown" else number + int(where)
+
+
+def _unreadable(file: str, comments: Sequence[tuple[int, str]]) -> StepwellError:
+    """The error for comments that look like expectations."""
+    (first, text), *others = comments
+    return StepwellError(
+        "syntax",
+        f"{file}:{first}",
+        f"this is no comment that --verify-diagnostics can read: {text}",
+        note=[f"also {file}:{number}: {text}" for number, text in others],
+        help="`expected-error: words`, or as in MLIR `expected-error@+1 {{words}}`; with -re the words hold "
+        "{{regular expressions}}; @ takes +N, -N, above, below or unknown; beside errors there are remarks",
+    )

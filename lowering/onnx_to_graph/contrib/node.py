@@ -75,7 +75,7 @@ class ContribNode:
                 "unsupported-dynamic-rank",
                 self.op,
                 f"{self.name}: the rank of an input of type {value.type} is unknown",
-                help="declare the shapes of the model's inputs",
+                help="declare the shapes of the model's inputs, or that of this value in `value_info`",
             )
         return dims_of(tensor_of(value))
 

@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.onnx_to_graph.control.loop_bodies import ConvertedBody
@@ -143,7 +144,7 @@ class Stacked:
                 "unsupported",
                 self._op,
                 f"{self._op.op_type}: the size of what is collected is known only inside: {value.type}",
-                help="give the model's inputs fixed shapes, for example with --input-shape",
+                help=on_open_size(self._op),
             )
         return dims_of(tensor_of(value))
 

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.relations import differ
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.onnx_to_graph.shape_values import renamed
@@ -55,7 +56,7 @@ def kernel_of(op: onnx.OnnxOp, w: SSAValue) -> tuple[int, ...]:
             "unsupported",
             op,
             f"{op.op_type}: the kernel's shape must be known, found {w.type}",
-            help="give the node a kernel_shape, or the model's inputs fixed shapes",
+            help=f"give the node a kernel_shape, or {on_open_size(op)}",
         )
     return tuple(dim.value for dim in dims)
 

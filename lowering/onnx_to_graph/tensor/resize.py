@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.types import tensor_type
 from stepwell.lowering.onnx_to_graph.expressions import Formula
 from stepwell.lowering.onnx_to_graph.host_calls import host_results
@@ -198,7 +199,7 @@ def scaled(dim: Dim, scale: float, op: onnx.OnnxOp) -> Dim:
             "unsupported",
             op,
             f"{op.op_type}: the size of dimension {dim} scaled by {scale}",
-            help="give the model's inputs fixed shapes, for example with --input-shape",
+            help=on_open_size(op),
         )
     return dim * fraction.numerator // fraction.denominator
 

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.constants import Constant, array_of
 from stepwell.dialects.graph.relations import broadcast
 from stepwell.dialects.onnx.types import SparseAttr
@@ -197,7 +198,7 @@ class SqueezeLowering(RunTimeLowering):
                     "unsupported-dynamic-rank",
                     op,
                     f"Squeeze without axes: dimension {', '.join(symbolic)} may be 1 or not",
-                    help="give the model's inputs fixed shapes, for example with --input-shape",
+                    help=on_open_size(op),
                 )
             axes = [i for i, dim in enumerate(dims) if dim == 1]
         normalized = normalized_axes(axes, len(dims), op)
