@@ -46,8 +46,6 @@ CODES: dict[str, ErrorCode] = {
         "Check the input values that the size depends on."),
     "bad-usage": ErrorCode("a command line cannot be understood",
         "`stepwell COMMAND --help` lists the arguments."),
-    "bad-value": ErrorCode("a Python value cannot become an attribute",
-        "Give a number, text, a truth value, a list of these, or an attribute."),
     "cannot-access": ErrorCode("the operating system refused a file or a folder",
         "Check that the path exists and its permissions."),
     "cannot-write": ErrorCode("an output cannot be written",
