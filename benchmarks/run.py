@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from importlib.metadata import version
+from math import nan
 from pathlib import Path
 
 from benchmarks.memory import memory_ratios
@@ -25,7 +26,10 @@ from stepwell.tools.measure.peers import ENGINES, installed_peers
 _REPOSITORY = Path(__file__).resolve().parent.parent
 _BEGIN = "<!-- benchmarks: written by `python -m benchmarks.run --readme` -->"
 _END = "<!-- end of benchmarks -->"
+_PICTURE = "![Time of the peers over ours, by model](docs/assets/models.svg)"
 _MODELS = {**F32_MODELS, **QUANTIZED_MODELS}
+_SHOWN = ("resnet18", "mobilenet_v2", "vit_tiny", "bert_base_128", "gpt_kv")
+"""The models in README.md: each another kind of network."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,16 +58,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         from benchmarks.plot import plot_ratios
 
         plot_ratios(results, _REPOSITORY / "docs" / "assets" / "models.svg")
-        put_in_readme(text)
+        put_in(_REPOSITORY / "docs" / "benchmarks.md", text)
+        put_in(_REPOSITORY / "README.md", f"{summary(results, peers)}\n{_PICTURE}")
     return 0
 
 
-def put_in_readme(text: str) -> None:
-    """Replace what stands between the README's marks by the table and the picture."""
-    readme = _REPOSITORY / "README.md"
-    head, rest = readme.read_text().split(_BEGIN)
-    picture = "![Time of the peers over ours, by model](docs/assets/models.svg)"
-    readme.write_text(f"{head}{_BEGIN}\n\n{text.strip()}\n\n{picture}\n\n{_END}{rest.split(_END)[1]}")
+def put_in(page: Path, text: str) -> None:
+    """Replace the text between the marks of a page."""
+    head, rest = page.read_text(encoding="utf-8").split(_BEGIN)
+    end = rest.partition(_END)[2]
+    page.write_text(f"{head}{_BEGIN}\n\n{text.strip()}\n\n{_END}{end}", encoding="utf-8")
 
 
 def _arguments(argv: Sequence[str] | None) -> Namespace:
@@ -74,7 +78,9 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--memory", action="store_true", help="measure memory too")
-    parser.add_argument("--readme", action="store_true", help="put table and plot into README.md")
+    parser.add_argument(
+        "--readme", action="store_true", help="write README.md, its plot and docs/benchmarks.md"
+    )
     parser.add_argument("--output", type=Path, default=_REPOSITORY / "benchmarks" / "results")
     return parser.parse_args(argv)
 
@@ -95,16 +101,49 @@ def report(results: Sequence[ModelResult], peers: Sequence[str]) -> str:
     """The table in Markdown, with geometric means, and what it was measured on."""
     heads = ["model", "threads", "ours, ms", *peers, "best peer", "difference"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}", *(row(r, peers) for r in results)]
+    for threads, means in geometric_means(results, peers).items():
+        lines.append(f"| **geometric mean** | {threads} | | {' | '.join(f'**{m:.2f}**' for m in means)} | |")
+    return "\n".join(
+        [*lines, f"\nTime of the peer / our time, median (95 % interval). {conditions(peers)}\n"]
+    )
+
+
+def summary(results: Sequence[ModelResult], peers: Sequence[str]) -> str:
+    """A short table in Markdown: five models, all numbers of threads in one cell, geometric means."""
+    threads = sorted({r.threads for r in results})
+    cases = {(r.model, r.threads): r for r in results}
+    heads = ["model", "ours, ms", *peers, "best peer"]
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for model in (name for name in _SHOWN if (name, threads[0]) in cases):
+        rows = [cases[model, n] for n in threads]
+        columns = [[r.milliseconds["stepwell"] for r in rows]]
+        columns += [[r.ratios[p].median if p in r.ratios else nan for r in rows] for p in peers]
+        columns.append([best_ratio(r) for r in rows])
+        lines.append(f"| {' | '.join([model, *(' · '.join(f'{n:.2f}' for n in c) for c in columns)])} |")
+    means = zip(*geometric_means(results, peers).values(), strict=True)
+    cells = [" · ".join(f"**{mean:.2f}**" for mean in column) for column in means]
+    lines.append(f"| **geometric mean of {len({r.model for r in results})}** | | {' | '.join(cells)} |")
+    sides = " · ".join(map(str, threads))
+    note = (
+        f"Threads: {sides}. Time of the peer / our time, median: above 1 we are faster. {conditions(peers)}"
+    )
+    return "\n".join([*lines, f"\n{note}\nAll models: [docs/benchmarks.md](docs/benchmarks.md).\n"])
+
+
+def geometric_means(results: Sequence[ModelResult], peers: Sequence[str]) -> dict[int, list[float]]:
+    """By the number of threads: the mean ratio of each peer, and that of the fastest peer of each model."""
+    means: dict[int, list[float]] = {}
     for threads in sorted({r.threads for r in results}):
         measured = [r for r in results if r.threads == threads and r.ratios]
         columns = [[r.ratios[p].median for r in measured if p in r.ratios] for p in peers]
-        means = [geometric_mean(values) for values in (*columns, [best_ratio(r) for r in measured])]
-        lines.append(f"| **geometric mean** | {threads} | | {' | '.join(f'**{m:.2f}**' for m in means)} | |")
+        means[threads] = [geometric_mean(c) for c in (*columns, [best_ratio(r) for r in measured])]
+    return means
+
+
+def conditions(peers: Sequence[str]) -> str:
+    """The machine, the date and the versions of the engines, in one sentence."""
     versions = ", ".join(f"{p} {version(ENGINES[p].distribution)}" for p in ("stepwell", *peers))
-    lines.append(
-        f"\nTime of the peer / our time, median (95 % interval). {machine()}, {date.today()}; {versions}.\n"
-    )
-    return "\n".join(lines)
+    return f"{machine()}, {date.today()}; {versions}."
 
 
 def machine() -> str:

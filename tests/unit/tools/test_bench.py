@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.run import report
+from benchmarks.run import put_in, report, summary
 from stepwell.tools import cli
 from stepwell.tools.measure.bench import ModelResult
+from stepwell.tools.measure.interleaved import Ratio
 from stepwell.tools.measure.peers import ENGINES, installed_peers
 from tests.commands import shown_error, written
 from tests.onnx_models import onnx_model
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("name", ["stepwell", *installed_peers()])
@@ -40,7 +43,7 @@ def _not_installed(*_: object, **__: object) -> object:
 
 def test_a_peer_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     error = shown_error(capsys, cli.main, "bench", tmp_path / "m.onnx", "--against", "onnxruntim")
-    assert "error[unknown-engine]: " in error and "did you mean onnxruntime?" in error
+    assert "error[bad-option]: " in error and "did you mean onnxruntime?" in error
 
 
 def test_a_report_names_versions_and_peers_that_failed() -> None:
@@ -49,3 +52,23 @@ def test_a_report_names_versions_and_peers_that_failed() -> None:
     text = report([result], peers)
     assert text.count("failed: RuntimeError") == len(peers)
     assert all(f"{p} {version(ENGINES[p].distribution)}" in text for p in ("stepwell", *peers))
+
+
+def test_the_readme_shows_some_models_and_the_mean_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.run.conditions", lambda peers: "A machine.")
+    results = [
+        ModelResult(model, threads, {"stepwell": 1.5 * threads}, {"peer": Ratio(ratio, 1, 4)})
+        for model, ratio in (("vit_tiny", 1), ("another", 4))
+        for threads in (1, 2)
+    ]
+    text = summary(results, ["peer"])
+    assert "| vit_tiny | 1.50 · 3.00 | 1.00 · 1.00 | 1.00 · 1.00 |" in text and "another" not in text
+    assert "| **geometric mean of 2** | | **2.00** · **2.00** | **2.00** · **2.00** |" in text
+    for name in ("README.md", "docs/benchmarks.md"):
+        page = written(tmp_path / Path(name).name, (ROOT / name).read_text(encoding="utf-8"))
+        put_in(page, text)
+        assert "geometric mean of 2" in (once := page.read_text(encoding="utf-8"))
+        put_in(page, text)
+        assert page.read_text(encoding="utf-8") == once
