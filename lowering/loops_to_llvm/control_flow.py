@@ -20,7 +20,7 @@ from stepwell.runtime.errors import StepwellError
 
 class ForLowering(LoopsToLLVMPattern):
     """
-    An `scf.for` as a loop with its test at the end, and a guard before it unless it surely runs.
+    An `scf.for` as a loop with the test at the end, and a guard before the loop unless it surely runs.
 
     ```mlir
     scf.for %i = %lb to %ub step %s { … }

@@ -30,8 +30,7 @@ _RELEASE = "llvm.x86.tilerelease"
 
 def configuration(op: amx.ConfigureOp) -> bytes:
     """
-    The 64 bytes that `ldtilecfg` loads: palette, row lengths of all tiles in bytes (16 bits each), their
-    rows.
+    The 64 bytes that `ldtilecfg` loads: palette, bytes in a row of each tile (16 bits each), rows of each.
 
     Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, section 18.2.
     """

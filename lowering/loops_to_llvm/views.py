@@ -83,7 +83,7 @@ class SubviewLowering(ViewPattern):
 
 
 def _kept_dims(sizes: Sequence[Extent], shape: Sequence[int], op: Operation) -> list[int]:
-    """The dimensions of a subview that its result's shape keeps; some of size 1 may be dropped."""
+    """The dimensions of a subview that are in the result's shape; some of size 1 may be dropped."""
     if len(sizes) == len(shape):
         return list(range(len(sizes)))
     kept: list[int] = []
