@@ -117,9 +117,11 @@ def float_remainder(scalars: Scalars, a: SSAValue, b: SSAValue, *, floor: bool) 
     zero = wide.constant(0)
     quotient = math.TruncOp(arith.DivfOp(a, b).result).result
     rest = math.FmaOp(wide.negate(quotient), b, a).result
+    # A quotient rounded up to a whole number overshoots: the rest has the wrong sign.
     overshot = wide.compare("lt", wide.multiply(rest, a), zero)
     toward = wide.select(wide.compare("lt", a, zero), wide.negate(wide.absolute(b)), wide.absolute(b))
     rest = wide.select(overshot, wide.add(rest, toward), rest)
+    # A finite number modulo an infinite one is itself.
     infinite = wide.compare("eq", wide.absolute(b), wide.constant(float("inf")))
     finite_a = wide.compare("lt", wide.absolute(a), wide.constant(float("inf")))
     rest = wide.select(arith.AndIOp(infinite, finite_a).result, a, rest)

@@ -35,6 +35,7 @@ class ConvTransposeLowering(RewritePattern):
         data, kernel = parse_layout(op.data_layout.data), parse_layout(op.kernel_layout.data)
         if any(layout.rank != len(layout.letters) for layout in (data, kernel)):
             raise StepwellError("unsupported", op, f"graph.conv_transpose in layouts {data} and {kernel}")
+        # Loops: the result's dimensions, channels split by groups; then input channels and kernel points.
         groups = op.groups.value.data
         dims = dims_of(op.result.type)
         split = [
@@ -45,6 +46,7 @@ class ConvTransposeLowering(RewritePattern):
         ]
         names = [name for group in split for name, _ in group]
         loops = Loops([*names, "c", *(f"k{letter}" for letter in kernel.spatial)])
+        # Operands: the spread input and the flipped filters, both indexed by group if there are several.
         x, cells = _spread(op, data, kernel, loops, rewriter)
         of_x = {"N": [loops["n"]], "C": [loops["c"]], **{letter: [cell] for letter, cell in cells.items()}}
         of_w = {"I": [loops["c"]], "O": [loops["o"]]} | {
@@ -56,6 +58,7 @@ class ConvTransposeLowering(RewritePattern):
             _grouped_read(x, data, "C", groups, of_x, loops, rewriter),
             _grouped_read(_flipped(op.w, kernel, rewriter), kernel, "I", groups, of_w, loops, rewriter),
         )
+        # The sum, with groups and their channels joined to the result's channels.
         extents = [[dim for _, dim in group] for group in split]
         result_dims = [dim for group in extents for dim in group]
         element = tensor_of(op.result).element_type

@@ -57,8 +57,10 @@ class BatchNormLowering(RewritePattern):
                 return inverse
             return scalars.multiply(inverse, _converted(op.scale, s[1], scalars))
 
+        # Factors by channel.
         vectors = [value for value in (op.variance, op.scale) if value is not None]
         factors = elementwise(tensor_type(element, dims_of(op.mean.type)), vectors, factor, op, rewriter)
+        # All elements, with mean, factor and bias read along the channels.
         rank = len(dims_of(type))
         reads = [(op.input, identity(rank))]
         reads += [(v, projection(rank, [axis])) for v in (op.mean, factors, op.bias) if v is not None]
@@ -234,6 +236,7 @@ class LrnLowering(RewritePattern):
         scalars = Scalars(element)
         alpha, beta, bias = op.alpha.value.data / size, op.beta.value.data, op.bias.value.data
         before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
+        # Sums of squares: the channel's index is the result's channel plus the position in the window.
         padded = pad_tensor(op.input, _at(1, before, rank), _at(1, after, rank), 0, rewriter)
         indices = [AffineExpr.dimension(i) for i in range(rank)]
         indices[1] = indices[1] + AffineExpr.dimension(rank)

@@ -99,6 +99,7 @@ def saturated(x: SSAValue, zero_point: SSAValue | None, wide: Scalars, to: Attri
         point = target.convert(zero_point, integers)
         origin = integers.convert(point, wide)
         low, high = wide.subtract(low, origin), wide.subtract(high, origin)
+    # Clamp first, to bounds less the zero point, which is added after rounding.
     bounded = arith.MinnumfOp(arith.MaxnumfOp(x, low).result, high).result
     if wide.type == f32:
         # Floats of this binade are 1 apart: the addition rounds, and the low bits are the integer.

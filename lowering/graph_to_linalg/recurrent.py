@@ -297,6 +297,7 @@ class _Direction:
             candidate = scalars.multiply(i, g(scalars.add(s[4], s[5])))
             return scalars.add(scalars.multiply(forget, old), candidate)
 
+        # The cell from the input and forget gates and the candidate, then the state from the output gate.
         reads = [*gates[0], *gates[2], *gates[3], (c, identity(2)), *peepholes[::2]]
         new_c = self._elementwise(reads, new_cell)
 

@@ -238,10 +238,12 @@ class ArgReduceLowering(RewritePattern):
         element, axis, last = element_of_value(op.input), op.axis.value.data, bool(op.select_last)
         rows = Rows.of(op, op.input, [axis], rewriter)
         scalars, positions = Scalars(element), Scalars(i64)
+        # First pass: the extremum of each row.
         kind = KINDS["max" if isinstance(op, graph.ArgmaxOp) else "min"]
         best = rows.reduce(
             [rows.each(op.input)], lambda s: kind.combine(scalars, s[1], s[0]), element, kind.start(scalars)
         )
+        # Second pass: the index of an equal element, the greatest or the least of them.
         missing = -1 if last else positions.highest()
 
         def body(s: Sequence[SSAValue]) -> SSAValue:

@@ -262,12 +262,14 @@ def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: Patte
     def body(entries: Sequence[SSAValue]) -> SSAValue:
         loops = [loop_index(loop) for loop in range(rank)]
         terms: list[SSAValue] = []
+        # Weighted neighbours, read at table entries along the sampled axis.
         for i in range(len(neighbours)):
             at = [index_of(entries[i]) if loop == sampling.axis else j for loop, j in enumerate(loops)]
             element = tensor.ExtractOp.create(operands=[value, *at], result_types=[signless(source.element)])
             number = source.convert(source.widen(element.results[0]), sums)
             terms.append(sums.multiply(number, entries[len(neighbours) + i]) if weights else number)
         result = reduce(sums.add, terms)
+        # `tf_crop_and_resize` extrapolates outside the operand.
         if crops:
             outside = sampling.is_outside(sampling.coordinate(loops[sampling.axis]))
             result = sums.select(outside, sums.constant(op.extrapolation.value.data), result)

@@ -101,12 +101,14 @@ class SmallFloat:
         Numbers that are too large after rounding become the greatest number with `saturate`, else Inf or NaN;
         formats that have neither always saturate.
         """
+        # Round the magnitude, and replace codes above the largest.
         magnitude = math.AbsFOp(x).result
         code = self._rounded(magnitude)
         beyond = arith.CmpiOp(code, _i32(self.largest), "sgt").result
         special = self.infinity if self.infinity is not None else self.nan
         over = self.largest if saturate or special is None else special
         signed = _select(beyond, _i32(over), code)
+        # The sign bit; zero has none in formats without -0.
         sign = arith.ShRUIOp(_bits(x), _i32(31)).result
         sign = arith.ShLIOp(sign, _i32(self._magnitude_bits)).result
         if self._nan_is_minus_zero:
@@ -124,6 +126,7 @@ class SmallFloat:
         bits = _bits(magnitude)
         last = arith.AndIOp(arith.ShRUIOp(bits, _i32(dropped)).result, _i32(1)).result
         half = arith.AddiOp(arith.AddiOp(bits, _i32((1 << dropped - 1) - 1)).result, last).result
+        # Normal numbers: drop fraction bits with a carry into the exponent, then change its bias.
         rebiased = _i32((_F32_BIAS - self.bias) << self.fraction)
         normal = arith.SubiOp(arith.ShRUIOp(half, _i32(dropped)).result, rebiased).result
         # Adding a number whose last bit is that of the subnormals rounds there, once.

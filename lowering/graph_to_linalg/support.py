@@ -202,9 +202,11 @@ def generic(
     takes a scalar of each operand of `reads` and the old element of `write`, in the types they compute in;
     its result is rounded to that of `write`. With `stored` it gets elements in their storage types.
     """
+    # Operands that become constants of the body, and those that remain.
     constants = [None if _uses_loops(map) else _constant_attribute(value) for value, map in reads]
     tensors = [read for read, constant in zip(reads, constants, strict=True) if constant is None]
     elements = [element_of_value(value) for value, _ in (*reads, write)]
+    # The body: widen stored elements, compute, and narrow the result.
     block = Block(arg_types=[signless(element_of_value(value)) for value, _ in (*tensors, write)])
     with ImplicitBuilder(block):
         arguments = iter(block.args)

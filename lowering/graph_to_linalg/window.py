@@ -81,6 +81,7 @@ def _by_parts(op: graph.PoolOp, windows: Windows, compute: Compute, rewriter: Pa
     few = any(4 * (stop - start) < 3 * n for (start, stop), (_, n) in zip(inner, whole, strict=True))
     if inner == whole or few:
         return compute(windows, op.x, none)
+    # The inner windows, then for each axis those before and after them.
     parts = [inner]
     for axis, ((start, stop), (_, count)) in enumerate(zip(inner, whole, strict=True)):
         parts += [[*inner[:axis], side, *whole[axis + 1 :]] for side in ((0, start), (stop, count))]
@@ -102,7 +103,7 @@ def _maximum(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> l
     lowest = scalars.lowest()
 
     def greater(s: Sequence[SSAValue]) -> SSAValue:
-        # Not `maximum`: a NaN does not win, and this is one instruction.
+        # Not `maximum`: a NaN is not chosen, and this is one instruction.
         return scalars.select(scalars.compare("gt", s[0], s[1]), s[0], s[1])
 
     def compute(windows: Windows, x: SSAValue, _: Sequence[Dim]) -> SSAValue:
@@ -138,6 +139,7 @@ def _indices(
         for cell, size in zip(cells, sizes, strict=True):
             # An unsigned comparison excludes negative coordinates too.
             matches = arith.AndIOp(matches, arith.CmpiOp(cell, size, "ult").result).result
+        # The flat index of the cell in the whole tensor.
         flat = Indices.constant(0)
         for coordinate, step in zip([*_sample_and_channel(windows), *cells], steps, strict=True):
             flat = Indices.add(flat, Indices.multiply(coordinate, step))

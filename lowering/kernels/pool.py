@@ -35,7 +35,8 @@ def compile_kernels(
 
     Args: `kernels` maps a key to the level-2 function, under its final name, and its canonical text;
     `processes` (default: cores) bounds the processes that compile at once; `progress(done, total)` is called
-    after each kernel. Raises: StepwellError of the first kernel that cannot be compiled.
+    after each kernel.
+    Raises: StepwellError of the first kernel that cannot be compiled.
     """
     done: dict[str, KernelObject] = {}
     if cache is not None:

@@ -100,6 +100,7 @@ class FunctionLowering(LoopsToLLVMPattern):
         for value, name in ((args, "args"), (dims, "dims"), (context, "ctx")):
             value.name_hint = name
         code = Code(self.state, entry)
+        # Sizes first: layouts of memrefs are made from them.
         symbols = self._load_symbols(op, old, dims, code)
         slots = [arg for arg in old if isinstance(arg.type, MemRefType)]
         for slot, arg in enumerate(slots):
@@ -234,6 +235,7 @@ class CallLowering(LoopsToLLVMPattern):
         for pointer in pointers:
             if not self.state.layouts[pointer].is_dense:
                 raise StepwellError("unsupported", op, f"kernel @{callee} takes dense memrefs, found a view")
+        # The arrays, the call, and the early return.
         code = self.code_at(op)
         args = self._array(function, pointers, PTR, code, rewriter)
         dims = self._array(function, sizes, I64, code, rewriter)

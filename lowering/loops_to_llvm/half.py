@@ -148,6 +148,7 @@ class _Bits:
         odd = self.binary(llvm.AndOp, self.binary(llvm.LShrOp, magnitude, 13), 1)
         rebiased = self.binary(llvm.SubOp, magnitude, _REBIAS)
         normal = self.binary(llvm.LShrOp, self.binary(llvm.AddOp, rebiased, odd), 13)
+        # Overflow and NaN, then the sign.
         is_nan = self.compare("ugt", magnitude, _F32_INFINITY)
         special = self.select(is_nan, 0x7E00, 0x7C00)
         finite = self.select(self.compare("ult", magnitude, 0x38800000), denormal, normal)

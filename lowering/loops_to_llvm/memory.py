@@ -193,6 +193,7 @@ class CopyLowering(LoopsToLLVMPattern):
         sizes = [size for size in known if size is not None]
         if len(sizes) != len(known):
             raise StepwellError("unsupported", op, "memref.copy of a size that is not known here")
+        # The innermost dimensions that are copied at once, and loops around them.
         together = len(sizes) if layouts[0].is_dense and layouts[1].is_dense else _dense_dims(layouts, sizes)
         outer = len(sizes) - together
 

@@ -135,6 +135,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         self, op: scf.ParallelOp, code: Code, ranges: Sequence[Range], work: int, rewriter: PatternRewriter
     ) -> None:
         """Replace the loop by an outlined function for ranges of chunks and a call that runs all chunks."""
+        # In the caller: the numbers of iterations, of chunks, and of iterations in a chunk.
         function, info = self.state.function(op)
         total = cast(Extent, 1)
         for r in ranges:
@@ -153,6 +154,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         op.body.detach_block(block)
         body.bring_all(block)
         body.run(block, [_brought(body, r) for r in ranges], body.code.value(first), bound)
+        # In the caller: captured values are stored, and the function is called by address.
         captures = body.finish(code, op)
         address = code.make(llvm.AddressOfOp, [], PTR, {"global_name": body.symbol})
         few = None
@@ -300,6 +302,7 @@ class Outlined:
             body.args[0]._type = I64  # pyright: ignore[reportPrivateUsage]
             self._loop(lower, upper, r.step, body)
             return
+        # Several dimensions: one loop over iteration numbers, from which the indices are computed.
         number = body.insert_arg(I64, 0)
         inner = Code(self._state, body)
         indices = _indices(inner, number, [r.count for r in ranges])

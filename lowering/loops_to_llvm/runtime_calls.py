@@ -134,11 +134,13 @@ class HostCallLowering(RuntimePattern):
             if word in self.state.layouts and not self.state.layouts[word].is_dense:
                 raise StepwellError("unsupported", op, "a host call takes dense memrefs, found a view")
             code.store(word, code.element_pointer(words, i, I64), WORD_BYTES)
+        # The call, and an early return for a status other than 0.
         host = self.field(op, CtxField.HOST, code)
         callee, count = code.constant(op.callee.value.data), code.constant(len(op.words))
         status = code.add(call_pointer(host, [self.context(op), callee, words, count], I32))
         ok = code.compare("eq", status, _status(code, 0))
         self.return_unless(op, code, ok, status, rewriter)
+        # Results: sizes, or pointers to memory that is known as bytes only.
         after = Code(self.state, op.parent)
         results: list[SSAValue] = []
         for place, result in zip(op.reads.get_values(), op.results, strict=True):

@@ -24,6 +24,7 @@ def saturated(code: Code, x: SSAValue, type: Attribute) -> SSAValue:
     """
     beyond = 1 << lane_bits(type) - 1
     result = code.make(instructions.FreezeOp, [code.make(instructions.FPToSIOp, [x], type)], type)
+    # Replace what is too large, too small, or NaN.
     over = _compare(code, "oge", x, splat(code, float(beyond), x.type))
     result = _choose(code, over, splat(code, beyond - 1, type), result)
     under = _compare(code, "olt", x, splat(code, -float(beyond), x.type))

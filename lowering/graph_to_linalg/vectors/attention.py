@@ -219,6 +219,7 @@ class _Block:
             rest = Slice((0, self.tiling.block), (width, pads), (1, 1))
             columns = self.emit.insert(self._filled(self.emit.extract(columns, rest)), columns, rest)
         whole = Slice((0, 0), (width, self.at.count), (1, 1))
+        # The transposed copy, written into the columns of real queries.
         transposed = self._generic(
             [(rows, by_row.compose(projection(2, [1, 0])))],
             (self.emit.extract(columns, whole), projection(2, [0, 1])),
@@ -253,6 +254,7 @@ class _Block:
         own = dims_of(mask.type)
         is_of_keys = bool(own) and own[-1] != 1
         columns: _Range = part if is_of_keys else (0, 1)
+        # A mask by query is transposed, as queries are lanes; others are shared by all queries.
         if len(own) > 1 and own[-2] != 1:
             found, by_row = self._transposed(mask, columns), projection(2, [0, 1])
         elif len(own) > 1:

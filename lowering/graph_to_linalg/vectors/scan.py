@@ -84,6 +84,7 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
     """
     type, axis = tensor_of(op.result), op.axis.value.data
     dims = dims_of(type)
+    # Views with all dimensions after the axis joined to one of columns.
     groups = [*([dim] for dim in dims[: axis + 1]), dims[axis + 1 :]]
     walk = _Columns(op, join_dims(op.input, groups, rewriter), extent(dims[axis], rewriter))
     sizes = [extent(dim, rewriter) for dim in dims[:axis]]
@@ -93,6 +94,7 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
     block = _BLOCK_BYTES // element_bytes(type.element_type)
     whole = columns // block * block
 
+    # Loops over the dimensions before the axis, then over whole blocks of columns, then the remainder.
     def of_layers(emit: Emitter, outer: Sequence[SSAValue], result: SSAValue) -> SSAValue:
         if len(outer) < len(sizes):
             return emit.loop(

@@ -113,6 +113,7 @@ class Rounds:
         """
         The results and block maxima after one round: the greatest remaining element is stored at `slot`.
         """
+        # The greatest rank of all blocks, and with it the position, block and value of the element.
         size = dims_of(blocks.type)[1].value
         best = self._greatest((tops, identity(1)), lambda rank: rank)
         position = self._emitted(lambda: _position(best))
@@ -124,6 +125,7 @@ class Rounds:
         )
         value = self.rewriter.insert(element).results[0]
 
+        # The greatest rank of that block among those that remain.
         def left(rank: SSAValue) -> SSAValue:
             return _RANKS.select(_RANKS.compare("lt", rank, best), rank, _RANKS.constant(_RANKS.lowest()))
 
