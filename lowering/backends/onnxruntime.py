@@ -66,7 +66,7 @@ class OnnxruntimeBackend(Backend):
 
 
 def _engine() -> Any:
-    """The module `onnxruntime`. Raises: StepwellError `missing-backend`."""
+    """The module `onnxruntime`. Raises: StepwellError `missing-package`."""
     try:
         return import_module("onnxruntime")
     except ImportError:

@@ -99,7 +99,7 @@ def alignment_of(op: Operation, type: object) -> str:
     """
     The alignment of an access: `, align 4`; empty for a scalar access without one.
 
-    Raises: StepwellError `missing-alignment` for a vector access without alignment.
+    Raises: StepwellError `invalid-ir` for a vector access without alignment.
     """
     alignment = op.properties.get("alignment")
     if isinstance(alignment, IntegerAttr):

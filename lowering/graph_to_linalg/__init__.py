@@ -22,7 +22,6 @@ from stepwell.lowering.graph_to_linalg import (
     norm,
     ordering,
     quantized,
-    recurrent,
     reduction,
     resize,
     trees,
@@ -32,7 +31,7 @@ from stepwell.lowering.graph_to_linalg.calls import refuse_calls
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs, type_before
-from stepwell.lowering.graph_to_linalg.vectors import attention, scan, top_k, winograd
+from stepwell.lowering.graph_to_linalg.vectors import attention, recurrent, scan, top_k, winograd
 from stepwell.runtime.errors import StepwellError
 
 __all__ = ["GRAPH_TO_LINALG", "ConvertGraphToLinalgPass", "type_before"]

@@ -16,7 +16,6 @@ from stepwell.dialects import graph, sched
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.slices import (
     Indices,
     collected,
@@ -41,6 +40,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     is_returned,
     projection,
 )
+from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError

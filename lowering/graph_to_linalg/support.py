@@ -12,14 +12,22 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar, cast
 
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, StringAttr
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value, shape_text
@@ -276,3 +284,20 @@ def _constant_attribute(value: SSAValue) -> Constant | None:
 def loop_index(loop: int) -> SSAValue:
     """The index of a loop, emitted inside a body."""
     return IndexOp(loop).result
+
+
+def counted_loop(
+    count: SSAValue,
+    carried: Sequence[SSAValue],
+    body: Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]],
+    rewriter: PatternRewriter,
+) -> list[SSAValue]:
+    """An `scf.for` from 0 to `count` with carried values; `body` emits with the rewriter."""
+    zero, one = extent(Dim.of(0), rewriter), extent(Dim.of(1), rewriter)
+    block = Block(arg_types=[IndexType(), *(value.type for value in carried)])
+    loop = rewriter.insert(scf.ForOp(zero, count, one, carried, Region(block)))
+    outside = rewriter.insertion_point
+    rewriter.insertion_point = InsertPoint.at_end(block)
+    rewriter.insert(scf.YieldOp(*body(block.args[0], block.args[1:])))
+    rewriter.insertion_point = outside
+    return list(loop.results)

@@ -17,11 +17,11 @@ from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.dialects.types import dims_of, element_bytes, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg import ordering
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
-from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.reduction import KINDS
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
 from stepwell.lowering.graph_to_linalg.slices import Indices, layer_of, with_layer
 from stepwell.lowering.graph_to_linalg.support import elementwise, empty, enclosing_kernel, extent, filled
+from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
 from stepwell.runtime.dims import Dim
 

@@ -16,7 +16,6 @@ from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.sched import PARALLEL as INDEPENDENT
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.ordering import counted_loop
-from stepwell.lowering.graph_to_linalg.recurrent import counted_loop as inserted_loop
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
 from stepwell.lowering.graph_to_linalg.slices import Indices, layer_of
 from stepwell.lowering.graph_to_linalg.support import (
@@ -29,6 +28,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     inserted,
     projection,
 )
+from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop as inserted_loop
 from stepwell.lowering.graph_to_linalg.vectors.top_k_rounds import Rounds, pays
 from stepwell.runtime.dims import Dim
 

@@ -16,7 +16,6 @@ from xdsl.pattern_rewriter import PatternRewriter
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
 from stepwell.lowering.graph_to_linalg.slices import Indices, cut, index_of, layer_of, paste
 from stepwell.lowering.graph_to_linalg.support import (
@@ -32,6 +31,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
+from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.views import split_dims
 from stepwell.runtime.dims import Dim
 

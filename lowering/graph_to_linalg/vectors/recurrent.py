@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, math, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, i64
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects import arith, math, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.recurrent import FUNCTIONS, GATES
@@ -29,6 +28,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     Body,
     Read,
+    counted_loop,
     empty,
     extent,
     filled,
@@ -363,23 +363,6 @@ def _slice_properties(offsets: Sequence[int | None], sizes: Sequence[Dim]) -> di
         ),
         "static_strides": DenseArrayBase.from_list(i64, [1] * len(sizes)),
     }
-
-
-def counted_loop(
-    count: SSAValue,
-    carried: Sequence[SSAValue],
-    body: Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]],
-    rewriter: PatternRewriter,
-) -> list[SSAValue]:
-    """An `scf.for` from 0 to `count` with carried values; `body` emits with the rewriter."""
-    zero, one = extent(Dim.of(0), rewriter), extent(Dim.of(1), rewriter)
-    block = Block(arg_types=[IndexType(), *(value.type for value in carried)])
-    loop = rewriter.insert(scf.ForOp(zero, count, one, carried, Region(block)))
-    outside = rewriter.insertion_point
-    rewriter.insertion_point = InsertPoint.at_end(block)
-    rewriter.insert(scf.YieldOp(*body(block.args[0], block.args[1:])))
-    rewriter.insertion_point = outside
-    return list(loop.results)
 
 
 def activate(scalars: Scalars, name: str, x: SSAValue, alpha: float, beta: float) -> SSAValue:
