@@ -17,14 +17,7 @@ from stepwell.lowering.loops_to_llvm.code import Code, call_pointer, int_attr
 from stepwell.lowering.loops_to_llvm.functions import dense_layout, return_unless, stack_slot
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I8, I32, I64, PTR
-from stepwell.runtime.abi import (
-    ARENA_ALIGNMENT,
-    WORD_BYTES,
-    WORDS_PER_TIME,
-    WORDS_PER_TIMED_CALL,
-    CtxField,
-    Status,
-)
+from stepwell.runtime.abi import ARENA_ALIGNMENT, WORD_BYTES, WORDS_PER_TIMED_CALL, CtxField, Status
 from stepwell.runtime.errors import StepwellError
 
 
@@ -179,18 +172,14 @@ class ClockLowering(RuntimePattern):
         clock, times = self.field(op, CtxField.CLOCK, code), self.field(op, CtxField.TIMES, code)
         call, is_end = divmod(op.place.value.data, 2)
         first = WORDS_PER_TIMED_CALL * call
-        time = code.element_pointer(times, first + WORDS_PER_TIME * is_end, I64)
+        time = code.element_pointer(times, first + 2 * is_end, I64)
         code.add(call_pointer(clock, [_status(code, CLOCK_MONOTONIC), time], I32))
-        if is_end:
-            begin, end, total = (
-                [code.element_pointer(times, first + WORDS_PER_TIME * part + word, I64) for word in range(2)]
-                for part in range(3)
-            )
-            count = code.element_pointer(times, first + WORDS_PER_TIMED_CALL - 1, I64)
-            for i, place in enumerate(total):
-                before, after = (code.load(p[i], I64, WORD_BYTES) for p in (begin, end))
-                _add_to(code, place, code.make(llvm.SubOp, [after, before]))
-            _add_to(code, count, code.constant(1))
+        if is_end:  # two words each for begin, end and the sum of times, then the number of calls
+            words = [code.element_pointer(times, first + i, I64) for i in range(WORDS_PER_TIMED_CALL)]
+            for begin, end, total in zip(words[:2], words[2:4], words[4:6], strict=True):
+                before, after = code.load(begin, I64, WORD_BYTES), code.load(end, I64, WORD_BYTES)
+                _add_to(code, total, code.make(llvm.SubOp, [after, before]))
+            _add_to(code, words[-1], code.constant(1))
         rewriter.replace(op, code.ops, [])
 
 
