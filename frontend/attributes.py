@@ -1,4 +1,4 @@
-"""Attributes of nodes, one kind each, as the IR has them; and back."""
+"""Attributes of nodes as attributes of the IR, one kind each; and back."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ KINDS: Mapping[int, str] = {
     AttributeProto.TYPE_PROTO: "type",
     AttributeProto.TYPE_PROTOS: "types",
 }
-"""ONNX's number for the kind of an attribute -> its name in the version table."""
+"""Maps ONNX's number for the kind of an attribute to the kind's name in the version table."""
 KIND_NUMBERS = {kind: number for number, kind in KINDS.items()}
 
 
-# Models repeat the same few attributes thousands of times, and each takes some 10 us to build.
+# Models repeat the same few attributes thousands of times, and building each costs some 10 us.
 @lru_cache(maxsize=4096)
 def int_attr(value: int) -> Attribute:
     """An attribute of kind `int`."""
@@ -58,6 +58,7 @@ def int_attr(value: int) -> Attribute:
 
 @lru_cache(maxsize=4096)
 def _float_attr(value: float, negative_zero: bool) -> Attribute:
+    """An attribute of kind `float`; the second argument is a cache key that separates 0 from -0."""
     return FloatAttr(value, f32)
 
 
@@ -75,8 +76,8 @@ def ints_attr(values: tuple[int, ...]) -> Attribute:
 
 def floats_attr(values: Sequence[float]) -> Attribute:
     """
-    An attribute of kind `floats`; an array of attributes when NaN or Inf are among them, which xDSL prints in
-    `array<f32: …>` but does not read.
+    An attribute of kind `floats`: `array<f32: …>`, or an array of attributes if NaN or Inf are among the
+    numbers, since xDSL prints those in `array<f32: …>` but does not parse them.
     """
     array = np.array(values, "<f4")
     if np.isfinite(array).all():
@@ -85,13 +86,13 @@ def floats_attr(values: Sequence[float]) -> Attribute:
 
 
 def strings_attr(values: Sequence[bytes]) -> Attribute:
-    """An attribute of kind `strings`; equal ones are one object."""
+    """An attribute of kind `strings`; equal strings are one object."""
     distinct = {value: string_attr(value) for value in set(values)}
     return ArrayAttr([distinct[value] for value in values])
 
 
 class AttributeImporter:
-    """Attributes of one model, except graphs."""
+    """Imports the attributes of one model, except graphs."""
 
     def __init__(self, source: Source, types: TypeImporter, weights: WeightStore):
         self._source, self._types, self._weights = source, types, weights
@@ -125,7 +126,7 @@ class AttributeImporter:
 
 
 def kind_of(value: Attribute) -> str:
-    """The kind of an attribute whose operator we do not know."""
+    """The kind of an attribute of an unknown operator, by its class."""
     match value:
         case IntegerAttr():
             return "int"
@@ -181,7 +182,7 @@ def export_attribute(
 
 
 def float_values(value: Attribute) -> tuple[float, ...]:
-    """The numbers of an attribute that `floats_attr` made."""
+    """The numbers of an attribute from `floats_attr`."""
     if isinstance(value, DenseArrayBase):
         return tuple(cast("DenseArrayBase[AnyFloat]", value).get_values())
     return tuple(v.value.data for v in cast("ArrayAttr[FloatAttr[AnyFloat]]", value))

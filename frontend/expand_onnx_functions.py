@@ -1,4 +1,6 @@
-"""`expand-onnx-functions`: bodies in the place of calls, and of operators that ONNX defines by a function."""
+"""
+`expand-onnx-functions`: replaces calls, and operators that ONNX defines by a function, by function bodies.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ BY_BODY = (
 """Operators that have no conversion of their own."""
 
 MAX_OPS = 200_000
-"""Of a model after expansion: functions that call one below twice double it with each level."""
+"""The most ops of a model after expansion: functions that call the next one twice double it at each level."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,9 @@ class ExpandOnnxFunctionsPass(ModulePass):
     Replace calls of model-local functions, and the operators named by `ops`, by the body of their function.
 
     A body has opsets of its own; its ops keep them as `onnx.opset` where the model's differ. Functions that
-    only the schemas have, and that depend on the types of their inputs, are asked for with the types that the
-    model declares, or else with those that ONNX infers. Leaves no `onnx.Function`. Fails when functions call
-    themselves.
+    only the schemas have, and that depend on the types of their inputs, are requested with the types that the
+    model declares, or else with those that ONNX infers. Leaves no `onnx.Function`. Fails when functions are
+    recursive.
     """
 
     name = "expand-onnx-functions"
@@ -65,6 +67,7 @@ def is_ready(op: onnx.OnnxOp) -> bool:
 
 
 def _expand(op: onnx.OnnxOp, bodies: SchemaFunctions) -> None:
+    """Replace an operator by the body of its schema's function."""
     function = bodies.function(op)
     given = {name: value for name in op.signature.attributes if (value := op.attribute(name)) is not None}
     row = op.signature
@@ -78,6 +81,7 @@ def _expand(op: onnx.OnnxOp, bodies: SchemaFunctions) -> None:
 
 
 def _inline_calls(module: ModuleOp) -> None:
+    """Replace all calls of model-local functions by their bodies, and erase the functions."""
     functions = {o.sym_name.data: o for o in module.ops if isinstance(o, onnx.FunctionOp)}
     others = [op for op in module.ops if not isinstance(op, onnx.FunctionOp)]
     sizes: dict[str, int] = {}
@@ -97,6 +101,7 @@ def _inline_calls(module: ModuleOp) -> None:
 
 
 def _calls(op: Operation, functions: Mapping[str, onnx.FunctionOp]) -> list[onnx.CallOp]:
+    """The calls of known functions inside an op."""
     return [o for o in op.walk() if isinstance(o, onnx.CallOp) and _callee(o) in functions]
 
 
@@ -106,7 +111,7 @@ def _expanded_size(
     sizes: dict[str, int],
     callers: tuple[str, ...],
 ) -> int:
-    """How many ops there are in an op when all calls are expanded. Raises: StepwellError `cycle`."""
+    """The number of ops inside an op after all calls are expanded. Raises: StepwellError `cycle`."""
     total = sum(1 for _ in op.walk())
     for call in _calls(op, functions):
         name = _callee(call)

@@ -26,7 +26,7 @@ ExportRegion = Callable[[Region, Names, Mapping[str, int]], GraphProto]
 
 class NodeExporter:
     """
-    Nodes of one model.
+    Exports the nodes of one model.
 
     Args: `renamed` maps symbols to the names of dimensions in the model; `region` exports a subgraph.
     """
@@ -36,10 +36,9 @@ class NodeExporter:
 
     def node(self, op: Operation, names: Names, opsets: Mapping[str, int]) -> NodeProto:
         """
-        The node of an op, whose results get their names.
+        The node of an op; names the op's results.
 
-        Raises: StepwellError `unsupported` for an op that is not of level 0, or has another opset than the
-        model.
+        Raises: StepwellError `unsupported` for an op of another level, or of another opset than the model's.
         """
         match op:
             case onnx.OnnxOp():
@@ -57,6 +56,7 @@ class NodeExporter:
         return node
 
     def _operator(self, op: onnx.OnnxOp, names: Names, opsets: Mapping[str, int]) -> NodeProto:
+        """An operator of ONNX as a node: inputs and outputs by position, attributes, graphs, references."""
         layout = _layout(op, opsets)
         operands, results = onnx.parameter_names(type(op))
         inputs = layout.inputs.positions([onnx.group_size(op, name) for name in operands])
@@ -65,8 +65,8 @@ class NodeExporter:
         node = NodeProto(op_type=op.op_type)
         if domain := onnx.domain_of(op.name):
             node.domain = domain
-        node.input.extend("" if place is None else names.of(op.operands[place]) for place in inputs)
-        node.output.extend("" if place is None else given[place] for place in outputs)
+        node.input.extend("" if index is None else names.of(op.operands[index]) for index in inputs)
+        node.output.extend("" if index is None else given[index] for index in outputs)
         specs = layout.signature.attributes
         for name, value in op.properties.items():
             if name not in onnx.SEGMENTS:
@@ -79,6 +79,7 @@ class NodeExporter:
         return export_attribute(name, kind, value, self._weights, self._renamed)
 
     def _call(self, op: onnx.CallOp, names: Names, opsets: Mapping[str, int]) -> NodeProto:
+        """An `onnx.Call` as a node of its domain."""
         node = NodeProto(op_type=op.op_type.data, domain=op.domain.data)
         if op.overload is not None:
             node.overload = op.overload.data
@@ -98,12 +99,14 @@ class NodeExporter:
         names: Names,
         opsets: Mapping[str, int],
     ) -> None:
+        """Add the regions of an op as attributes of kind `graph`."""
         for name, region in zip(attribute_names, regions, strict=True):
             graph = self._region(region, names, opsets)
             node.attribute.append(AttributeProto(name=name, type=AttributeProto.GRAPH, g=graph))
 
 
 def _layout(op: onnx.OnnxOp, opsets: Mapping[str, int]) -> Layout:
+    """The layout of an operator at its own opset, which must be the same at the model's opset."""
     domain = onnx.domain_of(op.name)
     own = onnx.opset_of(op)
     layout, exported = layout_of(op.name, own), layout_of(op.name, opsets.get(domain, own))
@@ -118,7 +121,7 @@ def _layout(op: onnx.OnnxOp, opsets: Mapping[str, int]) -> Layout:
 
 
 def _region_names(op: onnx.OnnxOp) -> list[str]:
-    """Names of the regions that an op has."""
+    """The names of the regions that an op has."""
     definition = op.get_irdl_definition()
     names = [name for name, _ in definition.regions]
     if any(isinstance(option, AttrSizedRegionSegments) for option in definition.options):
@@ -127,6 +130,7 @@ def _region_names(op: onnx.OnnxOp) -> list[str]:
 
 
 def _add_refs(node: NodeProto, op: Operation) -> None:
+    """Add the references to the attributes of the enclosing function."""
     refs = op.attributes.get(onnx.REFS)
     if not isinstance(refs, DictionaryAttr):
         return
@@ -138,7 +142,7 @@ def _add_refs(node: NodeProto, op: Operation) -> None:
 
 
 def with_absent(values: Sequence[T], absent: DenseArrayBase[IntegerType] | None, nothing: U) -> list[T | U]:
-    """What a call gives, by position, with `nothing` at each position that it does not give."""
+    """The operands or results of a call by position, with `nothing` at the absent positions."""
     full: list[T | U] = list(values)
     for position in sorted(absent.get_values()) if absent is not None else ():
         full.insert(position, nothing)

@@ -1,4 +1,4 @@
-"""A module of level 0 as an ONNX model: the graph, names, doc strings and metadata that were imported."""
+"""A module of level 0 as an ONNX model, with the imported graph, names, doc strings and metadata."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
 MAX_MODEL_BYTES = 2**31 - 1
-"""protobuf's bound on a message."""
+"""The largest message of protobuf."""
 
 
 def export_onnx(module: ModuleOp, ctx: StepwellContext) -> ModelProto:
@@ -62,26 +62,27 @@ def export_onnx(module: ModuleOp, ctx: StepwellContext) -> ModelProto:
         raise StepwellError(
             "too-large",
             module,
-            f"a model file holds at most 2 GB, the weights take {total_bytes / 1e9:.1f} GB",
+            f"a model file has at most 2 GB, the weights need {total_bytes / 1e9:.1f} GB",
         )
     return _ModelExporter(module, ctx.weights).model()
 
 
 def export_types(module: ModuleOp, weights: WeightStore) -> tuple[ModelProto, Mapping[SSAValue, str]]:
     """
-    The model with its large weights as inputs, and the names of the main graph's values: what inference of
-    types needs.
+    The model with its large weights as inputs, and the names of the main graph's values, for type inference.
     """
     exporter = _ModelExporter(module, weights, with_weights=False)
     return exporter.model(), exporter.main_names.all()
 
 
 def region_exporter(module: ModuleOp, weights: WeightStore) -> ExportRegion:
-    """What exports the subgraphs of single nodes of a model."""
+    """A function that exports the subgraphs of single nodes of a model."""
     return _ModelExporter(module, weights).subgraph
 
 
 class _ModelExporter:
+    """Exports one module."""
+
     def __init__(self, module: ModuleOp, weights: WeightStore, *, with_weights: bool = True):
         self._module, self._weights, self._with_weights = module, weights, with_weights
         self.main_names = Names()
@@ -114,9 +115,10 @@ class _ModelExporter:
         return model
 
     def _main(self, function: FuncOp, opsets: Mapping[str, int]) -> GraphProto:
+        """The graph of the main function: inputs, initializers, nodes, outputs, annotations."""
         graph = GraphProto()
         block = function.body.block
-        names = self.main_names = Names(_told(block))
+        names = self.main_names = Names(_model_names(block))
         infos = _Infos(graph, function.attributes, self._renamed)
         arguments = _entries(function.arg_attrs, len(block.args))
         for arg, about in zip(block.args, arguments, strict=True):
@@ -128,8 +130,8 @@ class _ModelExporter:
         terminator = block.last_op
         assert isinstance(terminator, ReturnOp)
         results = _entries(function.res_attrs, len(terminator.operands))
-        told = [_text(about.get(NAME)) for about in results]
-        self._outputs(graph, list(terminator.operands), told, names, infos)
+        model_names = [_text(about.get(NAME)) for about in results]
+        self._outputs(graph, list(terminator.operands), model_names, names, infos)
         _restore_inputs(graph, strings(function.attributes.get(INPUTS)), infos)
         for name, about in entries_of(function.attributes.get(QUANTIZATION)).items():
             annotation = TensorAnnotation(
@@ -145,7 +147,7 @@ class _ModelExporter:
         terminator = block.last_op
         assert isinstance(terminator, onnx.YieldOp)
         inputs = strings(terminator.inputs)
-        names = Names([*_told(block), *inputs], outer)
+        names = Names([*_model_names(block), *inputs], outer)
         infos = _Infos(graph, terminator.attributes, self._renamed)
         for index, arg in enumerate(block.args):
             infos.add(graph.input, names.give(arg, inputs[index] if index < len(inputs) else None), arg.type)
@@ -156,6 +158,7 @@ class _ModelExporter:
     def _body(
         self, graph: GraphProto, block: Block, names: Names, opsets: Mapping[str, int], infos: _Infos
     ) -> None:
+        """Add the ops of a block to a graph as initializers and nodes."""
         for op in block.ops:
             if isinstance(op, ReturnOp | onnx.YieldOp):
                 continue
@@ -175,6 +178,7 @@ class _ModelExporter:
                 infos.see(names.of(result), result.type)
 
     def _initializer(self, graph: GraphProto, op: onnx.ConstantOp, names: Names) -> None:
+        """Add a constant as an initializer, dense or sparse."""
         (name,) = names.give_results(op)
         if isinstance(sparse := op.sparse_value, onnx.SparseAttr):
             graph.sparse_initializer.append(export_sparse(sparse, name, self._weights))
@@ -189,19 +193,21 @@ class _ModelExporter:
         self,
         graph: GraphProto,
         values: Sequence[SSAValue],
-        told: Sequence[str | None],
+        model_names: Sequence[str | None],
         names: Names,
         infos: _Infos,
     ) -> None:
-        for value, output in zip(values, told, strict=True):
+        """Add the outputs of a graph under their model's names."""
+        for value, output in zip(values, model_names, strict=True):
             name = names.of(value)
-            if output and output != name:  # a pass has put another value in its place
+            if output and output != name:  # a pass has replaced the value
                 graph.node.append(NodeProto(op_type="Identity", input=[name], output=[output]))
                 name = output
             infos.add(graph.output, name, value.type, declared=True)
         infos.finish()
 
     def _function(self, op: onnx.FunctionOp) -> FunctionProto:
+        """A model-local function."""
         opsets = opsets_of(op.attributes)
         block = op.body.block
         function = FunctionProto(name=op.op_type.data, domain=op.domain.data)
@@ -214,7 +220,7 @@ class _ModelExporter:
             function.attribute_proto.append(proto)
         restore_doc(function, op.attributes)
         function.metadata_props.extend(metadata_of(op.attributes))
-        names, graph = Names([*_told(block), *strings(op.inputs)]), GraphProto()
+        names, graph = Names([*_model_names(block), *strings(op.inputs)]), GraphProto()
         infos = _Infos(graph, op.attributes, self._renamed)
         for arg, name in zip(block.args, strings(op.inputs), strict=True):
             function.input.append(names.give(arg, name))
@@ -230,11 +236,11 @@ class _ModelExporter:
 
 
 class _Infos:
-    """The value infos of a graph: inputs, outputs, and what is known of the values between."""
+    """The value infos of a graph: inputs, outputs, and the known types of intermediate values."""
 
     def __init__(self, graph: GraphProto, attributes: Mapping[str, Attribute], renamed: Mapping[str, str]):
         self._graph, self._renamed = graph, renamed
-        self._said = entries_of(attributes.get(VALUE_INFO))
+        self._described = entries_of(attributes.get(VALUE_INFO))
         self._seen: dict[str, Attribute] = {}
         self._added: set[str] = set()
         graph.name = _text(attributes.get(GRAPH_NAME)) or "main"
@@ -249,29 +255,29 @@ class _Infos:
         self._added.add(name)
 
     def see(self, name: str, type: Attribute) -> None:
-        """Note a value between."""
+        """Record the type of an intermediate value."""
         self._seen[name] = type
 
     def finish(self) -> None:
-        """Add what is known of the values between."""
+        """Add the value infos of intermediate values."""
         for name, type in self._seen.items():
-            said = name in self._said
-            if name not in self._added and (said or not isinstance(type, onnx.AnyType)):
+            described = name in self._described
+            if name not in self._added and (described or not isinstance(type, onnx.AnyType)):
                 self._graph.value_info.append(self._info(name, type, False))
 
     def _info(self, name: str, type: Attribute, declared: bool) -> ValueInfoProto:
-        said = entries_of(self._said.get(name))
+        described = entries_of(self._described.get(name))
         if declared:
-            type = said.get(DECLARED, type)
+            type = described.get(DECLARED, type)
         info = ValueInfoProto(name=name)
         if not isinstance(type, onnx.AnyType):
             info.type.CopyFrom(export_type(type, self._renamed))
-        restore_value(info, said)
+        restore_value(info, described)
         return info
 
 
 def _restore_inputs(graph: GraphProto, order: Sequence[str], infos: _Infos) -> None:
-    """List initializers among the inputs where the model does."""
+    """List initializers among the inputs in the order of the imported model."""
     if not order:
         return
     inputs = {info.name: info for info in graph.input}
@@ -285,6 +291,7 @@ def _restore_inputs(graph: GraphProto, order: Sequence[str], infos: _Infos) -> N
 
 
 def _info_of(tensor: TensorProto) -> ValueInfoProto:
+    """The value info of an initializer."""
     info = ValueInfoProto(name=tensor.name)
     info.type.tensor_type.elem_type = tensor.data_type
     info.type.tensor_type.shape.SetInParent()
@@ -293,8 +300,8 @@ def _info_of(tensor: TensorProto) -> ValueInfoProto:
     return info
 
 
-def _told(block: Block) -> list[str]:
-    """The names that the values of a block have in the model."""
+def _model_names(block: Block) -> list[str]:
+    """The names of a block's values in the imported model."""
     return [name for op in block.ops for name in strings(op.attributes.get(VALUES))]
 
 

@@ -21,14 +21,14 @@ from stepwell.runtime.files.weights import WeightStore
 
 
 class FunctionImporter:
-    """Functions of one model."""
+    """Imports the functions of one model."""
 
     def __init__(self, source: Source, types: TypeImporter, weights: WeightStore):
         self._source, self._types, self._weights = source, types, weights
         self._attributes = AttributeImporter(source, types, weights)
 
     def function(self, proto: FunctionProto) -> onnx.FunctionOp:
-        """A function, with the opsets of its own. Raises: StepwellError as `import_onnx` does."""
+        """A function, with its own opsets. Raises: StepwellError as `import_onnx` does."""
         name = function_name(proto.domain, proto.name, proto.overload)
         where = f'{self._source.name}: function "{name}"'
         opsets = opset_map(proto.opset_import, where)
@@ -78,10 +78,10 @@ def function_name(domain: str, name: str, overload: str) -> str:
 
 def opset_map(imports: Iterable[OperatorSetIdProto], where: str) -> dict[str, int]:
     """
-    Opset by domain.
+    The opsets by domain.
 
-    Raises: StepwellError `unknown-opset` for one that is newer than our tables, `invalid-model` for two of a
-    domain.
+    Raises: StepwellError `unknown-opset` for an opset newer than our tables, `invalid-model` for two
+    opsets of a domain.
     """
     opsets: dict[str, int] = {}
     for entry in imports:
@@ -100,16 +100,16 @@ def opset_map(imports: Iterable[OperatorSetIdProto], where: str) -> dict[str, in
                 where,
                 f"opsets {opsets[domain]} and {opset} of domain {domain or 'ai.onnx'} are both imported",
             )
-    # Before IR version 3 a model does not say; there was one opset.
+    # Before IR version 3 models do not declare opsets; there was only opset 1.
     return opsets or {"": 1}
 
 
 def opsets_attr(opsets: Mapping[str, int]) -> DictionaryAttr:
-    """Opset by domain as an attribute."""
+    """The opsets by domain as an attribute."""
     return DictionaryAttr({domain: int_attr(opset) for domain, opset in opsets.items()})
 
 
 def opsets_of(attributes: Mapping[str, Attribute]) -> dict[str, int]:
-    """Opset by domain, of a module or function; the latest ONNX when it does not say."""
+    """The opsets by domain of a module or function; the latest opset of ONNX if none is declared."""
     opsets = entries_of(attributes.get(onnx.OPSETS))
     return {domain: integer_of(opset, 1) for domain, opset in opsets.items()} or {"": onnx.LATEST[""]}

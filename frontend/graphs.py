@@ -1,4 +1,4 @@
-"""Graphs of a model as blocks of ops: one op a node, with the names of nodes and values kept."""
+"""Graphs of a model as blocks of ops: an op per node, with the names of nodes and values preserved."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ INITIALIZER = "onnx.initializer"
 GRAPH_NAME = "onnx.graph_name"
 """Attribute of a graph: its name in the model."""
 VALUE_INFO = "onnx.value_info"
-"""Attribute of a graph: what the model says of values besides their types."""
+"""Attribute of a graph: the model's doc strings, denotations and declared types of values."""
 DECLARED = "onnx.type"
 """In `onnx.value_info`: the declared type of an output whose value has another type."""
 
@@ -47,9 +47,9 @@ _NUMBERED = re.compile(r"(_\d+)+$")
 
 def set_hint(value: SSAValue, name: str) -> None:
     """
-    Name a value in the text after its name in the model, as far as the syntax allows.
+    Name a value in the IR text after its name in the model, as far as the syntax allows.
 
-    Numbers at the end go: xDSL numbers equal names itself, and drops such endings when it reads them.
+    Numbers at the end are dropped: xDSL numbers equal names itself, and drops such endings when it parses.
     """
     hint = _NUMBERED.sub("", _NOT_IN_HINT.sub("_", legible(name)))
     if hint:
@@ -58,7 +58,7 @@ def set_hint(value: SSAValue, name: str) -> None:
 
 class GraphImporter:
     """
-    Graphs of one model, read with one set of opsets.
+    Imports the graphs of one model that share a set of opsets.
 
     Args: `opsets` are those of the model, or of the function.
     """
@@ -73,10 +73,10 @@ class GraphImporter:
 
     def define(self, scope: Scope, name: str, value: SSAValue, where: str, *, of_node: bool = False) -> None:
         """
-        Give a value its name. ONNX lets inputs and initializers of a subgraph hide an outer value, but no
-        output of its nodes.
+        Bind a name to a value. ONNX allows inputs and initializers of a subgraph to hide an outer value, but
+        not outputs of its nodes.
 
-        Raises: StepwellError `invalid-model` when it has no name, or the name is taken.
+        Raises: StepwellError `invalid-model` when the name is empty or already bound.
         """
         if not name:
             raise self._source.invalid("an input or initializer has no name", where)
@@ -92,20 +92,22 @@ class GraphImporter:
         set_hint(value, name)
 
     def value_types(self, infos: Iterable[ValueInfoProto]) -> dict[str, Attribute]:
-        """Declared types by name."""
-        return {info.name: self._types.type(info.type, self.place(info.name)) for info in infos}
+        """The declared types of values by name."""
+        return {info.name: self._types.type(info.type, self.location(info.name)) for info in infos}
 
-    def place(self, name: str) -> str:
-        """A value as diagnostics call it."""
+    def location(self, name: str) -> str:
+        """The location of a value in diagnostics."""
         return f'{self._source.name}: value "{name}"'
 
     def value_attributes(
         self, infos: Iterable[ValueInfoProto], outputs: Iterable[ValueInfoProto], scope: Scope
     ) -> Attributes:
-        """What a graph says of its values besides their types, as the attribute `onnx.value_info`."""
+        """
+        The attribute `onnx.value_info`: a graph's doc strings, denotations and declared types of values.
+        """
         described = {info.name: describe_value(info) for info in infos}
         for info in outputs:
-            declared = self._types.type(info.type, self.place(info.name))
+            declared = self._types.type(info.type, self.location(info.name))
             value = scope.find(info.name)
             if value is not None and value.type != declared:
                 described[info.name] = {**described.get(info.name, {}), DECLARED: declared}
@@ -115,7 +117,7 @@ class GraphImporter:
     # Graphs
 
     def graph_attributes(self, graph: GraphProto, scope: Scope) -> Attributes:
-        """Name, doc string and metadata of a graph, and what it says of its values."""
+        """The attributes of a graph: name, doc string, metadata, and the infos of its values."""
         infos = [*graph.input, *graph.value_info, *graph.output]
         return {
             GRAPH_NAME: text_attr(graph.name),
@@ -132,7 +134,7 @@ class GraphImporter:
             self._add_initializer(block, scope, tensor.name, "value", value, attributes)
         for sparse in graph.sparse_initializer:
             name = sparse.values.name
-            where = self.place(name)
+            where = self.location(name)
             value = sparse_attr(sparse, self._source, where, self._weights)
             self._add_initializer(block, scope, name, "sparse_value", value, describe(sparse.values))
 
@@ -142,7 +144,7 @@ class GraphImporter:
         large: list[tuple[int, TensorProto]] = []
         arrays: list[Array] = []
         for index, tensor in enumerate(tensors):
-            where = self.place(tensor.name)
+            where = self.location(tensor.name)
             if tensor.data_type == TensorProto.STRING:
                 found.append(strings_attr(tensor, self._source, where))
                 continue
@@ -162,12 +164,13 @@ class GraphImporter:
     def _add_initializer(
         self, block: Block, scope: Scope, name: str, kind: str, value: Attribute, attributes: Attributes
     ) -> None:
+        """Add an `onnx.Constant` for an initializer and bind its name."""
         type = constant_type(value)
         attributes |= {INITIALIZER: _UNIT, VALUES: string_array([name])}
         op = onnx.ConstantOp.create(result_types=[type], properties={kind: value}, attributes=attributes)
         op.location = NameLoc(text_attr(name), self._file)
         block.add_op(op)
-        self.define(scope, name, op.results[0], self.place(name))
+        self.define(scope, name, op.results[0], self.location(name))
 
     def nodes(
         self, nodes: Sequence[NodeProto], block: Block, scope: Scope, types: Mapping[str, Attribute]
@@ -187,12 +190,14 @@ class GraphImporter:
         for name, value in zip(names, values, strict=True):
             if value is None:
                 raise StepwellError(
-                    "undefined-value", self.place(name), f"{what} returns {name!r}, but nothing defines it"
+                    "undefined-value", self.location(name), f"{what} returns {name!r}, but nothing defines it"
                 )
         return [value for value in values if value is not None]
 
     def _region(self, graph: GraphProto, outer: Scope) -> Region:
-        """A subgraph; its last op is an `onnx.Yield` that keeps the names of the graph and its inputs."""
+        """
+        A subgraph as a region; its last op is an `onnx.Yield` with the names of the graph and its inputs.
+        """
         scope = Scope(outer)
         constants = {tensor.name for tensor in graph.initializer}
         inputs = [info for info in graph.input if info.name not in constants]
@@ -200,7 +205,7 @@ class GraphImporter:
         input_types = self.value_types(inputs)
         block = Block(arg_types=[input_types.get(info.name, ANY) for info in inputs])
         for info, arg in zip(inputs, block.args, strict=True):
-            self.define(scope, info.name, arg, self.place(info.name))
+            self.define(scope, info.name, arg, self.location(info.name))
         self.initializers(graph, block, scope)
         self.nodes(graph.node, block, scope, types)
         values = self.outputs([info.name for info in graph.output], scope, f"the subgraph {graph.name!r}")
@@ -218,7 +223,7 @@ class GraphImporter:
 
 
 def constant_type(value: Attribute) -> Attribute:
-    """The type of the value that a constant attribute stands for."""
+    """The tensor type of a constant attribute."""
     match value:
         case onnx.SparseAttr():
             return onnx.SparseType(value.type)

@@ -28,11 +28,11 @@ from stepwell.frontend.source import ModelSource, Source, open_model
 from stepwell.frontend.value_types import TypeImporter
 
 DIM_NAMES = "onnx.dim_names"
-"""Attribute of a module: symbol -> the model's name, of dimensions whose name is no legal symbol."""
+"""Attribute of a module: maps symbols to the names of dimensions in the model that are not legal symbols."""
 INPUTS = "onnx.inputs"
-"""Attribute of a function: names of all inputs in order, when initializers are among them."""
+"""Attribute of a function: names of all inputs in order, if initializers are among them."""
 QUANTIZATION = "onnx.quantization"
-"""Attribute of a function: quantization annotations, name of a tensor -> its parameters."""
+"""Attribute of a function: quantization annotations, the parameters of each tensor by name."""
 DEFAULT = "onnx.default"
 """Attribute of an argument: the initializer that is its default."""
 NAME = "graph.name"
@@ -50,10 +50,10 @@ def import_onnx(
     base_dir: str | Path | None = None,
 ) -> ModuleOp:
     """
-    Read an ONNX model: a path, its bytes, a message, or one opened already. Nothing is computed, and large
+    Import an ONNX model from a path, bytes, a message or an opened source. Nothing is computed, and large
     weights stay in the file.
 
-    Args: `keep_overridable` keeps initializers that are also inputs as arguments with a default, which a
+    Args: `keep_overridable` imports initializers that are also inputs as arguments with a default, which a
     caller may override; else they are constants. `base_dir` is the folder of external data, by default that
     of the file.
     Raises: StepwellError with code `no-file`, `invalid-model`, `unknown-opset`, `undefined-value`, `cycle` or
@@ -64,6 +64,8 @@ def import_onnx(
 
 
 class _ModelImporter:
+    """Imports one model."""
+
     def __init__(self, source: Source, ctx: StepwellContext, keep_overridable: bool):
         self._source, self._ctx, self._keep_overridable = source, ctx, keep_overridable
         self._types = TypeImporter(source)
@@ -86,6 +88,7 @@ class _ModelImporter:
         return module
 
     def _module_attributes(self, model: ModelProto) -> dict[str, Attribute]:
+        """The attributes of the module: opsets, versions, producer, metadata, renamed dimensions."""
         attributes: dict[str, Attribute] = {
             onnx.OPSETS: opsets_attr(self._opsets),
             "onnx.ir_version": int_attr(model.ir_version),
@@ -102,6 +105,7 @@ class _ModelImporter:
         return attributes
 
     def _main(self, graph: GraphProto) -> FuncOp:
+        """The main graph as a function."""
         scope, graphs = Scope(), self._graphs
         constants = self._constant_inputs(graph)
         inputs = [info for info in graph.input if info.name not in constants]
@@ -109,7 +113,7 @@ class _ModelImporter:
         input_types = graphs.value_types(inputs)
         block = Block(arg_types=[input_types[info.name] for info in inputs])
         for info, arg in zip(inputs, block.args, strict=True):
-            graphs.define(scope, info.name, arg, graphs.place(info.name))
+            graphs.define(scope, info.name, arg, graphs.location(info.name))
         defaults = {info.name for info in inputs} & {tensor.name for tensor in graph.initializer}
         graphs.initializers(graph, block, scope, skip=defaults)
         graphs.nodes(graph.node, block, scope, types)
@@ -127,7 +131,7 @@ class _ModelImporter:
         return function
 
     def _constant_inputs(self, graph: GraphProto) -> set[str]:
-        """Names of the inputs that are constants: initializers, unless they stay overridable."""
+        """The names of the inputs that are constants: initializers, unless they are overridable."""
         both = {tensor.name for tensor in graph.initializer} & {info.name for info in graph.input}
         both |= {tensor.values.name for tensor in graph.sparse_initializer} & {i.name for i in graph.input}
         if both and self._source.model.ir_version >= 4:
@@ -143,6 +147,7 @@ class _ModelImporter:
     def _argument_attributes(
         self, graph: GraphProto, names: Iterable[str], defaults: set[str]
     ) -> list[DictionaryAttr]:
+        """The attributes of the arguments: their names, and their defaults."""
         tensors = [tensor for tensor in graph.initializer if tensor.name in defaults]
         values = dict(zip([t.name for t in tensors], self._graphs.constants(tensors), strict=True))
         return [
@@ -151,6 +156,10 @@ class _ModelImporter:
         ]
 
     def _graph_attributes(self, graph: GraphProto, scope: Scope, constants: set[str]) -> dict[str, Attribute]:
+        """
+        The attributes of the main function: those of its graph, the order of inputs, quantization
+        annotations.
+        """
         attributes = self._graphs.graph_attributes(graph, scope)
         if constants:
             attributes[INPUTS] = string_array(info.name for info in graph.input)

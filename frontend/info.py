@@ -1,4 +1,4 @@
-"""What a model says beside its computation: doc strings, metadata, denotations; as attributes of the IR."""
+"""The parts of a model besides its computation, as attributes: doc strings, metadata, denotations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DIM_DENOTATIONS = "onnx.dim_denotations"
 
 
 def legible(text: object) -> str:
-    """A string of a model: protobuf gives the bytes of one that is not UTF-8."""
+    """A string of a model, decoded if protobuf gives bytes because it is not UTF-8."""
     return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
 
 
@@ -39,7 +39,7 @@ class Documented(Protocol):
 
 
 def describe(proto: Documented, metadata: Iterable[StringStringEntryProto] = ()) -> Attributes:
-    """Doc string and metadata of a message, where it has them."""
+    """The doc string and metadata of a message as attributes, as far as present."""
     attributes: Attributes = {}
     if proto.doc_string:
         attributes[DOC] = text_attr(proto.doc_string)
@@ -49,7 +49,7 @@ def describe(proto: Documented, metadata: Iterable[StringStringEntryProto] = ())
 
 
 def describe_value(info: ValueInfoProto) -> Attributes:
-    """What is said of a value besides its name and type: also denotations of the type and its dimensions."""
+    """The doc string, metadata and denotations of a value as attributes."""
     attributes = describe(info, info.metadata_props)
     if info.type.denotation:
         attributes[DENOTATION] = text_attr(info.type.denotation)
@@ -60,18 +60,18 @@ def describe_value(info: ValueInfoProto) -> Attributes:
 
 
 def restore_doc(proto: Documented, attributes: Mapping[str, Attribute]) -> None:
-    """Give a message the doc string that `describe` found."""
+    """Set the doc string of a message from the attributes of `describe`."""
     if isinstance(doc := attributes.get(DOC), StringAttr):
         proto.doc_string = doc.data
 
 
 def metadata_of(attributes: Mapping[str, Attribute]) -> list[StringStringEntryProto]:
-    """The metadata that `describe` found."""
+    """The metadata in the attributes of `describe`."""
     return string_entries(attributes.get(METADATA))
 
 
 def string_entries(attribute: Attribute | None) -> list[StringStringEntryProto]:
-    """A dictionary of strings as ONNX's entries."""
+    """A dictionary of strings as entries of ONNX."""
     return [
         StringStringEntryProto(key=key, value=cast(StringAttr, value).data)
         for key, value in entries_of(attribute).items()
@@ -79,13 +79,16 @@ def string_entries(attribute: Attribute | None) -> list[StringStringEntryProto]:
 
 
 def restore_value(info: ValueInfoProto, attributes: Mapping[str, Attribute]) -> None:
-    """Give a value's info back what `describe_value` found."""
+    """
+    Set the doc string, metadata and denotations of a value's info from the attributes of `describe_value`.
+    """
     restore_doc(info, attributes)
     info.metadata_props.extend(metadata_of(attributes))
     _restore_denotations(info.type, attributes)
 
 
 def _restore_denotations(type: TypeProto, attributes: Mapping[str, Attribute]) -> None:
+    """Set the denotations of a type and its dimensions."""
     if isinstance(denotation := attributes.get(DENOTATION), StringAttr):
         type.denotation = denotation.data
     if isinstance(denotations := attributes.get(DIM_DENOTATIONS), ArrayAttr):

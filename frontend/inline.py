@@ -1,4 +1,4 @@
-"""Put the body of an `onnx.Function` in the place of an op."""
+"""Replaces an op by the body of an `onnx.Function`."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def inline(
     Replace an op by a copy of a function's body.
 
     Args: `operands` and `results` by position in the function, None for those that the op does not have;
-    `arguments` are the values of the function's attributes. An op of the body whose opset differs from that
-    of the place keeps its own as `onnx.opset`.
+    `arguments` are the values of the function's attributes. An op of the body whose opset differs from the
+    caller's keeps its own as `onnx.opset`.
     Raises: StepwellError `invalid-model` when the body needs an input that is not given.
     """
     body = function.body.clone()
@@ -51,13 +51,11 @@ def inline(
 def _settle(
     inner: Operation, op: Operation, opsets: Mapping[str, int], arguments: Mapping[str, Attribute]
 ) -> None:
-    """
-    Give an op of the body its location, its opset, and the attributes that it takes from the function's.
-    """
-    place = op.location.desc.data if isinstance(op.location, NameLoc) else op.name
+    """Set the location and opset of an op of the body, and the attributes that refer to the function's."""
+    caller = op.location.desc.data if isinstance(op.location, NameLoc) else op.name
     own = inner.location.desc.data if isinstance(inner.location, NameLoc) else inner.name
     file = op.location.location if isinstance(op.location, NameLoc) else op.location
-    inner.location = NameLoc(StringAttr(f"{place}/{own}"), file)
+    inner.location = NameLoc(StringAttr(f"{caller}/{own}"), file)
     if isinstance(inner, onnx.OnnxOp) and onnx.OPSET not in inner.attributes:
         opset = opsets.get(domain := onnx.domain_of(inner.name), onnx.LATEST[domain])
         if opset != onnx.opset_of(op, domain):
@@ -80,6 +78,7 @@ def _settle(
 
 
 def _move(block: Block, op: Operation, results: Sequence[SSAValue | None]) -> None:
+    """Move a body's ops before `op`, replace `op`'s results by the yielded values, and erase it."""
     terminator = block.last_op
     assert isinstance(terminator, onnx.YieldOp)
     values = list(terminator.values)
@@ -101,7 +100,7 @@ def _move(block: Block, op: Operation, results: Sequence[SSAValue | None]) -> No
 
 
 def _rename(value: SSAValue, name: str | None) -> None:
-    """Give a value of the body the name that its result has in the model."""
+    """Give a value of the body the name of the replaced result in the model."""
     if name is None or not isinstance(value, OpResult):
         return
     names = list(strings(value.op.attributes.get(VALUES)))
@@ -112,7 +111,7 @@ def _rename(value: SSAValue, name: str | None) -> None:
 
 
 def _drop_uses(arg: SSAValue, op: Operation) -> None:
-    """Make an argument that is not given absent at each of its uses."""
+    """Make an argument without operand absent at each of its uses."""
     for use in tuple(arg.uses):
         user, index = use.operation, use.index
         match user:
@@ -125,6 +124,9 @@ def _drop_uses(arg: SSAValue, op: Operation) -> None:
 
 
 def _drop_operand(user: onnx.OnnxOp, index: int, op: Operation) -> None:
+    """
+    Remove an optional operand of an operator. Raises: StepwellError `invalid-model` if it is not optional.
+    """
     operands, _ = onnx.parameter_names(type(user))
     sizes = [onnx.group_size(user, name) for name in operands]
     group = next(g for g in range(len(sizes)) if sum(sizes[: g + 1]) > index)
@@ -144,6 +146,7 @@ def _drop_operand(user: onnx.OnnxOp, index: int, op: Operation) -> None:
 
 
 def _drop_argument(user: onnx.CallOp, index: int) -> None:
+    """Remove an operand of a call, and record its position as absent."""
     absent = set(user.absent.get_values()) if user.absent is not None else set[int]()
     given = [at for at in range(len(user.inputs) + len(absent)) if at not in absent]
     user.operands = [value for at, value in enumerate(user.operands) if at != index]

@@ -1,4 +1,4 @@
-"""Where the inputs and outputs of a node go in its op class, at the node's opset."""
+"""The layout of a node in its op class: the groups of inputs and outputs at the node's opset."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from stepwell.dialects.onnx import OPS, OnnxOp, Parameter, Signature, parameter_
 T = TypeVar("T")
 
 OP_CLASSES: dict[str, type[OnnxOp]] = {op_class.name: op_class for op_class in OPS}
-"""Name in the IR -> class."""
+"""The op classes by their names in the IR."""
 
 
 @dataclass(frozen=True)
 class Side:
     """
-    The inputs or the outputs: formal ones by position, and the group of the op class that each belongs to.
+    The inputs or the outputs of an operator: formal parameters by position, and their groups in the op class.
     """
 
     formal: tuple[Parameter, ...]
     groups: tuple[int, ...]
     group_count: int
     segmented: bool
-    """Whether the op keeps the sizes of its groups."""
+    """Whether the op has an attribute with the sizes of its groups."""
 
     def bind(self, names: Sequence[str], find: Callable[[str], T]) -> tuple[list[T], Attribute | None]:
         """
-        The values for a node's names, in the order of the op class, and the sizes of the groups if it keeps
-        them.
+        The values for a node's names in the order of the op class, and the sizes of the groups for a
+        segmented op.
 
         Raises: ValueError, worded for the model's author, when the names do not fit.
         """
@@ -54,6 +54,7 @@ class Side:
         return values, segment_sizes(tuple(map(len, groups))) if self.segmented else None
 
     def _parameter(self, position: int, count: int) -> Parameter:
+        """The formal parameter at a position. Raises: ValueError for too many positions."""
         if position < len(self.formal):
             return self.formal[position]
         if not self.formal or not self.formal[-1].variadic:
@@ -62,27 +63,27 @@ class Side:
 
     def positions(self, sizes: Sequence[int]) -> list[int | None]:
         """
-        The way back: for each position of the node, the index of its value among those of the op, or None
-        when it is absent. Absent ones at the end are left out.
+        The inverse of `bind`: the index among the op's values for each position of the node. Absent ones are
+        None; those at the end are left out.
 
         Args: `sizes` of the groups of the op class.
         """
         starts = [sum(sizes[:group]) for group in range(self.group_count)]
-        places: list[int | None] = []
+        indices: list[int | None] = []
         for parameter, group in zip(self.formal, self.groups, strict=True):
             start, size = starts[group], sizes[group]
             if parameter.variadic:
-                places += range(start, start + size)
+                indices += range(start, start + size)
             else:
-                places.append(start if size else None)
-        while places and places[-1] is None:
-            places.pop()
-        return places
+                indices.append(start if size else None)
+        while indices and indices[-1] is None:
+            indices.pop()
+        return indices
 
 
 @dataclass(frozen=True)
 class Layout:
-    """An op class at one opset."""
+    """The layout of an op class at one opset."""
 
     op_class: type[OnnxOp]
     signature: Signature
@@ -92,7 +93,7 @@ class Layout:
 
 @cache
 def segment_sizes(sizes: tuple[int, ...]) -> Attribute:
-    """Sizes of the groups of operands or results, as xDSL keeps them."""
+    """The sizes of the groups of operands or results, as the attribute of xDSL."""
     return DenseArrayBase.from_list(i32, sizes)
 
 

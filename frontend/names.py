@@ -1,4 +1,4 @@
-"""Names for the values of an exported graph: the model's own, and fresh ones where a pass has made values."""
+"""Names for the values of an exported graph: those of the model, and fresh ones for values from passes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from stepwell.frontend.nodes import VALUES
 
 class Names:
     """
-    Names of the values of a graph. No two share one, nor does a value of a subgraph take a name from outside.
+    Unique names of the values of a graph; values of a subgraph have no name from outside either.
 
-    Args: `reserved` are the names that the graph's values have in the model: no value without name gets one
-    of them.
+    Args: `reserved` are the names of the graph's values in the model, which values without name never get.
     """
 
     def __init__(self, reserved: Iterable[str] = (), parent: Names | None = None):
@@ -26,10 +25,11 @@ class Names:
         self._given: set[str] = set()
 
     def _is_given(self, name: str) -> bool:
+        """Whether a name is used here or outside."""
         return name in self._given or (self._parent is not None and self._parent._is_given(name))
 
     def fresh(self, base: str) -> str:
-        """A name that no value has."""
+        """An unused name."""
         name, number = base, 0
         while self._is_given(name) or name in self._reserved:
             name, number = f"{base}_{number}", number + 1
@@ -37,7 +37,7 @@ class Names:
         return name
 
     def give(self, value: SSAValue, name: str | None) -> str:
-        """Name a value: as told when that is free, else after its hint."""
+        """Name a value: `name` if it is unused, else a fresh name after it or after the value's hint."""
         if not name or self._is_given(name):
             name = self.fresh(name or value.name_hint or "value")
         self._given.add(name)
@@ -45,7 +45,7 @@ class Names:
         return name
 
     def give_results(self, op: Operation) -> list[str]:
-        """Name the results of an op as the model does."""
+        """Name the results of an op as in the model."""
         names = strings(op.attributes.get(VALUES))
         return [
             self.give(result, names[index] if index < len(names) else None)
@@ -53,7 +53,7 @@ class Names:
         ]
 
     def of(self, value: SSAValue) -> str:
-        """The name of a value. Raises: KeyError when it was given none."""
+        """The name of a value. Raises: KeyError when it has none."""
         if (name := self._of.get(value)) is not None:
             return name
         if self._parent is None:
@@ -61,7 +61,7 @@ class Names:
         return self._parent.of(value)
 
     def all(self) -> Mapping[SSAValue, str]:
-        """Every name given here."""
+        """All names given by this object, by value."""
         return self._of
 
 

@@ -31,14 +31,14 @@ Find: TypeAlias = Callable[[str], SSAValue]
 
 
 class Scope:
-    """The values of a graph by name; names of outer graphs are seen through it."""
+    """The values of a graph by name, with the graphs around it as parents."""
 
     def __init__(self, parent: Scope | None = None):
         self.values: dict[str, SSAValue] = {}
         self.parent = parent
 
     def find(self, name: str) -> SSAValue | None:
-        """The value of a name, from this graph or from outside."""
+        """The value of a name in this graph or in one around it."""
         scope: Scope | None = self
         while scope is not None:
             if (value := scope.values.get(name)) is not None:
@@ -53,7 +53,7 @@ class Scope:
 
 class NodeImporter:
     """
-    Nodes of one graph or function.
+    Imports the nodes of one graph or function.
 
     Args: `opsets` by domain; `region` imports a subgraph.
     """
@@ -93,7 +93,7 @@ class NodeImporter:
         return op, outputs
 
     def _layout(self, node: NodeProto, where: str) -> Layout | None:
-        """How the op class takes the node; None for an operator that is not ONNX's."""
+        """The layout of a node in its op class; None for an operator that is not ONNX's."""
         domain = standard_domain(node.domain)
         if (opset := self._opsets.get(domain)) is None:
             imported = ", ".join(f"{d or 'ai.onnx'} {v}" for d, v in self._opsets.items())
@@ -118,6 +118,7 @@ class NodeImporter:
     def _operator(
         self, node: NodeProto, layout: Layout, where: str, scope: Scope, find: Find, types: Types
     ) -> tuple[Operation, list[str]]:
+        """The op of an operator of ONNX, and the names of its results."""
         properties, graphs, refs = self._named_attributes(node, layout, where)
         try:
             operands, operand_sizes = layout.inputs.bind(node.input, find)
@@ -143,7 +144,7 @@ class NodeImporter:
     def _named_attributes(
         self, node: NodeProto, layout: Layout, where: str
     ) -> tuple[dict[str, Attribute], dict[str, GraphProto], Attribute | None]:
-        """Properties, subgraphs, and references to the attributes of the function around."""
+        """The properties, the subgraphs, and the references to attributes of the enclosing function."""
         properties: dict[str, Attribute] = {}
         graphs: dict[str, GraphProto] = {}
         refs: dict[str, Attribute] = {}
@@ -181,6 +182,7 @@ class NodeImporter:
         scope: Scope,
         properties: dict[str, Attribute],
     ) -> list[Region]:
+        """The subgraphs of an operator as regions, in the order of the op class."""
         definition = layout.op_class.get_irdl_definition()
         names = [name for name, _ in definition.regions]
         if names and any(isinstance(option, AttrSizedRegionSegments) for option in definition.options):
@@ -190,6 +192,7 @@ class NodeImporter:
     def _call(
         self, node: NodeProto, where: str, scope: Scope, find: Find, types: Types
     ) -> tuple[Operation, list[str]]:
+        """An `onnx.Call` for another operator, and the names of its results."""
         arguments: dict[str, Attribute] = {}
         refs: dict[str, Attribute] = {}
         graphs: dict[str, GraphProto] = {}
@@ -230,5 +233,6 @@ def standard_domain(domain: str) -> str:
 
 
 def _absent(key: str, names: Sequence[str]) -> dict[str, Attribute]:
+    """The attribute with the positions of empty names."""
     positions = [position for position, name in enumerate(names) if not name]
     return {key: DenseArrayBase.from_list(i64, positions)} if positions else {}

@@ -22,7 +22,7 @@ from stepwell.runtime.files.weights import WeightStore
 
 
 class FunctionSchema(Protocol):
-    """What onnx does not tell type checkers of a schema."""
+    """The members of a schema that onnx's type stubs lack."""
 
     since_version: int
     has_function: bool
@@ -50,7 +50,7 @@ def has_function(op: onnx.OnnxOp) -> bool:
 
 
 class SchemaFunctions:
-    """Functions for the ops of one module; those that do not depend on types are read once."""
+    """The functions of the ops of one module; those that do not depend on types are parsed once."""
 
     def __init__(self, module: ModuleOp, weights: WeightStore):
         self._module, self._weights = module, weights
@@ -63,7 +63,7 @@ class SchemaFunctions:
         The function of an op.
 
         Raises: StepwellError `unsupported-op` when its schema has none, or needs types that the model does
-        not say.
+        not declare.
         """
         opset, schema = onnx.opset_of(op), _schema(op)
         key = (op.name, schema.since_version)
@@ -78,10 +78,11 @@ class SchemaFunctions:
         raise StepwellError("unsupported-op", op, f"{op.op_type} is not defined by a function")
 
     def _read(self, body: FunctionProto, op: onnx.OnnxOp) -> onnx.FunctionOp:
+        """A serialized function as an `onnx.Function`, with missing opsets and outputs repaired."""
         imported = {entry.domain for entry in body.opset_import}
-        for domain in {node.domain for node in body.node} - imported:  # preview operators say none
+        for domain in {node.domain for node in body.node} - imported:  # preview operators declare none
             body.opset_import.add(domain=domain, version=onnx.opset_of(op, domain))
-        # A body for a node without some outputs names them, but does not compute them: nobody will ask.
+        # A body for a node without some outputs names them, but does not compute them: they have no uses.
         made = {name for node in body.node for name in node.output} | set(body.input)
         for i, name in enumerate(body.output):
             if name not in made:
@@ -89,6 +90,7 @@ class SchemaFunctions:
         return FunctionImporter(self._source, TypeImporter(self._source), self._weights).function(body)
 
     def _for_types(self, op: onnx.OnnxOp, schema: FunctionSchema, opset: int) -> FunctionProto:
+        """The function of an op for its types: the declared ones, or else the inferred ones."""
         names = Names()
         for operand in op.operands:
             names.give(operand, None)
@@ -108,7 +110,7 @@ class SchemaFunctions:
         raise StepwellError(
             "unsupported-op",
             op,
-            f"{op.op_type} is defined by a function of its inputs' types, which the model does not say",
+            f"{op.op_type} is defined by a function of its inputs' types, which the model does not declare",
             help="declare the shapes of the model's inputs, or the types of these values in `value_info`",
         )
 
@@ -116,7 +118,7 @@ class SchemaFunctions:
         return TypeProto() if value is None else export_type(value.type, {})
 
     def _infer(self, value: SSAValue | None) -> TypeProto:
-        """The type of a value of the main graph as ONNX infers it; nothing for one of a subgraph."""
+        """The type of a value of the main graph, inferred by ONNX; empty for a value of a subgraph."""
         if self._inferred is None:
             model, names = export_types(self._module, self._weights)
             graph = shape_inference.infer_shapes(model, data_prop=True).graph
@@ -130,7 +132,5 @@ def _schema(op: onnx.OnnxOp) -> FunctionSchema:
 
 
 def _version(versions: list[int], opset: int) -> int:
-    """
-    The version of a function for an opset: the last one up to it, else the first, which keeps its own opset.
-    """
+    """The greatest version of a function up to an opset, else the first; that keeps its own opset."""
     return max((version for version in versions if version <= opset), default=min(versions))

@@ -12,7 +12,7 @@ from stepwell.runtime.errors import StepwellError
 
 
 def node_name(node: NodeProto, index: int) -> str:
-    """A node as its location calls it."""
+    """The name of a node in its location: its own, or operator and number."""
     return node.name or f"{node.op_type}#{index}"
 
 
@@ -26,7 +26,7 @@ def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
 
 
 def used_names(node: NodeProto) -> list[str]:
-    """The names that a node needs from its graph: its inputs, and what its subgraphs take from outside."""
+    """The names from its graph that a node uses: inputs, and values captured by subgraphs."""
     names = [name for name in node.input if name]
     for graph in subgraphs(node):
         names += _captured(graph)
@@ -34,6 +34,7 @@ def used_names(node: NodeProto) -> list[str]:
 
 
 def _captured(graph: GraphProto) -> list[str]:
+    """The names that a graph uses and does not define."""
     inside = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
     inside |= {tensor.values.name for tensor in graph.sparse_initializer}
     inside.update(name for node in graph.node for name in node.output)
@@ -46,10 +47,9 @@ def sorted_nodes(
     nodes: Sequence[NodeProto], is_defined: Callable[[str], bool], source: Source
 ) -> list[tuple[int, NodeProto]]:
     """
-    The nodes with their index, each behind the nodes that define what it uses; says so when that is not the
-    order of the file.
+    The nodes with their index in topological order; warns when that is not the order of the file.
 
-    Args: `is_defined` knows the names from outside: inputs, initializers, values of outer graphs.
+    Args: `is_defined` is true for names from outside: inputs, initializers, values of outer graphs.
     Raises: StepwellError `undefined-value` or `cycle`.
     """
     uses = [used_names(node) for node in nodes]
@@ -71,6 +71,7 @@ def _topological(
     is_defined: Callable[[str], bool],
     source: Source,
 ) -> list[int]:
+    """The indices of the nodes in topological order (Kahn's algorithm). Raises as `sorted_nodes`."""
     makers = {name: index for index, node in enumerate(nodes) for name in node.output if name}
     needs: list[set[int]] = []
     for index, names in enumerate(uses):
@@ -97,7 +98,7 @@ def _topological(
 
 
 def undefined(source: Source, node: str, name: str) -> StepwellError:
-    """The error for a name without definition."""
+    """The error for a used name without definition."""
     return StepwellError(
         "undefined-value",
         source.node(node),
@@ -108,6 +109,7 @@ def undefined(source: Source, node: str, name: str) -> StepwellError:
 def _cycle(
     nodes: Sequence[NodeProto], needs: Sequence[set[int]], left: set[int], source: Source
 ) -> StepwellError:
+    """The error for a cycle among the nodes that are left."""
     path = [min(left)]
     while (maker := min(needs[path[-1]] & left)) not in path:
         path.append(maker)

@@ -1,4 +1,4 @@
-"""A model as it comes in: a path, bytes or a message, with its weights still in the file."""
+"""A model at the entry of the compiler: a path, bytes or a message, with its weights still in the file."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ ModelSource: TypeAlias = str | Path | bytes | onnx.ModelProto
 
 
 class ModelWarning(UserWarning):
-    """Something in a model that is not as it should be, and what we do about it."""
+    """A defect of a model that the import corrects or ignores, with the correction."""
 
 
 @dataclass
 class Source:
-    """A parsed model and the places where its weights are."""
+    """A parsed model, and the files and byte ranges with its weights."""
 
     name: str
-    """How diagnostics call it: the file's name, or `<model>`."""
+    """The name in diagnostics: the file's name, or `<model>`."""
     model: onnx.ModelProto
     data: memoryview = field(default_factory=lambda: memoryview(b""))
     """The serialized model, of which `segments` were not parsed."""
     segments: frozenset[tuple[int, int]] = frozenset()
     files: ExternalFiles = field(default_factory=lambda: ExternalFiles(None))
     warned: bool = False
-    """Whether the model had something wrong with it that we put right, and said so."""
+    """Whether a defect of the model was corrected and reported."""
 
     def node(self, name: str) -> str:
-        """A node as diagnostics call it."""
+        """The location of a node in diagnostics."""
         return f'{self.name}: node "{name}"'
 
     def invalid(self, message: str, where: str | None = None, help: str | None = None) -> StepwellError:
@@ -46,14 +46,14 @@ class Source:
         return StepwellError("invalid-model", where or self.name, message, help=help)
 
     def warn(self, message: str) -> None:
-        """Report what was put right."""
+        """Report a correction."""
         self.warned = True
         warn(f"{self.name}: {message}", ModelWarning)
 
 
 def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Source:
     """
-    Read a model; its large weights stay in the mapped file, or in the bytes given.
+    Parse a model; its large weights stay in the mapped file, or in the given bytes.
 
     Args: `base_dir` is the folder of external data, by default that of the file.
     Raises: StepwellError `no-file`, `invalid-model`, `bad-model` for an object of another class, or
@@ -75,13 +75,14 @@ def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Sourc
             "unknown-file-type",
             str(path),
             "expected a model, found an artifact, which is compiled already",
-            help="`stepwell run` and `stepwell.load` take it",
+            help="pass it to `stepwell run` or `stepwell.load`",
         )
     files = ExternalFiles(path.parent, model=path) if base_dir is None else ExternalFiles(base_dir)
     return _parse(path.name, _map(path), files)
 
 
 def _map(path: Path) -> memoryview:
+    """A file mapped into memory. Raises: StepwellError `no-file`, `invalid-model`."""
     try:
         with path.open("rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -92,6 +93,7 @@ def _map(path: Path) -> memoryview:
 
 
 def _parse(name: str, data: memoryview, files: ExternalFiles) -> Source:
+    """The source of serialized bytes, parsed without large weights. Raises: StepwellError `invalid-model`."""
     try:
         small, segments = without_weights(data)
         model = onnx.ModelProto.FromString(small)
@@ -106,7 +108,8 @@ def _parse(name: str, data: memoryview, files: ExternalFiles) -> Source:
 
 
 def _checked(source: Source) -> Source:
+    """A source whose model has a graph and a version. Raises: StepwellError `invalid-model`."""
     model = source.model
     if not model.HasField("graph") or model.ir_version <= 0:
-        raise source.invalid("the file holds no ONNX graph")
+        raise source.invalid("the file has no ONNX graph")
     return source

@@ -31,10 +31,10 @@ _BITS: Mapping[int, int] = {
     TensorProto.FLOAT6E2M3: 6,
     TensorProto.FLOAT6E3M2: 6,
 }
-"""Bits of the elements that are packed in files; numpy has a byte for each."""
+"""Bits per element of types that are packed in files; numpy uses a byte for each element."""
 
-# Field that holds the elements of a tensor without raw data, and numpy's type for its entries; int32_data for
-# others.
+# The field with the elements of a tensor without raw data, and the numpy type of its entries; `int32_data`
+# for other element types.
 _FIELDS: Mapping[int, tuple[str, str]] = {
     TensorProto.FLOAT: ("float_data", "<f4"),
     TensorProto.COMPLEX64: ("float_data", "<f4"),
@@ -56,8 +56,7 @@ def shape_of(tensor: TensorProto, source: Source, where: str) -> tuple[int, ...]
 
 def array_of(tensor: TensorProto, source: Source, where: str) -> Array:
     """
-    A tensor's elements (not of strings) as an array; a view of the file where the file has them as numpy
-    does.
+    A tensor's elements (not of strings) as an array; a view of the file if numpy has the same representation.
 
     Raises: StepwellError `invalid-model` or `external-data`.
     """
@@ -84,15 +83,15 @@ def array_of(tensor: TensorProto, source: Source, where: str) -> Array:
 def _stored(
     tensor: TensorProto, source: Source, where: str, stored_bytes: int, elems: int
 ) -> bytes | memoryview:
-    """The bytes of a tensor as `raw_data` has them, wherever they are."""
+    """The bytes of a tensor in the format of `raw_data`, from any of the fields that can have them."""
     if tensor.data_location == TensorProto.EXTERNAL:
         entries = {legible(entry.key): legible(entry.value) for entry in tensor.external_data}
         return source.files.read(where, entries, stored_bytes)
     if tensor.HasField("segment"):
-        place = (tensor.segment.begin, tensor.segment.end)
-        if place not in source.segments:
+        bounds = (tensor.segment.begin, tensor.segment.end)
+        if bounds not in source.segments:
             raise source.invalid("tensors in segments are not supported", where)
-        return source.data[place[0] : place[1]]
+        return source.data[bounds[0] : bounds[1]]
     if tensor.HasField("raw_data"):
         return tensor.raw_data
     name, entry_type = _FIELDS.get(tensor.data_type, ("int32_data", "<i4"))
@@ -117,14 +116,14 @@ def _stored(
 
 
 def _unpack(data: npt.NDArray[np.uint8], bits: int, elems: int) -> npt.NDArray[np.uint8]:
-    """One byte for each element of a packed stream, the first in the lowest bits."""
+    """The elements of a packed stream as a byte each; the first is in the lowest bits."""
     if 8 % bits:
-        places = np.unpackbits(data, bitorder="little")[: elems * bits].reshape(elems, bits)
-        return np.packbits(places, axis=1, bitorder="little").reshape(elems)
+        grid = np.unpackbits(data, bitorder="little")[: elems * bits].reshape(elems, bits)
+        return np.packbits(grid, axis=1, bitorder="little").reshape(elems)
     each = 8 // bits
     unpacked = np.empty(data.size * each, np.uint8)
-    for place in range(each):
-        unpacked[place::each] = data >> (bits * place) & ((1 << bits) - 1)
+    for position in range(each):
+        unpacked[position::each] = data >> (bits * position) & ((1 << bits) - 1)
     return unpacked[:elems]
 
 
@@ -134,9 +133,9 @@ def _repack(entries: npt.NDArray[np.uint8], bits: int) -> bytes:
 
 
 def _pack(elements: npt.NDArray[np.uint8], bits: int) -> bytes:
-    """The packed stream of elements that have a byte each."""
-    places = np.unpackbits(elements.reshape(-1, 1), axis=1, bitorder="little")[:, :bits]
-    return np.packbits(places.reshape(-1), bitorder="little").tobytes()
+    """Elements of a byte each as a packed stream."""
+    grid = np.unpackbits(elements.reshape(-1, 1), axis=1, bitorder="little")[:, :bits]
+    return np.packbits(grid.reshape(-1), bitorder="little").tobytes()
 
 
 def tensor_attr(tensor: TensorProto, source: Source, where: str, weights: WeightStore) -> Attribute:
@@ -147,7 +146,9 @@ def tensor_attr(tensor: TensorProto, source: Source, where: str, weights: Weight
 
 
 def strings_attr(tensor: TensorProto, source: Source, where: str) -> StringsAttr:
-    """A tensor of strings. Raises: StepwellError `invalid-model` when their number does not fit the shape."""
+    """
+    A tensor of strings. Raises: StepwellError `invalid-model` when their number does not match the shape.
+    """
     shape = shape_of(tensor, source, where)
     if len(tensor.string_data) != prod(shape):
         raise source.invalid(f"shape {list(shape)} does not fit {len(tensor.string_data)} strings", where)

@@ -50,16 +50,16 @@ ELEMENTS: Mapping[int, Attribute] = {
     TensorProto.FLOAT6E2M3: builtin.Float6E2M3FNType(),
     TensorProto.FLOAT6E3M2: builtin.Float6E3M2FNType(),
 }
-"""ONNX's element types as the IR has them."""
+"""Maps ONNX's element types to the IR's."""
 
 DATA_TYPES: Mapping[Attribute, int] = {element: data_type for data_type, element in ELEMENTS.items()}
-"""The way back."""
+"""Maps the IR's element types to ONNX's."""
 
 MAX_DIM = 2**63 - 1
 
 
 class TypeImporter:
-    """Types of one model. Every name that it gives a dimension becomes a symbol of its own."""
+    """Imports the types of one model; each name of a dimension becomes a symbol of its own."""
 
     def __init__(self, source: Source):
         self._source = source
@@ -75,11 +75,11 @@ class TypeImporter:
 
     @property
     def renamed(self) -> Mapping[str, str]:
-        """Symbol -> the model's name, of the dimensions whose name is no legal symbol."""
+        """Maps symbols to the model's names of dimensions that are not legal symbols."""
         return {symbol: name for name, symbol in self._symbols.items() if name != symbol}
 
     def type(self, proto: TypeProto, where: str) -> Attribute:
-        """A declared type. Raises: StepwellError `invalid-model` for a dimension that cannot be."""
+        """A declared type. Raises: StepwellError `invalid-model` for an impossible dimension."""
         key = proto.SerializeToString()
         if (known := self._types.get(key)) is None:
             known = self._type(proto, where)
@@ -88,6 +88,7 @@ class TypeImporter:
         return known
 
     def _type(self, proto: TypeProto, where: str) -> Attribute:
+        """A type by its kind: tensor, sequence, optional, map, sparse tensor, or unknown."""
         match proto.WhichOneof("value"):
             case "tensor_type":
                 return self._tensor(proto.tensor_type, where)
@@ -107,11 +108,13 @@ class TypeImporter:
                 raise self._source.invalid(f"values of {kind} are not supported", where)
 
     def _element(self, data_type: int, where: str) -> Attribute:
+        """An element type by ONNX's number."""
         if (element := ELEMENTS.get(data_type)) is None:
             raise self._source.invalid(f"element type {data_type} does not exist", where)
         return element
 
     def _tensor(self, proto: TypeProto.Tensor | TypeProto.SparseTensor, where: str) -> Attribute:
+        """A tensor type; unranked without a shape, unknown without an element type."""
         if proto.elem_type == TensorProto.UNDEFINED:
             return AnyType()
         element = self._element(proto.elem_type, where)
@@ -123,6 +126,7 @@ class TypeImporter:
             raise error.at(where) from None
 
     def _dim(self, dim: onnx.TensorShapeProto.Dimension, where: str) -> int | str:
+        """A dimension as a number, a symbol or `UNKNOWN`."""
         match dim.WhichOneof("value"):
             case "dim_value" if dim.dim_value < 0:
                 self._negative[where] = None
@@ -132,11 +136,11 @@ class TypeImporter:
             case "dim_param" if dim.dim_param not in ("", UNKNOWN):
                 return self.symbol(legible(dim.dim_param))
             case _:
-                # Converters write "?" for every dimension that they do not know: no two of them are equal.
+                # Converters write "?" for every unknown dimension: two of them are not equal.
                 return UNKNOWN
 
     def symbol(self, name: str) -> str:
-        """The symbol for the name of a dimension; other names never get the same one."""
+        """The symbol for the name of a dimension; different names get different symbols."""
         if (symbol := self._symbols.get(name)) is None:
             taken = set(self._symbols.values())
             symbol = base = symbol_name(name)
@@ -148,7 +152,7 @@ class TypeImporter:
 
 
 def export_type(type: Attribute, renamed: Mapping[str, str]) -> TypeProto:
-    """A type of the IR as ONNX's. Raises: TypeError for a type that ONNX does not have."""
+    """A type of the IR as ONNX's. Raises: TypeError for a type without counterpart in ONNX."""
     proto = TypeProto()
     match type:
         case TensorType() | UnrankedTensorType():

@@ -1,8 +1,8 @@
 """
-Take the weights out of a serialized model before it is parsed, so that they stay in the mapped file.
+Separates the large weights from a serialized model before parsing; they stay in the mapped file.
 
 A protobuf parser copies every `raw_data`. Here the wire format is walked first (a few thousand fields,
-milliseconds); each large `raw_data` becomes a `segment`, the byte range of the file where it stands.
+milliseconds); each large `raw_data` becomes a `segment`, its byte range in the file.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from functools import cache
 import onnx
 
 MIN_BYTES = 4096
-"""Smaller payloads are not looked into: parsing them is cheaper."""
+"""Smaller payloads are left as they are: parsing them is cheaper."""
 MAX_DEPTH = 64
-"""Subgraphs nested deeper are left to the parser, which has a bound of its own."""
+"""Subgraphs nested deeper are left to the parser, which has its own bound."""
 
 _BYTES = 2  # wire type of strings, bytes and messages
 
-# Where a tensor can be: message -> fields that hold one, or hold a message that does.
+# The paths to tensors: for each message, its fields that are a tensor or contain one.
 _PATHS: Mapping[str, tuple[str, ...]] = {
     "ModelProto": ("graph", "functions"),
     "GraphProto": ("node", "initializer", "sparse_initializer"),
@@ -33,7 +33,7 @@ _PATHS: Mapping[str, tuple[str, ...]] = {
 
 @cache
 def _children(message: str) -> Mapping[int, str]:
-    """Field number -> message, of the fields to look into."""
+    """The message types of the fields to descend into, by field number."""
     fields = getattr(onnx, message).DESCRIPTOR.fields_by_name
     return {fields[name].number: fields[name].message_type.name for name in _PATHS[message]}
 
@@ -58,6 +58,7 @@ def without_weights(model: memoryview) -> tuple[bytes, frozenset[tuple[int, int]
 def _strip(
     data: memoryview, begin: int, end: int, message: str, ranges: set[tuple[int, int]], depth: int
 ) -> bytes:
+    """A message with large `raw_data` replaced by segments; adds their byte ranges to `ranges`."""
     children = _children(message)
     pieces: list[bytes | memoryview] = []
     copied = at = begin
@@ -70,7 +71,7 @@ def _strip(
         length, at = _varint(data, at)
         body, at = at, at + length
         if at > end:
-            raise ValueError("a field ends behind its message")
+            raise ValueError("a field ends after its message")
         if length < MIN_BYTES:
             continue
         if message == "TensorProto" and tag >> 3 == _RAW_DATA:
@@ -83,16 +84,18 @@ def _strip(
         pieces += [data[copied:start], replaced]
         copied = at
     if at != end:
-        raise ValueError("a field ends behind its message")
+        raise ValueError("a field ends after its message")
     pieces.append(data[copied:end])
     return b"".join(pieces)
 
 
 def _field(number: int, payload: bytes) -> bytes:
+    """A field of bytes in wire format."""
     return _encode(number << 3 | _BYTES) + _encode(len(payload)) + payload
 
 
 def _skip(data: memoryview, at: int, wire_type: int) -> int:
+    """The position after a field of a wire type without length."""
     match wire_type:
         case 0:
             return _varint(data, at)[1]
@@ -105,6 +108,7 @@ def _skip(data: memoryview, at: int, wire_type: int) -> int:
 
 
 def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    """The variable-length number at a position, and the position after it."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -118,6 +122,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def _encode(value: int) -> bytes:
+    """A number in variable-length encoding."""
     encoded = bytearray()
     while value > 0x7F:
         encoded.append(value & 0x7F | 0x80)

@@ -1,1 +1,1 @@
-"""From one level to the next, one conversion a folder."""
+"""Conversions from each level to the next, one folder for each; the interpreter; backends."""

@@ -1,9 +1,9 @@
 """
-The conversion driver: from one dialect to the next in one walk.
+The conversion driver, which rewrites one dialect to the next in a single walk.
 
 A conversion is a list of rewrite patterns, found by the class of the op they match. Ops are visited once, in
-order, with their operands converted already; ops made by a pattern take the location of the op they replace;
-illegal ops that are left at the end are reported all at once.
+order, after their operands have been converted; ops made by a pattern take the location of the op they
+replace; illegal ops that remain at the end are reported all at once.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def convert(
     """
     Rewrite `module`, or one function, in place with `patterns`, each written with `@op_type_rewrite_pattern`.
 
-    Args: `illegal` names dialects (`"graph"`) or ops (`"graph.conv"`) that may not be left, `legal_ops`
-    excepts single classes; `type_converter` maps the types of block arguments before their block is visited;
-    `convert_new_ops` visits what patterns insert too, so that one may expand into ops that others convert.
-    `partial` leaves them where they are; `hint` is what else to say of one, such as a name that is near.
-    A pattern may split the block of its op: what follows is visited in the new block, after those before it.
-    Raises: StepwellError `unsupported-op` that lists every op left, with its locations.
+    Args: `illegal` names dialects (`"graph"`) or ops (`"graph.conv"`) that must not remain, `legal_ops`
+    exempts single classes; `type_converter` maps the types of block arguments before their block is visited;
+    `convert_new_ops` visits inserted ops too, so that a pattern may expand into ops that others convert.
+    `partial` tolerates illegal ops; `hint` adds to the message about one, such as a name that is similar.
+    A pattern may split the block of its op: the ops after it are then visited in the new block.
+    Raises: StepwellError `unsupported-op` that lists every remaining op, with its locations.
     """
     walk = _Walk(
         _PatternTable(patterns), _Illegal(set(illegal), tuple(legal_ops)), type_converter, convert_new_ops
@@ -54,8 +54,10 @@ def convert(
 
 class _PatternTable:
     """
-    Patterns by the class of op, and those of its bases: one pattern can take a whole family, and a subclass
-    such as our `arith` ops that take vectors too falls to the patterns of its base.
+    Patterns by op class, looked up with base classes.
+
+    So a pattern can match a whole family, and a subclass, such as our `arith` ops on vectors, gets the
+    patterns of its base.
     """
 
     def __init__(self, patterns: Sequence[RewritePattern]):
@@ -75,7 +77,7 @@ class _PatternTable:
 
 @dataclass(frozen=True)
 class _Illegal:
-    """What may not be left: dialects and ops by name, but for some classes."""
+    """The ops that must not remain: dialects and ops by name, except for some classes."""
 
     names: set[str]
     legal_ops: tuple[type[Operation], ...]
@@ -86,7 +88,7 @@ class _Illegal:
 
 
 class _Walk:
-    """The walk of one conversion."""
+    """The walk of a conversion over all ops, and the illegal ops that it left."""
 
     def __init__(
         self,
@@ -98,12 +100,12 @@ class _Walk:
         self._table = table
         self._illegal = illegal
         self._left: dict[Operation, bool] = {}
-        """Illegal ops that were not converted, and whether that is their own fault."""
+        """Illegal ops that were not converted; False where only their operands are to blame."""
         self._type_converter = type_converter
         self._convert_new_ops = convert_new_ops
 
     def visit_regions(self, op: Operation) -> None:
-        """Convert what is inside an op, blocks in order; blocks that patterns insert are among them."""
+        """Convert the ops inside an op, blocks in order, including blocks that patterns insert."""
         for region in op.regions:
             block = region.first_block
             while block is not None:
@@ -111,6 +113,7 @@ class _Walk:
                 block = block.next_block
 
     def _visit_block(self, block: Block) -> None:
+        """Convert the types of a block's arguments, then its ops."""
         if self._type_converter is not None:
             for arg in block.args:
                 converted = self._type_converter(arg.type)
@@ -121,8 +124,9 @@ class _Walk:
                 self._visit(inner)
 
     def _visit(self, op: Operation) -> None:
+        """Try patterns until one rewrites the op, then visit the op's regions and the new ops."""
         if self._left and any(value.owner in self._left for value in values_read(op)):
-            # Its operands have no types of the new level: its own patterns would only fail on that.
+            # Its operands do not have types of the new level, on which its own patterns would only fail.
             if op in self._illegal:
                 self._left[op] = not any(_converts(pattern, op) for pattern in self._table.of(type(op)))
             return
@@ -151,14 +155,19 @@ class _Walk:
         if op.parent is not None and op in self._illegal:
             self._left[op] = True
         if op.parent is not None or isinstance(op, ModuleOp):
-            # Still in the IR: untouched, or kept by its pattern. Its regions are visited after it.
+            # Still in the IR, untouched or modified in place. Its regions are visited after it.
             self.visit_regions(op)
         for new in new_ops:
             if new.parent is not None:
                 self._visit(new)
 
     def refuse_leftovers(self, hint: Callable[[Operation], str]) -> None:
-        """Raises: StepwellError that names every op left by its own fault, and where."""
+        """
+        Report the remaining illegal ops.
+
+        Raises: StepwellError `unsupported-op` with the names and locations of ops that no pattern converted,
+        except those that remain only because of their operands.
+        """
         left: dict[str, list[str]] = {}
         hints: dict[str, str] = {}
         for op, at_fault in self._left.items():
@@ -168,12 +177,12 @@ class _Walk:
         if not left:
             return
         lines = [
-            f"{name} ({len(places)} use{'s' * (len(places) > 1)}): {_listed(places)}{hints[name]}"
-            for name, places in sorted(left.items())
+            f"{name} ({len(locations)} use{'s' * (len(locations) > 1)}): {_listed(locations)}{hints[name]}"
+            for name, locations in sorted(left.items())
         ]
         raise StepwellError(
             "unsupported-op",
-            next((p for places in left.values() for p in places), None),
+            next((p for locations in left.values() for p in locations), None),
             f"no conversion for {', '.join(sorted(left))}",
             note=lines,
             help="run `stepwell inspect` on the model for the whole list; export without these operators, or "
@@ -186,20 +195,22 @@ class Selective(Protocol):
     """A pattern that converts only some ops of its class, whatever their operands."""
 
     def converts(self, op: Operation) -> bool:
-        """Whether it is about this op."""
+        """Whether the pattern converts this op."""
         ...
 
 
 def _converts(pattern: RewritePattern, op: Operation) -> bool:
+    """Whether a pattern of an op's class converts it."""
     return not isinstance(pattern, Selective) or pattern.converts(op)
 
 
 def _title(op: Operation) -> str:
-    """The op's name; of an op that stands for any operator of a domain, that operator's (`com.acme.Mix`)."""
+    """An op's name; for an op that represents any operator of a domain, that operator's (`com.acme.Mix`)."""
     parts = [getattr(op, part, None) for part in ("domain", "op_type")]
     names = [part.data for part in parts if isinstance(part, StringAttr)]
     return ".".join(filter(None, names)) or op.name
 
 
-def _listed(places: Sequence[str]) -> str:
-    return ", ".join([place for place in places[:5] if place] + ["…"] * (len(places) > 5))
+def _listed(locations: Sequence[str]) -> str:
+    """The first five locations as text."""
+    return ", ".join([location for location in locations[:5] if location] + ["…"] * (len(locations) > 5))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -18,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms import get_all_passes
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
 
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, did_you_mean
 
 ENTRY_POINTS = "stepwell.passes"
 """The entry point group by which other packages add passes: the pass's name = `module:Class`."""
@@ -398,16 +397,9 @@ def load_pass(name: str) -> type[ModulePass]:
 
 
 def _unknown(name: str) -> StepwellError:
-    near = get_close_matches(
-        name, [*PASSES, *_PLUGGED_IN, *_aliases(), *get_all_passes(), *_outside_places()]
-    )
-    hint = f"did you mean {', '.join(near)}? " if near else ""
-    return StepwellError(
-        "unknown-pass",
-        None,
-        f"no pass is named {name!r}",
-        help=f"{hint}`stepwell-opt --list-passes` lists them all",
-    )
+    hint = did_you_mean(name, [*PASSES, *_PLUGGED_IN, *_aliases(), *get_all_passes(), *_outside_places()])
+    help = f"{hint}`stepwell-opt --list-passes` lists them all"
+    return StepwellError("unknown-pass", None, f"no pass is named {name!r}", help=help)
 
 
 def _import_class(place: str) -> type[ModulePass]:

@@ -9,7 +9,6 @@ here; other packages register theirs by an entry point of group `stepwell.backen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -17,7 +16,7 @@ from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array
 
 ENTRY_POINTS = "stepwell.backends"
@@ -68,14 +67,13 @@ def find_backend(name: str) -> Loader:
         return _instance(_PLUGGED_IN[name])
     place = OURS.get(name) or _outside_places().get(name)
     if place is None:
-        near = get_close_matches(name, backend_names())
-        hint = f"did you mean {', '.join(near)}? " if near else ""
+        names = backend_names()
         raise StepwellError(
             "unknown-backend",
             None,
             f"no backend is named {name!r}",
-            help=f"{hint}backends: {', '.join(backend_names())}; a package adds one by an entry point of"
-            f" group {ENTRY_POINTS}, a plugin by --load",
+            help=f"{did_you_mean(name, names)}backends: {', '.join(names)}; a package adds one by an entry"
+            f" point of group {ENTRY_POINTS}, a plugin by --load",
         )
     module, _, attribute = place.partition(":")
     try:

@@ -1,8 +1,8 @@
 """
-Backends: outside engines that take part of a model (bring your own code generator).
+Backends: external engines that compute partitions of a model (bring your own code generator).
 
-`Backend` is what one is; how it is registered, `stepwell.runtime.backends` says. Loading a compiled partition
-imports neither xDSL nor onnx: so this file, and the modules of backends at their top, do not either.
+`Backend` is the interface, `stepwell.runtime.backends` the registry. Loading a compiled partition imports
+neither xDSL nor onnx: so this file, and the modules of backends at their top, do not either.
 """
 
 from stepwell.lowering.backends.base import Arrays as Arrays

@@ -1,4 +1,4 @@
-"""What a backend is: a table of patterns, a predicate, a compiler, a loader."""
+"""The interface of a backend: a table of patterns, a predicate, a compiler, a loader."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Row: TypeAlias = "tuple[str, Pattern | Callable[[], Pattern], Callable[[SSAValue
 
 
 class Constants:
-    """The arrays behind the constants of a partition."""
+    """The arrays of the constants in a partition."""
 
     def __init__(self, weights: WeightStore):
         self.weights = weights
 
     def of(self, value: SSAValue) -> Array | None:
-        """The array behind a value when it is a constant; None otherwise."""
+        """The array of a value that is a constant; None for any other value."""
         from stepwell.dialects.graph.structure import constant_of
 
         return constant_of(value, self.weights)
@@ -35,31 +35,34 @@ class Constants:
 
 class Backend(ABC):
     """
-    An engine that takes part of a model.
+    An engine that computes partitions of a model.
 
-    The compiler asks, at level 1: first `table`, row by row, for subgraphs that it takes as one op; then
-    `supports` for single ops. What it took becomes one function for each connected part; `compile` turns it
-    into bytes, which are part of the artifact; `load` runs them, in process and from an artifact alike.
+    The compiler asks, at level 1: first `table`, row by row, for subgraphs that the backend computes as one
+    op; then `supports` for single ops. Each connected part of the accepted ops becomes one function;
+    `compile` converts it to bytes, which are part of the artifact; `load` runs them, in process and from an
+    artifact alike.
 
-    A subclass keeps the compiler's modules (xDSL, patterns, dialects) out of the top of its file, if models
-    with its partitions are to be loaded where there is no compiler: `compile` and `supports` import them.
+    A subclass imports the compiler's modules (xDSL, patterns, dialects) inside `compile` and `supports`, not
+    at the top of its file, if models with its partitions are to be loaded where there is no compiler.
     """
 
     name: ClassVar[str]
-    """As users write it: `stepwell compile --backend acme`."""
+    """The name on the command line: `stepwell compile --backend acme`."""
 
     table: Sequence[Row] = ()
     """
-    Rows of (name, pattern, check or None); the first one that matches takes its ops. Names start with the
-    backend's (`"acme.conv_relu"`); a function that makes the pattern keeps it from being built on loading;
+    Rows of (name, pattern, check or None); the first row that matches gets the ops. Names start with the
+    backend's (`"acme.conv_relu"`); a function that returns the pattern avoids building it on loading;
     `check(value)` may refuse a match by its root.
     """
 
     def require(self) -> None:  # noqa: B027  # most engines need nothing
-        """Look whether the engine is there. Raises: StepwellError `missing-package`, with what to install."""
+        """
+        Check that the engine is installed. Raises: StepwellError `missing-package`, with what to install.
+        """
 
     def supports(self, op: Operation) -> bool:
-        """Whether it takes an op, or a composite of another table, by itself."""
+        """Whether the backend computes an op, or a composite of another table, by itself."""
         return False
 
     @abstractmethod
@@ -67,14 +70,13 @@ class Backend(ABC):
         """
         Compile a partition for a target.
 
-        Args: `func` takes and returns tensors, and holds graph ops and composites of `table`; it belongs to
-        the callee, who may change it. `constants` has the arrays of its constants.
-        Returns: what `load` makes the function of.
+        Args: `func` has tensor arguments and results, and contains graph ops and composites of `table`; it
+        belongs to the callee, which may change it. `constants` has the arrays of its constants.
+        Returns: the code for `load`.
         """
 
     @abstractmethod
     def load(self, code: bytes) -> Callable[[Arrays, list[Array]], None]:
         """
         The function of a compiled partition: `call(inputs, outputs)` reads the inputs and fills the outputs.
-        Both are arrays that the caller owns, valid during the call. Several threads may call it at once.
         """

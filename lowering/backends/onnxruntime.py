@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 class OnnxruntimeBackend(Backend):
     """
-    Takes every op that `convert-graph-to-onnx` has a row for and ONNX Runtime a kernel, but for those that it
-    computes in another way than the op says.
+    Computes every op that `convert-graph-to-onnx` can export and ONNX Runtime has a kernel for.
+
+    Ops with another result in ONNX Runtime than their meaning (`departs`) are left out.
     """
 
     name = "onnxruntime"
@@ -30,11 +31,11 @@ class OnnxruntimeBackend(Backend):
         self._taken: dict[Hashable, bool] = {}
 
     def require(self) -> None:
-        """Import the engine."""
+        """Import ONNX Runtime."""
         _engine()
 
     def supports(self, op: Operation) -> bool:
-        """Whether the engine makes a session of a model of this op alone; asked once for equal ops."""
+        """Whether ONNX Runtime makes a session of a model of this op alone; asked once for equal ops."""
         from stepwell.lowering.backends.single_op import computing_ops, departs, key_of, model_of
 
         if (inner := computing_ops(op)) != [op]:
@@ -54,7 +55,7 @@ class OnnxruntimeBackend(Backend):
         return onnx_model(func, constants.weights)
 
     def load(self, code: bytes) -> Callable[[Arrays, list[Array]], None]:
-        """A session of the engine on the model."""
+        """A function that runs an ONNX Runtime session on the model."""
         session = _session(code)
         inputs = [value.name for value in session.get_inputs()]
 
@@ -65,6 +66,7 @@ class OnnxruntimeBackend(Backend):
 
 
 def _engine() -> Any:
+    """The module `onnxruntime`. Raises: StepwellError `missing-package`."""
     try:
         return import_module("onnxruntime")
     except ImportError:
@@ -77,16 +79,18 @@ def _engine() -> Any:
 
 
 def _session(model: bytes) -> Any:
+    """An ONNX Runtime session on the CPU for a serialized model."""
     engine = _engine()
     options = engine.SessionOptions()
-    options.log_severity_level = 4  # what it has to say, it says in exceptions
-    # Threads that spin take the cores from our kernels and from other sessions: with 60 sessions on 2 cores,
-    # making one took 45 ms, and takes 0.5 ms without.
+    options.log_severity_level = 4  # its messages come as exceptions
+    # Spinning threads use the cores that our kernels and other sessions need: with 60 sessions on 2 cores,
+    # the creation of one took 45 ms, and 0.5 ms without spinning.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return engine.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def _is_runnable(model: bytes) -> bool:
+    """Whether ONNX Runtime makes a session of a model."""
     try:
         _session(model)
     except StepwellError:

@@ -1,4 +1,4 @@
-"""Partitions for the reference backend: from a function to the list of ops that it runs."""
+"""Partitions for the reference backend: conversion of a function to the list of ops that are run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_computable(op: Operation) -> bool:
 
 
 def program_of(func: FuncOp, constants: Constants) -> bytes:
-    """A function of the graph level as a program of the reference backend."""
+    """A function of the graph level as a program: constants, then a step per op over numbered values."""
     if func.parent is not None:
         func.detach()
     module = ModuleOp([func])
@@ -37,27 +37,28 @@ def program_of(func: FuncOp, constants: Constants) -> bytes:
     take_fields(module)
     sources = {name: (s.value.index, s.place, s.is_element) for name, s in symbol_sources(func).items()}
     block = func.body.block
-    places: dict[SSAValue, int] = {arg: arg.index for arg in block.args}
+    slots: dict[SSAValue, int] = {arg: arg.index for arg in block.args}
     arrays: list[Array] = []
     for op in block.ops:
         if isinstance(op, graph.ConstantOp):
-            places[op.result] = len(block.args) + len(arrays)
+            slots[op.result] = len(block.args) + len(arrays)
             array = constants.of(op.result)
             assert array is not None
             arrays.append(array)
-    steps = [_step(op, places) for op in block.ops if not isinstance(op, graph.ConstantOp | ReturnOp)]
+    steps = [_step(op, slots) for op in block.ops if not isinstance(op, graph.ConstantOp | ReturnOp)]
     last = block.last_op
     assert last is not None
-    results = [places[value] for value in last.operands]
+    results = [slots[value] for value in last.operands]
     return encoded({"symbols": sources, "steps": steps, "results": results}, arrays)
 
 
-def _step(op: Operation, places: dict[SSAValue, int]) -> dict[str, object]:
+def _step(op: Operation, slots: dict[SSAValue, int]) -> dict[str, object]:
+    """An op as a step: name, numbers of the operands, properties as JSON."""
     if not isinstance(op, GraphOp) or not has_meaning(op.name):
         raise StepwellError("unsupported-op", op, f"{op.name} has no numpy meaning")
-    operands = [None if value is None else places[value] for value in operand_slots(op)]
+    operands = [None if value is None else slots[value] for value in operand_slots(op)]
     for result in op.results:
-        places[result] = len(places)
+        slots[result] = len(slots)
     properties = {
         name: _json(value) for name, value in op.properties.items() if name != "operandSegmentSizes"
     }

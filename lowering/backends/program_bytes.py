@@ -15,14 +15,14 @@ _LENGTH_BYTES = 8
 
 
 def encoded(program: Mapping[str, object], arrays: Sequence[Array]) -> bytes:
-    """A program as bytes: the length of its JSON, the JSON, then the arrays one after the other."""
+    """A program as bytes: the length of its JSON, the JSON, then the arrays consecutively."""
     facts = [{"dtype": array.dtype.name, "shape": list(array.shape)} for array in arrays]
     text = json.dumps({**program, "arrays": facts}, separators=(",", ":")).encode()
     return len(text).to_bytes(_LENGTH_BYTES, "little") + text + b"".join(a.tobytes() for a in arrays)
 
 
 def decoded(code: bytes) -> tuple[Mapping[str, object], list[Array]]:
-    """The program and arrays that `encoded` wrote. Raises: ValueError, KeyError when it did not."""
+    """The program and arrays in bytes from `encoded`. Raises: ValueError, KeyError for other bytes."""
     start = _LENGTH_BYTES + int.from_bytes(code[:_LENGTH_BYTES], "little")
     program = cast("Mapping[str, object]", json.loads(code[_LENGTH_BYTES:start]))
     arrays: list[Array] = []

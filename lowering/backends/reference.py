@@ -1,4 +1,6 @@
-"""The reference backend: partitions as lists of ops, run by their numpy meanings. Slow, and always there."""
+"""
+The reference backend: partitions as lists of ops, run by their numpy meanings. Slow, and always available.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class ReferenceBackend(Backend):
-    """Takes every op that has a numpy meaning and no effect."""
+    """Computes every op that has a numpy meaning and no effect."""
 
     name = "reference"
 
     def supports(self, op: Operation) -> bool:
-        """Whether an op has a meaning, or holds only such."""
+        """Whether an op has a numpy meaning, or contains only ops that do."""
         from stepwell.lowering.backends.program import is_computable
 
         return is_computable(op)
@@ -37,7 +39,7 @@ class ReferenceBackend(Backend):
         return program_of(func, constants)
 
     def load(self, code: bytes) -> Callable[[Arrays, list[Array]], None]:
-        """Run the ops one by one."""
+        """A function that runs the program step by step."""
         program, arrays = decoded(code)
         steps = cast("Sequence[Mapping[str, object]]", program["steps"])
         sources = cast("Mapping[str, tuple[int, int, bool]]", program["symbols"])
@@ -45,8 +47,8 @@ class ReferenceBackend(Backend):
 
         def call(inputs: Arrays, outputs: list[Array]) -> None:
             symbols = {
-                name: int(cast("int", inputs[value].item(place))) if element else inputs[value].shape[place]
-                for name, (value, place, element) in sources.items()
+                name: int(cast("int", inputs[value].item(index))) if element else inputs[value].shape[index]
+                for name, (value, index, element) in sources.items()
             }
             values: list[Array] = [*inputs, *arrays]
             for step in steps:
@@ -62,7 +64,7 @@ class ReferenceBackend(Backend):
 
 
 def _plain(value: object, symbols: Mapping[str, int]) -> object:
-    """A property as meanings take it: tuples for lists, dtypes by name, dimensions as numbers."""
+    """A property as the meanings expect it: tuples for lists, dtypes by name, dimensions as numbers."""
     if isinstance(value, list):
         return tuple(_plain(item, symbols) for item in cast("list[object]", value))
     if not isinstance(value, dict):

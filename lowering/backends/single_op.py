@@ -1,4 +1,4 @@
-"""Partitions as ONNX models, and single ops as such: what an engine is asked with whether it takes them."""
+"""Partitions, and single ops, as ONNX models: a single op's model is how an engine is asked for support."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def onnx_model(func: FuncOp, weights: WeightStore) -> bytes:
 
 
 def model_of(op: Operation) -> bytes | None:
-    """An op on arguments as an ONNX model; None when it has no counterpart there."""
+    """An op on arguments as an ONNX model; None when ONNX has no counterpart."""
     types = list(op.operand_types)
-    told = {name for type in types for name in symbols_of_type(type)}
-    missing = [name for name in dict.fromkeys(symbols_needed([op])) if name not in told]
+    known = {name for type in types for name in symbols_of_type(type)}
+    missing = [name for name in dict.fromkeys(symbols_needed([op])) if name not in known]
     about = [DictionaryAttr({}) for _ in types]
     if missing:
         types.append(tensor_type(i64, [len(missing)]))
@@ -55,13 +55,13 @@ def model_of(op: Operation) -> bytes | None:
 
 
 def key_of(op: Operation) -> Hashable:
-    """What decides whether an op is taken, of an op without regions."""
+    """The key of an op without regions for the cache of `supports`: name, properties and types."""
     properties = frozenset(op.properties.items())
     return (op.name, properties, tuple(op.operand_types), tuple(op.result_types))
 
 
 def computing_ops(op: Operation) -> list[Operation]:
-    """The ops that a kernel or composite holds, constants aside; of any other op with regions, itself."""
+    """The ops inside a kernel or composite, without constants; any other op itself."""
     if not isinstance(op, graph.ClosedRegionOp):
         return [op]
     return [inner for inner in op.body.block.ops if not isinstance(inner, graph.ConstantOp | graph.YieldOp)]
@@ -69,10 +69,10 @@ def computing_ops(op: Operation) -> list[Operation]:
 
 def departs(op: Operation) -> bool:
     """
-    Whether ONNX Runtime computes an op in another way than it means, or would end the process.
+    Whether ONNX Runtime computes an op with other results than its meaning, or would end the process.
 
-    Integer quotients end in a signal for MIN / -1 and in an error for zero; padding that repeats the tensor
-    must fit into it; numpy has no arrays of the small floats.
+    Integer quotients end in a signal for MIN / -1 and in an error for zero; padding by the tensor's own
+    elements must be smaller than the tensor; numpy has no arrays of the small floats.
     """
     values = [*op.operands, *op.results]
     if any(dtype_of(element_of_value(value)).isbuiltin != 1 for value in values):
@@ -89,7 +89,7 @@ def departs(op: Operation) -> bool:
 
 
 def _repeats_once(op: graph.PadOp) -> bool:
-    """Whether padding by the tensor's own elements needs each of them once at most on either side."""
+    """Whether padding by the tensor's own elements needs each of them at most once on either side."""
     dims = dims_of(op.input.type)
     if op.pads is None or not all(dim.is_static for dim in (*dims, *op.pads.get())):
         return False

@@ -1,4 +1,4 @@
-"""What each op on tensors reads, overwrites and views: the table behind the in-place rule."""
+"""The table of accesses for the in-place rule: the tensors that each op reads, overwrites and views."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from stepwell.runtime.errors import StepwellError
 
 @dataclass(frozen=True)
 class Destination:
-    """An operand that an op overwrites, and the result that holds the outcome."""
+    """An operand that an op overwrites, with the result that has the outcome."""
 
     index: int
     """The operand's position."""
     operand: SSAValue
     result: SSAValue
     is_read: bool
-    """Whether the outcome depends on what the operand holds; otherwise all of it is written over."""
+    """Whether the outcome depends on the operand's old contents; otherwise every element is overwritten."""
 
 
 def is_tensor(value: SSAValue) -> bool:
@@ -36,7 +36,9 @@ def is_tensor(value: SSAValue) -> bool:
 
 
 def destinations(op: Operation) -> Sequence[Destination]:
-    """The operands of an op that share a buffer with a result, when nothing forbids it."""
+    """
+    The operands of an op that share a buffer with a result unless a conflict forbids it (init operands).
+    """
     if not op.results or not is_tensor(op.results[0]):
         return ()
     match op:
@@ -55,7 +57,9 @@ def destinations(op: Operation) -> Sequence[Destination]:
 
 
 def sources(op: Operation) -> Iterator[SSAValue]:
-    """The tensors whose elements an op reads, other than its destinations; captured ones too."""
+    """
+    The tensors whose elements an op reads, without its destinations; a body's captured tensors included.
+    """
     if not op.regions and not any(is_tensor(operand) for operand in op.operands):
         return
     match op:
@@ -77,7 +81,7 @@ def sources(op: Operation) -> Iterator[SSAValue]:
 
 
 def viewed(value: SSAValue) -> SSAValue | None:
-    """The tensor that a value is a view of: a slice of it, or the same elements in another shape or type."""
+    """The tensor of which a value is a view: a slice, or the same elements in another shape or type."""
     match value.owner:
         case tensor.ExtractSliceOp(source=source) | tensor.CastOp(source=source):
             return source
@@ -88,6 +92,7 @@ def viewed(value: SSAValue) -> SSAValue | None:
 
 
 def _structured_destinations(op: LinalgStructuredOperation) -> Sequence[Destination]:
+    """The outputs of a `linalg` op as destinations; read when its body uses them or not all is written."""
     count = len(op.inputs)
     maps = op.get_indexing_maps().data[count:]
     args = op.body.block.args[count:]
@@ -111,6 +116,7 @@ def covers(map: AffineMap, type: Tensor) -> bool:
 
 
 def _writes_all(op: vector.TransferWriteOp) -> bool:
+    """Whether a `vector.transfer_write` overwrites its whole tensor: same shape, no mask, all indices 0."""
     type = cast("TensorType[Attribute]", op.source.type)
     shape = cast("VectorType[Attribute]", op.vector.type).get_shape()
     if shape != type.get_shape():
@@ -126,6 +132,8 @@ def _is_zero(index: SSAValue) -> bool:
 
 
 def _is_whole(op: tensor.InsertSliceOp) -> bool:
+    """Whether a `tensor.insert_slice` replaces its whole destination: static sizes, offsets 0, strides 1."""
+
     def numbers(attr: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
         return tuple(attr.get_values())
 
@@ -141,7 +149,7 @@ def _is_whole(op: tensor.InsertSliceOp) -> bool:
 
 @dataclass(frozen=True)
 class Carried:
-    """A tensor that a loop carries from iteration to iteration."""
+    """A tensor that an `scf.for` carries from iteration to iteration."""
 
     index: int
     """The operand's position."""
@@ -184,14 +192,20 @@ _KNOWN = (
 
 
 def refuse_unknown(body: Block) -> None:
-    """Raises: StepwellError `unsupported-op` for an op on tensors that has no form on buffers."""
+    """
+    Check that the pass can convert every op on tensors.
+
+    Raises: StepwellError `unsupported-op` for the first other one.
+    """
     for op in body.walk():
         if not isinstance(op, _KNOWN) and any(is_tensor(value) for value in (*op.operands, *op.results)):
-            raise StepwellError("unsupported-op", op, f"{op.name} on tensors has no form on buffers")
+            raise StepwellError("unsupported-op", op, f"{op.name} on tensors cannot be converted to buffers")
 
 
 def previous(value: SSAValue) -> SSAValue | None:
-    """The tensor whose buffer a value would take over: an overwritten operand, or what a loop starts from."""
+    """
+    The tensor whose buffer a value would reuse: the overwritten operand, or the initial value of a loop.
+    """
     op = value.owner
     if isinstance(op, Block):
         loop = op.parent_op()

@@ -23,11 +23,11 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects.extents import ExtentBuilder
 from stepwell.dialects.sched import PARALLEL
 from stepwell.dialects.types import element_bytes, tensor_of
+from stepwell.lowering.bufferize.access_paths import AccessPaths
 from stepwell.lowering.bufferize.accesses import viewed
 from stepwell.lowering.bufferize.bounds import upper_bound
 from stepwell.lowering.bufferize.index_forms import LOCAL, IndexForms
 from stepwell.lowering.bufferize.layouts import MemRef, dense
-from stepwell.lowering.bufferize.places import Places
 from stepwell.lowering.bufferize.shapes import extents_of
 from stepwell.lowering.bufferize.timeline import Timeline
 from stepwell.passes.analysis.arena import Interval, plan_arena
@@ -36,40 +36,44 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 MAX_STACK_BYTES = 16 * 1024
-"""Larger buffers are in scratch: stacks are small, and each thread would touch pages of its own."""
+"""Larger buffers are parts of scratch: stacks are small, and each thread would touch pages of its own."""
 MAX_STACK_BYTES_IN_LOOPS = 256 * 1024
-"""Of a buffer in parallel loops: in scratch each iteration would have another, none of them in a cache."""
+"""
+The same for a buffer inside parallel loops.
+
+In scratch each iteration would have a buffer of its own, none of them in a cache.
+"""
 MAX_STACK_BYTES_OF_ALL = 1024 * 1024
-"""What a kernel may take; the workers of the pool have twice as much."""
+"""The most stack that all buffers of a kernel use; workers of the thread pool have twice as much."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A buffer to find memory for."""
+    """A buffer to allocate: type, extents, size bound and the parallel loops around it."""
 
     root: SSAValue
     type: MemRef
     extents: tuple[Dim, ...]
     bytes: Dim
-    """At most; known on entry to the function."""
+    """An upper bound of its size, known on entry to the function."""
     loops: tuple[scf.ForOp, ...]
     """The parallel loops around it, outermost first."""
 
     @property
     def is_small(self) -> bool:
-        """Whether the stack is a place for it."""
+        """Whether it is small enough, and of static size, for the stack."""
         limit = MAX_STACK_BYTES_IN_LOOPS if self.loops else MAX_STACK_BYTES
         return self.bytes.is_static and self.bytes.value <= limit
 
     @property
     def is_local(self) -> bool:
-        """Whether its extents are known in the middle of the function only."""
+        """Whether an extent depends on values computed inside the function, not on symbols alone."""
         return any(symbol.startswith(LOCAL) for extent in self.extents for symbol in extent.symbols())
 
 
 class Storage:
     """
-    Memory for every buffer that `places` starts inside the function.
+    Allocates every buffer that starts inside the function, on the stack, in an output or in scratch.
 
     Raises: StepwellError `unsupported` for a buffer whose size has no bound on entry to the kernel.
     """
@@ -77,7 +81,7 @@ class Storage:
     def __init__(
         self,
         body: Block,
-        places: Places,
+        paths: AccessPaths,
         forms: IndexForms,
         timeline: Timeline,
         outputs: Sequence[SSAValue] = (),
@@ -85,8 +89,8 @@ class Storage:
         self._body = body
         self._forms = forms
         self._buffers: dict[SSAValue, SSAValue] = {}
-        last = _last_moments(body, places, timeline)
-        self._in_outputs = _buffers_of_results(body, places, outputs)
+        last = _last_moments(body, paths, timeline)
+        self._in_outputs = _buffers_of_results(body, paths, outputs)
         last = {root: moment for root, moment in last.items() if root not in self._in_outputs}
         self._requests = {root: _request(root, forms, timeline) for root in last}
         self._on_stack = _roots_on_stack(self._requests.values())
@@ -98,19 +102,19 @@ class Storage:
 
     def reserve(self, arguments: Mapping[SSAValue, SSAValue], scratch: SSAValue | None) -> None:
         """
-        Set the memory aside: on the stack, or in `scratch`, which is there when any of it is needed.
+        Insert the allocations: on the stack, or as views of `scratch`, which is not None when any needs it.
 
         Args: `arguments` maps the function's tensors to its buffers.
         """
         self._buffers = {root: arguments[output] for root, output in self._in_outputs.items()}
-        # In reverse, each goes before the ones after it.
+        # In reverse: each allocation is inserted before those of the requests after it.
         for request in reversed(self._requests.values()):
             block = request.loops[-1].body.block if request.loops else self._body
             builder = Builder(InsertPoint.at_start(block))
             self._buffers[request.root] = self._reserved(request, builder, scratch)
 
     def _reserved(self, request: Request, builder: Builder, scratch: SSAValue | None) -> SSAValue:
-        """The buffer, or the bytes for one whose extents are not known yet."""
+        """The buffer; for one whose extents are not known at the start of the block, its bytes."""
         on_stack = request.root in self._on_stack
         bytes_type = MemRefType(i8, [request.bytes.value if on_stack else DYNAMIC_INDEX])
         if on_stack:
@@ -123,13 +127,16 @@ class Storage:
         return _view(builder, scratch, extents.extent(start), [extents.extent(d) for d in sizes], type)
 
     def buffer(self, root: SSAValue, at: Operation) -> SSAValue:
-        """The buffer of `root`, for `at` and what comes after it."""
+        """
+        The buffer of `root`, usable by `at` and the ops after it; a typed view where only bytes were
+        reserved.
+        """
         request = self._requests.get(root)
         if root in self._in_outputs or (request is not None and not request.is_local):
             return self._buffers[root]
         builder = Builder(InsertPoint.before(at))
         if request is None:
-            # Nothing reads or writes it: it only says the extents of a window.
+            # Nothing reads or writes it: it only gives the extents of a window.
             assert isinstance(root.owner, tensor.EmptyOp)
             return _alloca(builder, dense(tensor_of(root)), root.owner.dynamic_sizes)
         extents = ExtentBuilder(builder, self._forms.values)
@@ -141,7 +148,9 @@ class Storage:
 
 
 def _roots_on_stack(requests: Iterable[Request]) -> set[SSAValue]:
-    """The buffers for the stack: small ones, the smallest first, as long as there is room for all."""
+    """
+    The buffers for the stack: small ones, in ascending order of size, until the limit of all is reached.
+    """
     roots: set[SSAValue] = set()
     total = 0
     for request in sorted((r for r in requests if r.is_small), key=lambda r: r.bytes.value):
@@ -200,7 +209,7 @@ def _bound(extent: Dim, root: SSAValue) -> Dim:
 
 
 def _iteration(loops: Sequence[scf.ForOp], forms: IndexForms) -> Dim:
-    """The number of the iteration of nested loops."""
+    """The linear number of the current iteration of nested loops, which selects its part of scratch."""
     number = Dim.of(0)
     for loop in loops:
         lower, step = forms.of(loop.lb), forms.of(loop.step)
@@ -213,7 +222,10 @@ def _iterations(loop: scf.ForOp, forms: IndexForms) -> Dim:
 
 
 def _lifetime(request: Request, last: int, forms: IndexForms, timeline: Timeline) -> Interval:
-    """When a buffer in scratch is alive; one for each iteration, all the while that a parallel loop runs."""
+    """
+    When a buffer in scratch is alive; in a parallel loop, one copy per iteration for the loop's whole
+    duration.
+    """
     parts = (_bound(_iterations(loop, forms), request.root) for loop in request.loops)
     bytes = reduce(mul, parts, _aligned(request.bytes))
     if request.loops:
@@ -221,24 +233,26 @@ def _lifetime(request: Request, last: int, forms: IndexForms, timeline: Timeline
     return Interval("", bytes, timeline.start[timeline.maker(request.root)], last)
 
 
-def _buffers_of_results(body: Block, places: Places, outputs: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
+def _buffers_of_results(
+    body: Block, paths: AccessPaths, outputs: Sequence[SSAValue]
+) -> dict[SSAValue, SSAValue]:
     """The buffers that can be outputs: what is returned is in them, and nothing else uses the output."""
     assert body.last_op is not None
     in_outputs: dict[SSAValue, SSAValue] = {}
-    taken = {place.root for value, place in places.of.items() if value not in outputs}
+    taken = {path.root for value, path in paths.of.items() if value not in outputs}
     for value, output in zip(body.last_op.operands, outputs, strict=False):
-        root, steps = places.of[value].root, places.of[value].steps
+        root, steps = paths.of[value].root, paths.of[value].steps
         is_new = not (isinstance(root, BlockArgument) and root.block is body)
         if is_new and not steps and root.type == output.type and output not in taken:
             in_outputs.setdefault(root, output)
     return in_outputs
 
 
-def _last_moments(body: Block, places: Places, timeline: Timeline) -> dict[SSAValue, int]:
+def _last_moments(body: Block, paths: AccessPaths, timeline: Timeline) -> dict[SSAValue, int]:
     """When each buffer that the function starts is used for the last time; those never used are left out."""
     last: dict[SSAValue, int] = {}
-    for value, place in places.of.items():
-        root = place.root
+    for value, path in paths.of.items():
+        root = path.root
         if isinstance(root, BlockArgument) and root.block is body:
             continue
         maker = timeline.maker(root)
@@ -252,7 +266,7 @@ def _last_moments(body: Block, places: Places, timeline: Timeline) -> dict[SSAVa
 
 
 def is_access(user: Operation, index: int) -> bool:
-    """Whether a use of a tensor touches its elements; a view of it is used in turn."""
+    """Whether a use of a tensor reads or writes its elements; a view does not, but its own uses may."""
     if isinstance(user, GenericOp) and index < len(user.inputs):
         return bool(user.body.block.args[index].uses)
     if isinstance(user, tensor.DimOp):

@@ -1,4 +1,4 @@
-"""Whether a value exists at some op, and moving what makes it up when it could."""
+"""Whether a value is defined before an op, and moving pure ops up to define it there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def make_available(value: SSAValue, at: Operation) -> bool:
     """
     Make a value be defined when `at` runs, by moving pure ops without regions up.
 
-    Returns: whether it is; when it cannot be, some ops may have moved, with the same results.
+    Returns: whether it is defined there; if not, some ops may still have moved, with the same results.
     """
     if is_available(value, at):
         return True
@@ -39,7 +39,9 @@ def make_available(value: SSAValue, at: Operation) -> bool:
 
 
 def _position(op: Operation, at: Operation) -> Operation | None:
-    """The op at which `op` is to stand, so that `at` and all users of `op` find it."""
+    """
+    The op before which `op` must be inserted to dominate `at` and all users of `op`; None if there is none.
+    """
     assert op.parent is not None and at.parent is not None
     if (inside := op.parent.find_ancestor_op_in_block(at)) is not None:
         return inside

@@ -11,7 +11,7 @@ _Range: TypeAlias = tuple[int | None, int | None]
 
 
 def upper_bound(dim: Dim) -> int | None:
-    """A number that the expression never exceeds; None when nothing in it bounds it."""
+    """A number that the expression never exceeds; None when its constants give no bound."""
     return dim.build(lambda _: (0, None), _RANGES)[1]
 
 
@@ -23,6 +23,9 @@ def _add(a: _Range, b: _Range) -> _Range:
 
 
 def _multiply(a: _Range, b: _Range) -> _Range:
+    """
+    The range of a product: exact when a factor is a constant, or when neither range has negative values.
+    """
     factor, other = (a, b) if a[0] == a[1] else (b, a)
     low, high = other
     if factor[0] is None or factor[0] != factor[1]:
@@ -37,6 +40,7 @@ def _multiply(a: _Range, b: _Range) -> _Range:
 
 
 def _divide(a: _Range, b: _Range) -> _Range:
+    """The range of a quotient, rounded down or up; bounded only when the divisor is positive."""
     if b[0] is None or b[0] != b[1] or b[0] <= 0:
         return (None, a[1] if a[1] is not None and a[1] >= 0 and b[0] is not None and b[0] > 0 else None)
     return (None if a[0] is None else a[0] // b[0], None if a[1] is None else -(-a[1] // b[0]))

@@ -83,7 +83,7 @@ class BufferizePass(ModulePass):
 
     The arguments become the inputs, the outputs (what was returned), `%scratch` when large temporaries need
     it, and the symbols. An init operand and its result share a buffer; where the old contents are read after
-    that write, a `memref.copy` keeps them, or with `no-copies` an error says so.
+    that write, a `memref.copy` preserves them, or with `no-copies` an error reports it.
 
     ```mlir
     func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sched.kernel}
@@ -106,7 +106,7 @@ class BufferizePass(ModulePass):
 
 
 class _KernelBufferizer:
-    """One function on its way from tensors to buffers."""
+    """Converts a kernel function from tensors to buffers, in place."""
 
     def __init__(self, function: func.FuncOp, no_copies: bool):
         self._function = function
@@ -118,14 +118,14 @@ class _KernelBufferizer:
         self._attributes = _ArgumentAttributes(function, len(self._inputs))
 
     def run(self) -> None:
-        """Rewrite the function in place."""
+        """Convert the function: destinations, in-place analysis, memory, buffers, then drop the tensors."""
         refuse_unknown(self._body)
         returned = self._return_op().operands
         self._outputs = [self._body.insert_arg(value.type, len(self._body.args)) for value in returned]
         forms = self._index_forms()
         self._choose_destinations(forms)
         analysis = InPlaceAnalysis(self._body, forms, frozenset(self._outputs))
-        storage = Storage(self._body, analysis.places, forms, analysis.timeline, self._outputs)
+        storage = Storage(self._body, analysis.paths, forms, analysis.timeline, self._outputs)
         arguments = self._insert_buffers(storage)
         buffers = Buffers(analysis, storage, arguments, self._no_copies)
         convert(self._function, _patterns(buffers, tuple(self._outputs)), [])
@@ -142,6 +142,7 @@ class _KernelBufferizer:
         return last
 
     def _index_forms(self) -> IndexForms:
+        """Dimension expressions of the kernel's index values, with the extents declared by `graph.dims`."""
         declared: dict[SSAValue, Sequence[Dim]] = {}
         for value, attributes in zip(
             (*self._inputs, *self._outputs),
@@ -153,6 +154,9 @@ class _KernelBufferizer:
         return IndexForms(dict(zip(self._symbols, _symbol_names(self._function), strict=True)), declared)
 
     def _choose_destinations(self, forms: IndexForms) -> None:
+        """
+        Replace `tensor.empty` destinations by outputs, slices and carried tensors, so that few copies remain.
+        """
         own_inits(self._body)
         write_over_dead_operands(self._body)
         for value, output in zip(self._return_op().operands, self._outputs, strict=True):
@@ -163,7 +167,10 @@ class _KernelBufferizer:
         separate_exchanges(self._body, forms)
 
     def _insert_buffers(self, storage: Storage) -> dict[SSAValue, SSAValue]:
-        """Add the buffers to the function's arguments, behind its tensors; returns each tensor's buffer."""
+        """
+        Add a buffer per input and output, and scratch, to the arguments after the tensors; maps tensors to
+        buffers.
+        """
         tensors = [*self._inputs, *self._outputs]
         buffers: dict[SSAValue, SSAValue] = {}
         for position, value in enumerate(tensors):
@@ -180,7 +187,9 @@ class _KernelBufferizer:
         return buffers
 
     def _describe(self, storage: Storage) -> None:
-        """Write the function's type, and the attributes by which it is called."""
+        """
+        Write the function's type, and the attributes with the roles of its arguments (`sched.inputs`, …).
+        """
         function = self._function
         function.properties["function_type"] = FunctionType.from_lists(
             [arg.type for arg in self._body.args], []
@@ -195,7 +204,7 @@ class _KernelBufferizer:
 
 
 class _ArgumentAttributes:
-    """What a function says of its arguments and results, by role."""
+    """The attributes of a function's arguments and results, by role: inputs, outputs, symbols."""
 
     def __init__(self, function: func.FuncOp, inputs: int):
         type = function.function_type
@@ -204,7 +213,7 @@ class _ArgumentAttributes:
         self.outputs = _dictionaries(function.res_attrs, len(type.outputs))
 
     def of_buffers(self, has_scratch: bool) -> ArrayAttr[DictionaryAttr]:
-        """The same for the arguments of the function on buffers."""
+        """The attributes for the arguments of the function on buffers, in their order."""
         scratch = [DictionaryAttr({"sched.align": IntegerAttr(ARENA_ALIGNMENT, i64)})] if has_scratch else []
         return ArrayAttr([*self.inputs, *self.outputs, *scratch, *self.symbols])
 
@@ -220,6 +229,7 @@ def _symbol_names(function: func.FuncOp) -> list[str]:
 
 
 def _patterns(buffers: Buffers, outputs: tuple[SSAValue, ...]) -> list[RewritePattern]:
+    """The rewrite patterns of all ops on tensors, with the buffers that they share."""
     patterns: list[Callable[[Buffers], RewritePattern]] = [
         StructuredBufferize,
         ExtractBufferize,

@@ -30,7 +30,7 @@ class Buffers:
         arguments: Mapping[SSAValue, SSAValue],
         no_copies: bool,
     ):
-        self.places = analysis.places
+        self.paths = analysis.paths
         self._analysis = analysis
         self._storage = storage
         self._no_copies = no_copies
@@ -42,30 +42,32 @@ class Buffers:
 
     def type_of(self, value: SSAValue) -> MemRef:
         """The type of a tensor's buffer."""
-        return self.places.types[value]
+        return self.paths.types[value]
 
     def define(self, value: SSAValue, buffer: SSAValue) -> None:
-        """Say which buffer a tensor has."""
+        """Record the buffer of a tensor; the buffer inherits the tensor's name."""
         self._of[value] = buffer
         if buffer.name_hint is None and value.name_hint is not None:
             buffer.name_hint = value.name_hint
 
     def define_own(self, value: SSAValue, at: Operation) -> SSAValue:
-        """Give a tensor, for which the analysis found none to share, a buffer of its own."""
+        """Give a tensor a new buffer; the analysis found none that it can share."""
         buffer = self._storage.buffer(value, at)
         self.define(value, buffer)
         return buffer
 
     def has_own(self, value: SSAValue) -> bool:
         """Whether a tensor has a buffer of its own."""
-        return self.places.of[value].root is value
+        return self.paths.of[value].root is value
 
     def is_undefined(self, value: SSAValue) -> bool:
         """Whether a tensor's elements were never written."""
         return self._analysis.is_undefined(value)
 
     def destination(self, op: Operation, destination: Destination) -> SSAValue:
-        """The buffer that an op writes: that of the operand it overwrites, or a copy of it."""
+        """
+        The buffer for an op to write: the overwritten operand's, or a new one with a copy of the contents.
+        """
         if not self.has_own(destination.result):
             self.define(destination.result, self[destination.operand])
         else:
@@ -85,14 +87,14 @@ class Buffers:
                 "copy-needed",
                 before,
                 f"{before.name} needs a copy of {source.type}",
-                note="its operand is read after it is overwritten, or lies elsewhere than its result",
+                note="its operand is read after it is overwritten, or is in another buffer than its result",
                 help="run bufferize without no-copies to see the copy in the IR",
             )
         insert(memref.CopyOp(source, target), before)
 
 
 def insert(op: Operation, before: Operation) -> Sequence[SSAValue]:
-    """Insert an op, with the location of the one it stands before; returns its results."""
+    """Insert an op before another with the same location; returns its results."""
     op.location = before.location
     Rewriter.insert_op(op, InsertPoint.before(before))
     return op.results

@@ -1,4 +1,4 @@
-"""Takes the tensors out of a function whose ops work on buffers already."""
+"""Removes the tensors from a function whose ops already work on buffers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VIEWS = (memref.SubviewOp, memref.CastOp, memref.ExpandShapeOp, memref.Collapse
 
 
 def drop_tensors(body: Block) -> None:
-    """Erase what is left of the ops on tensors; loops and branches keep what else they carry."""
+    """Erase the remaining ops on tensors; loops and branches continue to carry their other values."""
     terminator = body.last_op
     assert terminator is not None
     terminator.operands = [value for value in terminator.operands if not is_tensor(value)]
@@ -32,12 +32,13 @@ def drop_tensors(body: Block) -> None:
 
 
 def _drop(op: Operation) -> None:
-    # A view may be of a value that was computed in its place.
+    # A view has no uses when its value was computed directly in the buffer.
     if any(is_tensor(result) for result in op.results) or (isinstance(op, _VIEWS) and not op.results[0].uses):
         Rewriter.erase_op(op)
 
 
 def _drop_from_for(op: scf.ForOp) -> None:
+    """Rebuild an `scf.for` without its tensors; as an `scf.parallel` when it is marked parallel."""
     block = op.body.block
     drop_tensors(block)
     for arg in block.args:
@@ -55,7 +56,9 @@ def _drop_from_for(op: scf.ForOp) -> None:
 
 
 def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
-    """A loop whose iterations are independent; one with nothing but such a loop inside, both as one."""
+    """
+    A loop with independent iterations as `scf.parallel`; merged with an inner one that is all of its body.
+    """
     terminator = body.block.last_op
     assert terminator is not None
     attributes = {name: value for name, value in op.attributes.items() if name != PARALLEL}
@@ -85,7 +88,7 @@ def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
 
 
 def _only_loop(block: Block) -> scf.ParallelOp | None:
-    """The parallel loop in a block that else holds only pure ops, which the loop's bounds do not need."""
+    """The single parallel loop of a block whose other ops are pure and not needed by the loop's bounds."""
     loops = [op for op in block.ops if isinstance(op, scf.ParallelOp)]
     others = [op for op in block.ops if op not in loops and op is not block.last_op]
     if len(loops) != 1 or not all(is_side_effect_free(op) and not op.regions for op in others):
@@ -96,6 +99,7 @@ def _only_loop(block: Block) -> scf.ParallelOp | None:
 
 
 def _drop_from_if(op: scf.IfOp) -> None:
+    """Rebuild an `scf.if` without its tensor results."""
     for region in op.regions:
         for block in region.blocks:
             drop_tensors(block)
@@ -106,7 +110,7 @@ def _drop_from_if(op: scf.IfOp) -> None:
 
 
 def _replace(op: Operation, new: Operation) -> None:
-    """Put a loop or branch in the place of one that also gave tensors, which nobody uses any more."""
+    """Replace a loop or branch by a version without its tensor results, which have no uses any more."""
     new.location = op.location
     Rewriter.insert_op(new, InsertPoint.before(op))
     kept = [result for result in op.results if not is_tensor(result)]

@@ -1,10 +1,10 @@
 """
-The in-place rule: a write may take over its operand's buffer when nobody reads the old contents afterwards.
+The in-place rule: a write may reuse its operand's buffer when the old contents are not read afterwards.
 
-A write W and a read R of one place are in conflict when the value that R sees was made before W, and R can
-run after W: later in program order, or in a later iteration of a loop around both that the value is made
-outside of.
-Source: the read-after-write analysis of MLIR's One-Shot Bufferize, over exact places instead of alias sets.
+A write W and a read R of the same elements are in conflict when the value that R sees was computed before W,
+and R can run after W: later in program order, or in a later iteration of a loop around both, outside of
+which the value is computed.
+Source: the read-after-write analysis of MLIR's One-Shot Bufferize, over access paths instead of alias sets.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects.types import tensor_of
+from stepwell.lowering.bufferize.access_paths import AccessPath, AccessPaths, slice_step
 from stepwell.lowering.bufferize.accesses import (
     carried_tensors,
     covers,
@@ -27,7 +28,6 @@ from stepwell.lowering.bufferize.accesses import (
     viewed,
 )
 from stepwell.lowering.bufferize.index_forms import IndexForms
-from stepwell.lowering.bufferize.places import Place, Places, slice_step
 from stepwell.lowering.bufferize.timeline import Timeline
 
 
@@ -38,28 +38,28 @@ class Read:
     op: Operation
     value: SSAValue
     seen: SSAValue
-    """The value whose making filled the buffer with what is read: `value`, or what it is a view of."""
+    """The value whose op wrote the elements that are read: `value`, or the tensor that it is a view of."""
     made: int
-    """When that was."""
+    """The time at which `seen` was computed."""
     loops: tuple[Operation, ...]
-    """The loops around the op, but not around the making: each iteration reads the same."""
+    """The loops around the op, but not around the op of `seen`: each iteration reads the same."""
     index: int | None = None
 
 
 @dataclass(frozen=True)
 class Write:
-    """An op that overwrites the place of one of its operands; a loop does so in its body."""
+    """An op and an operand that the op overwrites in place; a loop does so in its body."""
 
     op: Operation
     index: int
-    place: Place
+    path: AccessPath
 
 
 class InPlaceAnalysis:
     """
-    Decides which overwritten operands must be copied first.
+    Decides which overwritten operands must be copied first: adds copies until no conflict is left.
 
-    Args: `body` of a function; `writable` holds its arguments that may be overwritten, the outputs.
+    Args: `body` of a function; `writable` are its arguments that may be overwritten, the outputs.
     """
 
     def __init__(self, body: Block, forms: IndexForms, writable: frozenset[SSAValue]):
@@ -69,10 +69,10 @@ class InPlaceAnalysis:
         self.timeline = Timeline(body)
         self.copied: set[tuple[Operation, int]] = set()
         self.reads = self._collect_reads()
-        self.places = Places(body, forms, self.copied)
+        self.paths = AccessPaths(body, forms, self.copied)
         while (write := self._first_conflict()) is not None:
             self.copied.add((write.op, write.index))
-            self.places = Places(body, forms, self.copied)
+            self.paths = AccessPaths(body, forms, self.copied)
 
     def is_undefined(self, value: SSAValue) -> bool:
         """Whether nothing has been written to a value's buffer yet."""
@@ -80,6 +80,7 @@ class InPlaceAnalysis:
         return isinstance(seen.owner, tensor.EmptyOp) or seen in self._writable
 
     def _collect_reads(self) -> list[Read]:
+        """All reads of defined contents: operands, overwritten ones too, loop inits, yields and returns."""
         reads: list[Read] = []
 
         def add(op: Operation, value: SSAValue, index: int | None = None) -> None:
@@ -103,13 +104,14 @@ class InPlaceAnalysis:
                 for value in op.operands:
                     add(op, value)
             elif isinstance(op, tensor.CollapseShapeOp):
-                add(op, op.src)  # a copy, when its elements do not lie evenly spaced
+                add(op, op.src)  # a copy, when its elements are not evenly spaced
         return reads
 
     def _writes(self) -> list[Write]:
+        """All in-place writes: destinations and loop inits that are not copied."""
         writes: list[Write] = []
         for op in self.timeline.start:
-            if op in self.places.in_place_inserts:
+            if op in self.paths.in_place_inserts:
                 continue
             overwritten = [(d.index, d.operand) for d in destinations(op)]
             if isinstance(op, scf.ForOp):
@@ -121,20 +123,22 @@ class InPlaceAnalysis:
             ]
         return writes
 
-    def _written(self, op: Operation, operand: SSAValue) -> Place:
-        place = self.places.of[operand]
+    def _written(self, op: Operation, operand: SSAValue) -> AccessPath:
+        """The part of the buffer that an op writes: a slice of the operand for `tensor.insert_slice`."""
+        path = self.paths.of[operand]
         if isinstance(op, tensor.InsertSliceOp):
-            return place.then(slice_step(op, self._forms))
-        return place
+            return path.then(slice_step(op, self._forms))
+        return path
 
     def _first_conflict(self) -> Write | None:
+        """The first write to a read-only argument or in conflict with a read; None when all are allowed."""
         reads: dict[SSAValue, list[Read]] = {}
         for read in self.reads:
-            reads.setdefault(self.places.of[read.value].root, []).append(read)
+            reads.setdefault(self.paths.of[read.value].root, []).append(read)
         for write in self._writes():
-            if self._is_read_only(write.place.root):
+            if self._is_read_only(write.path.root):
                 return write
-            if any(self._in_conflict(write, read) for read in reads.get(write.place.root, ())):
+            if any(self._in_conflict(write, read) for read in reads.get(write.path.root, ())):
                 return write
         return None
 
@@ -145,7 +149,7 @@ class InPlaceAnalysis:
 
     def _in_conflict(self, write: Write, read: Read) -> bool:
         """
-        Whether the write spoils what the read needs.
+        Whether the write overwrites elements before the read needs them.
 
         A read by the writing op itself, of the operand that it overwrites, comes before the write; but not
         before the write of the previous iteration, when the value is made outside the loop.
@@ -156,37 +160,40 @@ class InPlaceAnalysis:
         comes_again = any(loop in self.timeline.loops_around(write.op) for loop in read.loops)
         if not comes_again and start[read.op] < start[write.op]:
             return False
-        place = self.places.of[read.value]
+        path = self.paths.of[read.value]
         if self._is_replaced_anyway(write, read):
             return False
         if comes_again:
-            return write.place.may_overlap(place, across_iterations=True)
+            return write.path.may_overlap(path, across_iterations=True)
         if write.op is read.op and read.index == write.index:
             return False
-        if not write.place.may_overlap(place, across_iterations=False):
+        if not write.path.may_overlap(path, across_iterations=False):
             return False
         if write.op is read.op:
-            return not _reads_before_writing(write, read, place)
+            return not _reads_before_writing(write, read, path)
         return not self.timeline.exclude_each_other(write.op, read.op)
 
     def _is_replaced_anyway(self, write: Write, read: Read) -> bool:
-        """Whether the read is of the rest of a tensor whose slice, computed in place, the write writes."""
-        if read.index is None or read.op not in self.places.in_place_inserts:
+        """
+        Whether the read is of the rest of a tensor, and the write is to its slice that is computed in place.
+        """
+        if read.index is None or read.op not in self.paths.in_place_inserts:
             return False
         insert = cast(tensor.InsertSliceOp, read.op)
-        return self.places.of[insert.source].holds(write.place)
+        return self.paths.of[insert.source].contains(write.path)
 
 
 def _seen(value: SSAValue) -> SSAValue:
+    """The tensor at the start of a chain of views."""
     while (source := viewed(value)) is not None:
         value = source
     return value
 
 
-def _reads_before_writing(write: Write, read: Read, place: Place) -> bool:
+def _reads_before_writing(write: Write, read: Read, path: AccessPath) -> bool:
     """Whether an op reads each element of another operand in the very step that overwrites it."""
     op = write.op
-    if not isinstance(op, LinalgStructuredOperation) or place != write.place:
+    if not isinstance(op, LinalgStructuredOperation) or path != write.path:
         return False
     maps = [m.data for m in op.get_indexing_maps()]
     written = maps[write.index]

@@ -1,4 +1,4 @@
-"""Loops and branches that carry tensors → ones over buffers from outside."""
+"""Loops and branches that carry tensors → loops and branches over buffers from outside."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepwell.lowering.bufferize.buffers import Buffers
 
 @dataclass(frozen=True)
 class ForBufferize(RewritePattern):
-    """A tensor that an `scf.for` carries stays in one buffer: the one it starts in, or a copy of that."""
+    """A tensor carried by an `scf.for` has the buffer of the initial value, or of a copy."""
 
     buffers: Buffers
 
@@ -33,7 +33,9 @@ class ForBufferize(RewritePattern):
 
 @dataclass(frozen=True)
 class IfBufferize(RewritePattern):
-    """A tensor that an `scf.if` results in lies where both branches leave it, or in a buffer of its own."""
+    """
+    A tensor result of an `scf.if` is in the one buffer of both branches' values, or else in a new buffer.
+    """
 
     buffers: Buffers
 
@@ -45,12 +47,15 @@ class IfBufferize(RewritePattern):
             if self.buffers.has_own(result):
                 self.buffers.define_own(result, op)
             else:
-                self.buffers.define(result, self.buffers[self.buffers.places.branch_origins[result]])
+                self.buffers.define(result, self.buffers[self.buffers.paths.branch_origins[result]])
 
 
 @dataclass(frozen=True)
 class YieldBufferize(RewritePattern):
-    """What an iteration or a branch ends with is copied to where it is expected, unless it lies there."""
+    """
+    Copies the tensors at the end of an iteration or branch to the buffers of the results, unless they are
+    there.
+    """
 
     buffers: Buffers
 
@@ -69,7 +74,7 @@ class YieldBufferize(RewritePattern):
 
 @dataclass(frozen=True)
 class ReturnBufferize(RewritePattern):
-    """What a function returns is copied to its outputs, unless it lies there."""
+    """Copies the returned tensors to the function's outputs, unless they were computed there."""
 
     buffers: Buffers
     outputs: tuple[SSAValue, ...]
@@ -81,12 +86,12 @@ class ReturnBufferize(RewritePattern):
 
 def move_all(moves: Sequence[tuple[SSAValue, SSAValue]], before: Operation, buffers: Buffers) -> None:
     """
-    Copy tensors to the places of others, each before what it reads is overwritten.
+    Copy tensors to the buffers of others, each before its target's old contents are needed no more.
 
-    `separate_exchanges` saw to it that there is such an order.
+    `separate_exchanges` ensured that such an order exists.
     """
-    places = buffers.places.of
-    pending = [(s, t) for s, t in moves if places[s] != places[t] and not buffers.is_undefined(s)]
+    paths = buffers.paths.of
+    pending = [(s, t) for s, t in moves if paths[s] != paths[t] and not buffers.is_undefined(s)]
     while pending:
         ready = next((move for move in pending if not _is_read_later(move, pending, buffers)), pending[0])
         pending.remove(ready)
@@ -98,10 +103,10 @@ def move_all(moves: Sequence[tuple[SSAValue, SSAValue]], before: Operation, buff
 def _is_read_later(
     move: tuple[SSAValue, SSAValue], pending: Sequence[tuple[SSAValue, SSAValue]], buffers: Buffers
 ) -> bool:
-    """Whether what a move overwrites is still needed by another."""
-    places = buffers.places.of
+    """Whether another pending move still reads what this move overwrites."""
+    paths = buffers.paths.of
     return any(
-        places[move[1]].may_overlap(places[source], across_iterations=False)
+        paths[move[1]].may_overlap(paths[source], across_iterations=False)
         for source, target in pending
         if target is not move[1]
     )

@@ -1,9 +1,9 @@
 """
-Lets values be computed where they are needed, while they still are tensors.
+Replaces `tensor.empty` destinations while values still are tensors, so that results are computed in place.
 
 A `tensor.empty` has no contents, so it may become anything of its type: the function's output, the slice of
-a larger tensor that its value is inserted in, or an operand that nobody reads afterwards. What the in-place
-rule then finds is a chain of ops on one buffer, and no copy.
+a larger tensor that its value is inserted in, or an operand that is not read afterwards. The in-place rule
+then finds a chain of ops on one buffer, and no copy.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator, is_side_effect_free
 
 from stepwell.dialects.types import tensor_of
+from stepwell.lowering.bufferize.access_paths import slice_step
 from stepwell.lowering.bufferize.accesses import carried_tensors, covers, destinations, is_tensor
 from stepwell.lowering.bufferize.availability import make_available
 from stepwell.lowering.bufferize.index_forms import IndexForms
 from stepwell.lowering.bufferize.origins import Origin
-from stepwell.lowering.bufferize.places import slice_step
 from stepwell.lowering.bufferize.whole import copy_into, sizes_before
 
 
 def own_inits(body: Block) -> None:
     """
-    Give each user a `tensor.empty`, or a `linalg.fill` of one, of its own, right before it.
+    Give each user of a shared `tensor.empty`, or `linalg.fill` of one, a clone right before it.
 
     Shared, the second user would find what the first has written; outside a parallel loop, so would every
     iteration.
@@ -54,7 +54,7 @@ def own_inits(body: Block) -> None:
 
 
 def erase_unused(body: Block) -> None:
-    """Erase ops on tensors that nobody needs; a loop goes when it only computes tensors."""
+    """Erase ops on tensors whose results have no uses; a loop goes when it only computes tensors."""
     for op in reversed(list(body.ops)):
         for region in op.regions:
             for block in region.blocks:
@@ -65,7 +65,7 @@ def erase_unused(body: Block) -> None:
 
 
 def _is_pure(op: Operation) -> bool:
-    """Whether an op on tensors does nothing but give results."""
+    """Whether an op on tensors has no effect but its results."""
     if isinstance(op, LinalgStructuredOperation):
         return bool(op.res)
     inside = [inner for region in op.regions for block in region.blocks for inner in block.ops]
@@ -82,6 +82,7 @@ def _clone_before(user: Operation, op: tensor.EmptyOp) -> SSAValue:
 
 
 def _is_overwritten(op: Operation, index: int) -> bool:
+    """Whether an operand is a destination of an op, or a tensor that a loop carries."""
     if isinstance(op, scf.ForOp):
         return any(carried.index == index for carried in carried_tensors(op))
     return any(destination.index == index for destination in destinations(op))
@@ -89,7 +90,7 @@ def _is_overwritten(op: Operation, index: int) -> bool:
 
 def write_over_dead_operands(body: Block) -> None:
     """
-    Let an elementwise op overwrite an operand that nobody reads afterwards.
+    Let an elementwise op overwrite an operand that is not read afterwards.
 
     ```mlir
     %y = linalg.generic … ins(%x, %b) outs(%empty) { ^bb0(%a, %c, %o): … }
@@ -106,6 +107,10 @@ def write_over_dead_operands(body: Block) -> None:
 
 
 def _dead_operand(op: GenericOp, k: int) -> int | None:
+    """
+    The input of `op` that output `k` may overwrite: same type and map, and no later use; None if there is
+    none.
+    """
     output = op.outputs[k]
     inputs = len(op.inputs)
     map = op.indexing_maps.data[inputs + k]
@@ -121,7 +126,7 @@ def _dead_operand(op: GenericOp, k: int) -> int | None:
 
 
 def _is_last_user(op: Operation, value: SSAValue) -> bool:
-    """Whether a value is made in the op's block, and every other user of it comes before the op."""
+    """Whether a value is computed in the op's block, and all its other users come before the op."""
     block = value.owner.parent if isinstance(value.owner, Operation) else None
     if block is None or block is not op.parent or sum(operand is value for operand in op.operands) != 1:
         return False
@@ -132,7 +137,7 @@ def _is_last_user(op: Operation, value: SSAValue) -> bool:
 
 
 def _overwrite(op: GenericOp, index: int, k: int) -> GenericOp:
-    """`op` without input `index`, which its output `k` starts from."""
+    """`op` without input `index`, which becomes the initial value of output `k`."""
     inputs, outputs = list(op.inputs), list(op.outputs)
     maps = list(op.indexing_maps.data)
     body = op.detach_region(op.body)
@@ -150,14 +155,14 @@ def _overwrite(op: GenericOp, index: int, k: int) -> GenericOp:
 
 
 def compute_into_output(value: SSAValue, output: SSAValue, forms: IndexForms) -> None:
-    """Compute `value`, which the function returns, in `output` from the start."""
+    """Compute `value`, which the function returns, directly in `output`."""
     if (origin := Origin.of(value)) is not None:
         origin.replace(output, forms)
 
 
 def compute_into_slices(body: Block, forms: IndexForms) -> None:
     """
-    Compute what is inserted in a larger tensor in its slice from the start.
+    Compute the source of each `tensor.insert_slice` directly in its slice of the larger tensor.
 
     ```mlir
     %e = tensor.empty() : tensor<4xf32>
@@ -176,10 +181,11 @@ def compute_into_slices(body: Block, forms: IndexForms) -> None:
 
 
 def _compute_into_slice(insert: tensor.InsertSliceOp, origin: Origin, forms: IndexForms) -> None:
+    """Replace the origin of an inserted tensor by a slice of the destination, if it is available there."""
     step = slice_step(insert, forms)
     whole = insert.dest
-    # The tensor may be in the making where the slice is computed: an earlier state of it has the same buffer,
-    # and serves as well when what is inserted in between lies elsewhere.
+    # Where the slice is computed, the larger tensor may be incomplete: an earlier state has the same buffer,
+    # and serves as well when the slices inserted in between do not overlap this one.
     while not make_available(whole, origin.empty):
         between = whole.owner
         if not isinstance(between, tensor.InsertSliceOp) or not step.is_apart(slice_step(between, forms)):
@@ -206,7 +212,7 @@ def _mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> 
 
 def compute_into_branch_results(body: Block, forms: IndexForms) -> None:
     """
-    Compute what the branches of an `scf.if` result in, in one tensor from outside.
+    Compute the tensor results of an `scf.if` in both branches into one tensor from outside.
 
     ```mlir
     %r = scf.if %c -> (tensor<4xf32>) {
@@ -226,6 +232,9 @@ def compute_into_branch_results(body: Block, forms: IndexForms) -> None:
 
 
 def _compute_into_result(op: scf.IfOp, k: int, forms: IndexForms) -> None:
+    """
+    Replace the origins of result `k` in the branches of `op` by a `tensor.empty` before it, or copy into it.
+    """
     ends = [region.block.last_op for region in op.regions]
     origins = [None if end is None else Origin.of(end.operands[k]) for end in ends]
     origins = [o if o is not None and op.is_ancestor(o.empty) else None for o in origins]
@@ -242,7 +251,8 @@ def _compute_into_result(op: scf.IfOp, k: int, forms: IndexForms) -> None:
 
 def compute_into_carried(body: Block, forms: IndexForms) -> None:
     """
-    Compute what an iteration ends with where the next one expects it; the in-place rule says whether it may.
+    Compute the next value of a carried tensor in the buffer of its current one, as far as the in-place rule
+    allows.
 
     ```mlir
     %r = scf.for … iter_args(%h = %h0) -> (tensor<4xf32>) {
@@ -262,7 +272,7 @@ def compute_into_carried(body: Block, forms: IndexForms) -> None:
 
 
 def _is_written_whole(empty: tensor.EmptyOp) -> bool:
-    """Whether all of a tensor is written at once: if the rule forbids the place, no copy is made."""
+    """Whether every user overwrites all of a tensor: if the rule forbids the buffer, no copy is needed."""
     users = {use.operation: use.index for use in empty.tensor.uses}
     return all(
         any(d.index == index and not d.is_read for d in destinations(user)) for user, index in users.items()

@@ -87,7 +87,7 @@ class TransferWriteBufferize(RewritePattern):
 
 @dataclass(frozen=True)
 class EmptyBufferize(RewritePattern):
-    """`tensor.empty` → a buffer of its own, when its contents are ever looked at."""
+    """`tensor.empty` → a new buffer, unless it has no uses."""
 
     buffers: Buffers
 
@@ -149,7 +149,7 @@ class ConstantBufferize(RewritePattern):
 def _store_all(
     values: list[SSAValue], op: tensor.FromElementsOp | arith.ConstantOp, buffers: Buffers
 ) -> None:
-    """Store row-major elements in a buffer of their own."""
+    """Store row-major elements in a new buffer."""
     buffer = buffers.define_own(op.result, op)
     shape = tensor_of(op.result).get_shape()
     for position, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""Loops that exchange the tensors they carry: each moves by way of a buffer of its own."""
+"""Loops that exchange carried tensors: each tensor is moved through a buffer of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stepwell.runtime.errors import StepwellError
 
 def separate_exchanges(body: Block, forms: IndexForms) -> None:
     """
-    Copy what a loop yields when tensors that it carries change places; a chain of moves has an order.
+    Copy the yielded tensors of a loop that form a cycle of moves; a chain of moves has an order instead.
 
     ```mlir
     scf.yield %b, %a : tensor<4xf32>, tensor<4xf32>  // %a and %b are the first and second iteration argument
@@ -41,7 +41,10 @@ def separate_exchanges(body: Block, forms: IndexForms) -> None:
 
 
 def _leads_back(arg: SSAValue, origins: Mapping[SSAValue, SSAValue | None]) -> bool:
-    """Whether an argument's next value lies where, over some other arguments, its own old value has to go."""
+    """
+    Whether the moves between iterations form a cycle through an argument: its buffer's old value is needed
+    elsewhere.
+    """
     at = origins.get(arg)
     if at is arg:
         return False
@@ -53,7 +56,9 @@ def _leads_back(arg: SSAValue, origins: Mapping[SSAValue, SSAValue | None]) -> b
 
 
 def _origin(value: SSAValue, loop: scf.ForOp) -> SSAValue | None:
-    """The argument of a loop's body in whose buffer a value would lie."""
+    """
+    The loop argument in whose buffer a yielded value would be computed; None when it is in another buffer.
+    """
     while value.owner is not loop.body.block:
         source = viewed(value) or previous(value)
         if source is None:
@@ -63,6 +68,7 @@ def _origin(value: SSAValue, loop: scf.ForOp) -> SSAValue | None:
 
 
 def _copy(value: SSAValue, loop: scf.ForOp, forms: IndexForms) -> SSAValue:
+    """A copy of a yielded value in a new tensor, at the end of the loop's body."""
     terminator = loop.body.block.last_op
     assert terminator is not None
     sizes = sizes_before(value, terminator, forms)

@@ -37,24 +37,24 @@ _BINARY: Mapping[str, Callable[[Dim, Dim], Dim]] = {
 }
 _MAX_CHARS = 512  # products of sums grow without bound: beyond this a value is an atom of its own
 LOCAL = "__v"
-"""What the names of atoms start with, unlike those of symbols."""
+"""The prefix of the names of atoms, which no symbol has."""
 
 
 class IndexForms:
     """
-    The dimension expression of each index value of a function.
+    Maps each index value of a function to its dimension expression.
 
-    Constants, sums, products, quotients, remainders and extrema are seen through, and so are `affine.apply`
-    and `affine.min`; anything else is an atom: one for each value, or one for equal pure ops on equal
-    operands.
-    Args: `symbols` names the values that have a name outside, the arguments of a kernel for its symbols;
+    Constants, sums, products, quotients, remainders and extrema become expressions, and so do `affine.apply`
+    and `affine.min`; any other value is an atom, a symbol of its own; equal pure ops on equal operands share
+    one.
+    Args: `symbols` names the values that have a name outside: the kernel's index arguments for its symbols;
     `declared` gives the extents of its tensors.
     """
 
     def __init__(self, symbols: Mapping[SSAValue, str], declared: Mapping[SSAValue, Sequence[Dim]]):
         self.declared = declared
         self.values: dict[str, SSAValue] = {name: value for value, name in symbols.items()}
-        """The value that each atom stands for."""
+        """Maps each symbol and atom to its value."""
         self._forms: dict[SSAValue, Dim] = {value: Dim.symbol(name) for value, name in symbols.items()}
         self._atoms: dict[object, Dim] = {}
 
@@ -71,11 +71,14 @@ class IndexForms:
         return form
 
     def mixed(self, static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> tuple[Dim, ...]:
-        """The expressions of a list that holds numbers in an attribute and the rest in operands."""
+        """
+        The expressions of a list of numbers in an attribute, in which `DYNAMIC_INDEX` means the next operand.
+        """
         rest = iter(dynamic)
         return tuple(self.of(next(rest) if n == DYNAMIC_INDEX else n) for n in static.get_values())
 
     def _see_through(self, value: SSAValue) -> Dim:
+        """The expression of an index value over its operands' expressions; an atom for other ops."""
         op = value.owner
         if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
             return Dim.of(op.value.value.data)
@@ -95,6 +98,7 @@ class IndexForms:
         return self._atom(value, value)
 
     def _atom(self, key: object, value: SSAValue) -> Dim:
+        """The symbol of an atom, the same for equal keys."""
         if key not in self._atoms:
             name = f"{LOCAL}{len(self._atoms)}"
             self._atoms[key] = Dim.symbol(name)
@@ -108,12 +112,13 @@ class IndexForms:
 
 
 def _signature(op: Operation, operands: Sequence[Dim]) -> object:
+    """The key by which equal pure ops share an atom: name, attributes and operand expressions."""
     attributes: tuple[tuple[str, Attribute], ...] = tuple(sorted((op.properties | op.attributes).items()))
     return (op.name, attributes, tuple(operands))
 
 
 def affine_form(expr: AffineExpr, dims: Sequence[Dim], symbols: Sequence[Dim] = ()) -> Dim:
-    """An affine expression over dimension expressions."""
+    """The value of an affine expression as a dimension expression, given those of its dims and symbols."""
     match expr:
         case AffineConstantExpr(value):
             return Dim.of(value)

@@ -35,7 +35,7 @@ def dense(type: Tensor) -> MemRef:
 
 
 def strides_of(type: MemRef) -> Sequence[int | None]:
-    """Elements from one index to the next along each dimension; None where it is known at run time only."""
+    """Strides in elements along each dimension; None where a stride is known at run time only."""
     strides = type.get_strides()
     if strides is None:
         raise TypeError(f"expected strides, found {type}")
@@ -43,7 +43,7 @@ def strides_of(type: MemRef) -> Sequence[int | None]:
 
 
 def is_dense(type: MemRef) -> bool:
-    """Whether the elements lie row-major without gaps, as far as the type says."""
+    """Whether the elements are contiguous in row-major order, as far as the type says."""
     if isinstance(type.layout, NoneAttr):
         return True
     return list(strides_of(type)) == list(MemRefType.strides_for_shape(type.get_shape())) and all(
@@ -53,7 +53,7 @@ def is_dense(type: MemRef) -> bool:
 
 def kept_dims(sizes: Sequence[int], shape: Sequence[int]) -> list[int] | None:
     """
-    Which dimensions of a slice its result keeps, when it drops some of extent 1.
+    The dimensions of a slice that its rank-reduced result has; the dropped ones have extent 1.
 
     Args: `sizes` of the slice and `shape` of the result, dynamic ones as `DYNAMIC_INDEX`.
     Returns: positions in `sizes`; None when no choice gives the shape.
@@ -95,8 +95,8 @@ def collapsed_type(source: MemRef, groups: Sequence[Sequence[int]], shape: Seque
     """
     The type of a buffer with groups of dimensions merged; None when a group is not evenly spaced.
 
-    Nor where elements of the last dimension stop lying one after the other, as vectors need them: `5x2x1` out
-    of `5x2x2` has a last dimension without gaps, of one element, and its ten elements have gaps.
+    Also None where the last dimension would stop being contiguous, as vectors need it: `5x2x1` out of `5x2x2`
+    has a last dimension without gaps, of one element, but its ten elements have gaps.
     """
     if is_dense(source) and source.get_offset() == 0:
         return MemRefType(source.element_type, shape)
@@ -115,7 +115,7 @@ def collapsed_type(source: MemRef, groups: Sequence[Sequence[int]], shape: Seque
 
 
 def expanded_type(source: MemRef, groups: Sequence[Sequence[int]], shape: Sequence[int]) -> MemRef:
-    """The type of a buffer with each dimension split in a group of dimensions."""
+    """The type of a buffer with each dimension split into a group of dimensions."""
     if isinstance(source.layout, NoneAttr):
         return MemRefType(source.element_type, shape)
     strides: list[int | None] = [None] * len(shape)

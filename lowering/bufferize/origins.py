@@ -1,4 +1,4 @@
-"""What a tensor is computed in: the `tensor.empty` at the start, and how it was reshaped on the way."""
+"""The origin of a tensor: the `tensor.empty` that it is computed in, and the reshapes on the way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Origin:
 
     @staticmethod
     def of(value: SSAValue) -> Origin | None:
-        """The origin of a value; None when something else is behind it, or only a part of it."""
+        """The origin of a value; None for another kind of start, and for a slice."""
         reshapes: list[tensor.CollapseShapeOp | tensor.ExpandShapeOp] = []
         while not isinstance(value.owner, tensor.EmptyOp):
             if isinstance(value.owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
@@ -40,7 +40,7 @@ class Origin:
 
     def replace(self, whole: SSAValue, forms: IndexForms) -> bool:
         """
-        Compute the value in `whole`, which is defined before the origin, from the start.
+        Compute the value directly in `whole`, which is defined before the origin.
 
         ```mlir
         %e = tensor.empty() : tensor<2x16xf32>
@@ -68,7 +68,9 @@ def _undo(
     builder: Builder,
     forms: IndexForms,
 ) -> SSAValue | None:
-    """`value`, of the type that a reshape results in, in the shape before it."""
+    """
+    `value`, of a reshape's result type, converted to the shape before the reshape; None when not possible.
+    """
     type = tensor_of(reshape.src)
     if value.type != reshape.result.type:
         return None

@@ -1,4 +1,4 @@
-"""The extents of a tensor as dimension expressions, found by following it to where they are said."""
+"""The extents of a tensor as dimension expressions, found by following it to the op that defines them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def extents_of(value: SSAValue, forms: IndexForms) -> tuple[Dim, ...]:
     """
     The extents of a tensor; those known at run time only as expressions over symbols and index values.
 
-    Raises: InternalError for a tensor that does not say its extents.
+    Raises: InternalError for a tensor whose extents are not declared anywhere.
     """
     shape = tensor_of(value).get_shape()
     if DYNAMIC_INDEX not in shape:
@@ -31,6 +31,7 @@ def extents_of(value: SSAValue, forms: IndexForms) -> tuple[Dim, ...]:
 
 
 def _found(value: SSAValue, forms: IndexForms) -> Sequence[Dim]:
+    """The extents of a tensor from the defining op, or from the tensor whose buffer it reuses."""
     match value.owner:
         case tensor.EmptyOp() as op:
             return _fill_in(tensor_of(value).get_shape(), [forms.of(size) for size in op.dynamic_sizes])

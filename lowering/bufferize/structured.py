@@ -49,7 +49,7 @@ class StructuredBufferize(RewritePattern):
 
 
 def read_elements(body: Block, buffers: Buffers) -> None:
-    """Make the `tensor.extract` and `tensor.dim` ops in a structured op's body read buffers."""
+    """Let the `tensor.extract` and `tensor.dim` ops in a structured op's body access buffers."""
     for op in list(body.walk()):
         if isinstance(op, tensor.ExtractOp):
             load = memref.LoadOp.get(buffers[op.tensor], op.indices)

@@ -1,4 +1,7 @@
-"""When things happen in structured control flow: before, after, inside, in another iteration, never both."""
+"""
+The order of ops in structured control flow: before, after, inside, in a later iteration, in exclusive
+branches.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ class Timeline:
     def __init__(self, body: Block):
         self.start: dict[Operation, int] = {}
         self.inside: dict[Operation, int] = {}
-        """When the regions of an op begin: after its start, so that a loop comes before what it carries."""
+        """When the regions of an op begin: after its start, so that a loop precedes its carried values."""
         self.end: dict[Operation, int] = {}
         self._loops: dict[Operation, tuple[Operation, ...]] = {}
         self._clock = 0
@@ -40,7 +43,9 @@ class Timeline:
         return self._clock
 
     def defined(self, value: SSAValue) -> int:
-        """When a value comes to be: at the end of its op, or at the start of the region that has it."""
+        """
+        When a value is defined: at the end of its op, or at the start of the region whose argument it is.
+        """
         owner = value.owner
         if isinstance(owner, Operation):
             return self.end[owner]
@@ -48,7 +53,7 @@ class Timeline:
         return self.inside.get(parent, 0) if parent is not None else 0
 
     def maker(self, value: SSAValue) -> Operation:
-        """The op that makes a value, or whose region has it as an argument."""
+        """The op that defines a value, or whose region has it as an argument."""
         owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
         assert owner is not None
         return owner
@@ -58,7 +63,10 @@ class Timeline:
         return self._loops[op]
 
     def last_moment(self, user: Operation, made_by: Operation) -> int:
-        """When `user` no longer needs what `made_by` made outside of some of the loops around `user`."""
+        """
+        When `user` no longer needs a result of `made_by`: after all loops around it that do not contain
+        `made_by`.
+        """
         while user not in self.end:  # inside the body of a structured op
             parent = user.parent_op()
             assert parent is not None
@@ -68,7 +76,7 @@ class Timeline:
         return max([self.end[user], *repeating])
 
     def exclude_each_other(self, a: Operation, b: Operation) -> bool:
-        """Whether the ops stand in different branches of one `scf.if`."""
+        """Whether the ops are in different branches of the same `scf.if`."""
         branches: dict[Operation, Block] = {}
         for op, block in _ancestry(a):
             branches[op] = block
@@ -79,7 +87,7 @@ class Timeline:
 
 
 def _ancestry(op: Operation) -> Iterator[tuple[Operation, Block]]:
-    """The ops around an op from the inside out, each with the block of it that leads here."""
+    """The ops around an op from the inside out, each with its block that contains the op."""
     block = op.parent
     while block is not None and (parent := block.parent_op()) is not None:
         yield parent, block

@@ -1,4 +1,4 @@
-"""The type that a view of a buffer has, for each op that makes one."""
+"""The type of the view that each view op makes of a buffer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def view_type(op: Operation, source: MemRef) -> MemRef | None:
     """
     The type of the view that an op on tensors makes of its operand's buffer.
 
-    Returns: None when the elements do not lie as the result needs them, so that only a copy will do.
+    Returns: None when the result needs another arrangement of the elements, so that a copy is needed.
     Raises: StepwellError `invalid-ir` when a slice's result has no shape that the slice can have.
     """
     match op:
@@ -42,7 +42,7 @@ def view_type(op: Operation, source: MemRef) -> MemRef | None:
 def subview_type(
     op: tensor.ExtractSliceOp | tensor.InsertSliceOp, source: MemRef, shape: tuple[int, ...]
 ) -> MemRef:
-    """The type of the part of a buffer that a slice op takes or replaces; `shape` drops extents of 1."""
+    """The type of the part of a buffer that a slice op reads or replaces; `shape` drops extents of 1."""
     sizes: tuple[int, ...] = op.static_sizes.get_values()
     kept = kept_dims(sizes, shape)
     if kept is None:

@@ -58,7 +58,7 @@ class InsertSliceBufferize(RewritePattern):
     def match_and_rewrite(self, op: tensor.InsertSliceOp, rewriter: PatternRewriter) -> None:
         (destination,) = destinations(op)
         buffer = self.buffers.destination(op, destination)
-        if op in self.buffers.places.in_place_inserts:
+        if op in self.buffers.paths.in_place_inserts:
             return
         is_whole = not destination.is_read and op.source.type == op.dest.type
         part = buffer if is_whole else _subview(op, buffer, tensor_of(op.source).get_shape())
@@ -110,7 +110,7 @@ class CollapseShapeBufferize(RewritePattern):
             )
             self.buffers.define(op.result, insert(collapse, op)[0])
             return
-        # The copy is made in the shape of the source: the buffer seen in the shape it is collapsed from.
+        # The copy has the shape of the source: the new buffer is expanded to the shape before the collapse.
         own = self.buffers.define_own(op.result, op)
         shape = memref_of(source).get_shape()
         expand = memref.ExpandShapeOp.build(
@@ -141,7 +141,7 @@ def _dims(buffer: SSAValue, shape: Sequence[int], before: Operation) -> list[SSA
 def _subview(
     op: tensor.ExtractSliceOp | tensor.InsertSliceOp, buffer: SSAValue, shape: tuple[int, ...]
 ) -> SSAValue:
-    """The part of a buffer that a slice op takes or replaces."""
+    """The part of a buffer that a slice op reads or replaces, as a `memref.subview`."""
     subview = memref.SubviewOp(
         buffer,
         op.offsets,

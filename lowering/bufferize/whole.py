@@ -27,7 +27,7 @@ def sizes_before(value: SSAValue, at: Operation, forms: IndexForms) -> Sequence[
 
 
 def copy_into(value: SSAValue, whole: SSAValue, before: Operation) -> SSAValue:
-    """`whole` with all of `value` inserted, before an op."""
+    """`whole`, a `tensor.empty`, with all of `value` inserted, before an op."""
     rank = len(tensor_of(value).get_shape())
     assert isinstance(whole.owner, tensor.EmptyOp)
     copy = tensor.InsertSliceOp.get(

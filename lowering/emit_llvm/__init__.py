@@ -1,4 +1,4 @@
-"""LLVM IR text from the `llvm` dialect: complete and faithful, and what it cannot express is an error."""
+"""LLVM IR text from the `llvm` dialect, complete and faithful: ops that it cannot express are errors."""
 
 from stepwell.lowering.emit_llvm.module import emit_llvm
 

@@ -1,4 +1,4 @@
-"""One function of LLVM IR text: names of values, blocks, phis, hints for loops."""
+"""The text of a function in LLVM IR: names of values, blocks, phis, hints for loops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Edge: TypeAlias = tuple[Block, Sequence[SSAValue]]
 
 
 class FunctionEmitter:
-    """Writes the blocks of one function, in any order; a value is named when it is first met."""
+    """The text of a function's blocks; values are named on their first occurrence, in any order of blocks."""
 
     def __init__(self, module: ModuleEmitter):
         self.module = module
@@ -34,7 +34,7 @@ class FunctionEmitter:
         self._detours: list[str] = []
 
     def name(self, value: SSAValue) -> str:
-        """An operand as text: a register, or a constant in place."""
+        """An operand as text: a register's name, or a constant itself."""
         if (name := self._names.get(value)) is not None:
             return name
         name = self._constant(value) if isinstance(value, OpResult) else None
@@ -48,11 +48,11 @@ class FunctionEmitter:
         return f"{self.types(value.type)} {self.name(value)}"
 
     def typed_list(self, values: Sequence[SSAValue]) -> str:
-        """Operands with their types, as a call lists them."""
+        """Operands with their types, separated by commas, as in a call."""
         return ", ".join(map(self.typed, values))
 
     def edges(self, op: Operation) -> list[str]:
-        """What a terminator branches to, one a successor: `label %b3`."""
+        """The targets of a terminator, one text for each successor: `label %b3`."""
         return self._edges[op]
 
     def emit(self, func: llvm.FuncOp, emitters: Mapping[type[Operation], Emit | None]) -> list[str]:
@@ -68,7 +68,7 @@ class FunctionEmitter:
             for op in block.ops:
                 emit = emitters.get(op.__class__, _refuse)
                 if emit is None:
-                    continue  # a constant: it stands in its uses
+                    continue  # a constant, written at its uses
                 try:
                     text = emit(self, op)
                 except StepwellError as error:
@@ -81,6 +81,7 @@ class FunctionEmitter:
         return [*lines, *self._detours]
 
     def _constant(self, value: OpResult) -> str | None:
+        """The text of a constant; None for values that need a register."""
         match value.op:
             case llvm.ConstantOp(value=constant):
                 return self.types.constant(constant, value.type)
@@ -97,10 +98,10 @@ class FunctionEmitter:
 
     def _connect(self, blocks: Sequence[Block]) -> None:
         """
-        Collect what each block's phis take from which predecessor.
+        Collect the incoming values of each block's phis, by predecessor.
 
-        A phi has one value for each predecessor, so a second edge between the same two blocks that carries
-        other values takes a detour through a block of its own.
+        A phi has one value for each predecessor, so a second edge between the same two blocks with other
+        values gets a block of its own.
         """
         for block in blocks:
             if (terminator := block.last_op) is None:
@@ -119,6 +120,7 @@ class FunctionEmitter:
             self._edges[terminator] = texts
 
     def _phis(self, block: Block) -> list[str]:
+        """The phi instructions of a block, one for each argument."""
         edges = self._incoming.get(block)
         if edges is None:  # nothing leads here
             self._names.update({arg: "poison" for arg in block.args})
@@ -126,11 +128,12 @@ class FunctionEmitter:
         return [self._phi(arg, index, edges) for index, arg in enumerate(block.args)]
 
     def _phi(self, arg: BlockArgument, index: int, edges: list[tuple[str, Sequence[SSAValue]]]) -> str:
+        """A phi instruction with the values of one argument by predecessor."""
         sources = ", ".join(f"[ {self.name(values[index])}, %{label} ]" for label, values in edges)
         return f"  {self.name(arg)} = phi {self.types(arg.type)} {sources}"
 
     def loop_suffix(self, op: Operation) -> str:
-        """Metadata of a branch back: hints for LLVM's loop passes."""
+        """The metadata of a branch back to a loop's head: hints for LLVM's loop passes."""
         if not op.attributes or not isinstance(hints := op.attributes.get(LOOP_ATTRIBUTE), ArrayAttr):
             return ""
         words = [hint.data for hint in cast("ArrayAttr[Attribute]", hints) if isinstance(hint, StringAttr)]
@@ -143,7 +146,7 @@ Emit: TypeAlias = Callable[[FunctionEmitter, Operation], str]
 
 
 def branch_edges(terminator: Operation) -> list[Edge]:
-    """The blocks that a terminator may go to, with the values for their arguments."""
+    """The successor blocks of a terminator, with the values for their arguments."""
     match terminator:
         case llvm.BrOp():
             return [(terminator.successor, terminator.arguments)]
@@ -160,6 +163,7 @@ def branch_edges(terminator: Operation) -> list[Edge]:
 
 
 def _refuse(_: FunctionEmitter, op: Operation) -> str:
+    """Raise `unsupported-op` for an op without a counterpart in LLVM IR."""
     raise StepwellError(
         "unsupported-op",
         op,

@@ -1,4 +1,4 @@
-"""The instructions of LLVM IR: one small function for each kind of op, found by the op's class."""
+"""The instructions of LLVM IR: a small function for each kind of op, found by the op's class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GEP_SSA_INDEX = llvm.GEP_USE_SSA_VAL
 
 
 def fast_flags(op: Operation) -> str:
-    """Fast-math flags of an op with a space behind, empty where there are none."""
+    """The fast-math flags of an op, each followed by a space; empty without flags."""
     flags = op.properties.get("fastmathFlags")
     if not isinstance(flags, FastMathAttrBase) or not flags.data:
         return ""
@@ -28,6 +28,7 @@ def fast_flags(op: Operation) -> str:
 
 
 def _integer_flags(op: Operation) -> str:
+    """The overflow and exactness flags of an integer op, each followed by a space."""
     if not op.properties:
         return ""
     text = ""
@@ -44,6 +45,8 @@ def _integer_flags(op: Operation) -> str:
 
 
 def _binary(word: str) -> Emit:
+    """An integer instruction with two operands: `add nsw i64 %a, %b`."""
+
     def emit(f: FunctionEmitter, op: Operation) -> str:
         lhs, rhs = op.operands
         return f"{word} {_integer_flags(op)}{f.types(lhs.type)} {f.name(lhs)}, {f.name(rhs)}"
@@ -52,6 +55,8 @@ def _binary(word: str) -> Emit:
 
 
 def _binary_float(word: str) -> Emit:
+    """A float instruction with two operands: `fadd contract float %a, %b`."""
+
     def emit(f: FunctionEmitter, op: Operation) -> str:
         lhs, rhs = op.operands
         return f"{word} {fast_flags(op)}{f.types(lhs.type)} {f.name(lhs)}, {f.name(rhs)}"
@@ -60,6 +65,8 @@ def _binary_float(word: str) -> Emit:
 
 
 def _cast(word: str) -> Emit:
+    """A conversion: `sext i32 %a to i64`."""
+
     def emit(f: FunctionEmitter, op: Operation) -> str:
         return f"{word} {_integer_flags(op)}{f.typed(op.operands[0])} to {f.types(op.results[0].type)}"
 
@@ -67,6 +74,8 @@ def _cast(word: str) -> Emit:
 
 
 def _compare(word: str, predicates: Sequence[str]) -> Emit:
+    """A comparison: `icmp slt i64 %a, %b`."""
+
     def emit(f: FunctionEmitter, op: Operation) -> str:
         lhs, rhs = op.operands
         predicate = op.properties["predicate"]
@@ -78,7 +87,7 @@ def _compare(word: str, predicates: Sequence[str]) -> Emit:
 
 
 def _operands(word: str) -> Emit:
-    """An instruction that lists its operands with their types, and nothing else."""
+    """An instruction of operands with their types, and nothing else."""
 
     def emit(f: FunctionEmitter, op: Operation) -> str:
         return f"{word} {fast_flags(op)}{f.typed_list(op.operands)}"
@@ -87,7 +96,11 @@ def _operands(word: str) -> Emit:
 
 
 def alignment_of(op: Operation, type: object) -> str:
-    """`, align 4`. Raises: StepwellError when a vector access does not say its alignment."""
+    """
+    The alignment of an access: `, align 4`; empty for a scalar access without one.
+
+    Raises: StepwellError `invalid-ir` for a vector access without alignment.
+    """
     alignment = op.properties.get("alignment")
     if isinstance(alignment, IntegerAttr):
         return f", align {alignment.value.data}"
@@ -103,6 +116,7 @@ def alignment_of(op: Operation, type: object) -> str:
 
 
 def _ordering(op: Operation) -> tuple[str, str]:
+    """The keyword before and the ordering after an atomic access; both empty for ordinary ones."""
     ordering = op.properties.get("ordering")
     if not isinstance(ordering, IntegerAttr) or ordering.value.data == 0:
         return "", ""
@@ -110,22 +124,25 @@ def _ordering(op: Operation) -> tuple[str, str]:
 
 
 def _load(f: FunctionEmitter, op: Operation) -> str:
+    """A load: `load float, ptr %p, align 4`."""
     type = op.results[0].type
     atomic, order = _ordering(op)
-    place = f"{f.typed(op.operands[0])}{order}{alignment_of(op, type)}"
-    return f"load {atomic}{f.types(type)}, {place}"
+    access = f"{f.typed(op.operands[0])}{order}{alignment_of(op, type)}"
+    return f"load {atomic}{f.types(type)}, {access}"
 
 
 def _store(f: FunctionEmitter, op: Operation) -> str:
+    """A store, with its hint if it bypasses the caches: `store float %x, ptr %p, align 4`."""
     value, address = op.operands
     atomic, order = _ordering(op)
     volatile = "volatile " if "volatile_" in op.properties else ""
-    place = f"{f.typed(address)}{order}{alignment_of(op, value.type)}"
+    access = f"{f.typed(address)}{order}{alignment_of(op, value.type)}"
     hint = f", !nontemporal {f.module.metadata('!{i32 1}')}" if "nontemporal" in op.properties else ""
-    return f"store {atomic}{volatile}{f.typed(value)}, {place}{hint}"
+    return f"store {atomic}{volatile}{f.typed(value)}, {access}{hint}"
 
 
 def _getelementptr(f: FunctionEmitter, op: Operation) -> str:
+    """An address computation: `getelementptr inbounds float, ptr %p, i64 %i`."""
     indices = op.properties["rawConstantIndices"]
     assert isinstance(indices, DenseArrayBase)
     dynamic = iter(op.operands[1:])
@@ -142,11 +159,13 @@ def _getelementptr(f: FunctionEmitter, op: Operation) -> str:
 
 
 def _alloca(f: FunctionEmitter, op: Operation) -> str:
+    """An allocation on the stack: `alloca [4 x float], i64 1, align 64`."""
     element = f.types(op.properties["elem_type"])
     return f"alloca {element}, {f.typed(op.operands[0])}{alignment_of(op, None)}"
 
 
 def _shuffle(f: FunctionEmitter, op: Operation) -> str:
+    """A shuffle with a constant mask; a mask of zeros is `zeroinitializer`."""
     mask = op.properties["mask"]
     assert isinstance(mask, DenseArrayBase)
     lanes = mask.get_values()
@@ -158,6 +177,8 @@ def _shuffle(f: FunctionEmitter, op: Operation) -> str:
 
 
 def _aggregate(word: str) -> Emit:
+    """An access to a field of a struct or array by constant position."""
+
     def emit(f: FunctionEmitter, op: Operation) -> str:
         position = op.properties["position"]
         assert isinstance(position, DenseArrayBase)
@@ -167,6 +188,7 @@ def _aggregate(word: str) -> Emit:
 
 
 def _call(f: FunctionEmitter, op: Operation) -> str:
+    """A direct or indirect call, with its tail-call kind and calling convention."""
     assert isinstance(op, llvm.CallOp)
     if op.op_bundle_operands:
         raise StepwellError("unsupported", op, "operand bundles have no LLVM IR")
@@ -184,20 +206,24 @@ def _call(f: FunctionEmitter, op: Operation) -> str:
 
 
 def _atomic_rmw(f: FunctionEmitter, op: Operation) -> str:
+    """An atomic read-modify-write: `atomicrmw add ptr %p, i64 %x monotonic`."""
     assert isinstance(op, ours.AtomicRMWOp)
     return f"atomicrmw {op.bin_op.data} {f.typed(op.ptr)}, {f.typed(op.val)} {op.ordering.data}"
 
 
 def _br(f: FunctionEmitter, op: Operation) -> str:
+    """An unconditional branch, with loop hints if it is a back edge."""
     return f"br {f.edges(op)[0]}{f.loop_suffix(op)}"
 
 
 def _cond_br(f: FunctionEmitter, op: Operation) -> str:
+    """A conditional branch, with loop hints if it is a back edge."""
     then, other = f.edges(op)
     return f"br i1 {f.name(op.operands[0])}, {then}, {other}{f.loop_suffix(op)}"
 
 
 def _switch(f: FunctionEmitter, op: Operation) -> str:
+    """A switch over integer cases: `switch i64 %x, label %b1 [ i64 2, label %b2 ]`."""
     assert isinstance(op, ours.SwitchOp) and isinstance(op.case_values, DenseIntOrFPElementsAttr)
     default, *cases = f.edges(op)
     type = f.types(op.value.type)
@@ -207,6 +233,7 @@ def _switch(f: FunctionEmitter, op: Operation) -> str:
 
 
 def _return(f: FunctionEmitter, op: Operation) -> str:
+    """A return of a value or of nothing."""
     return f"ret {f.typed(op.operands[0])}" if op.operands else "ret void"
 
 
@@ -252,7 +279,7 @@ INSTRUCTIONS: dict[type[Operation], Emit | None] = {
     ours.SwitchOp: _switch,
     llvm.ReturnOp: _return,
     llvm.UnreachableOp: lambda f, op: "unreachable",
-    # Constants stand in their uses.
+    # Constants are written at their uses.
     llvm.ConstantOp: None,
     llvm.AddressOfOp: None,
     llvm.UndefOp: None,

@@ -14,11 +14,12 @@ from stepwell.runtime.errors import StepwellError
 
 
 def _base(op: type[Operation]) -> str:
+    """The name of an intrinsic without the types that it is overloaded on."""
     return "llvm." + op.name.removeprefix("llvm.intr.")
 
 
 def _by_result(op_type: type[Operation]) -> Emit:
-    """Overloaded on the type of its result: `@llvm.fma.v16f32`."""
+    """A call of an intrinsic overloaded on its result type: `@llvm.fma.v16f32`."""
     base = _base(op_type)
 
     def emit(f: FunctionEmitter, op: Operation) -> str:
@@ -29,7 +30,7 @@ def _by_result(op_type: type[Operation]) -> Emit:
 
 
 def _by_vector(op_type: type[Operation]) -> Emit:
-    """Overloaded on the type of its last operand, a vector: `@llvm.vector.reduce.fadd.v16f32`."""
+    """A call of an intrinsic overloaded on its last operand, a vector: `@llvm.vector.reduce.fadd.v16f32`."""
     base = _base(op_type)
 
     def emit(f: FunctionEmitter, op: Operation) -> str:
@@ -40,7 +41,7 @@ def _by_vector(op_type: type[Operation]) -> Emit:
 
 
 def _saturating(op_type: type[Operation]) -> Emit:
-    """Overloaded on result and operand: `@llvm.fptosi.sat.i8.f32`."""
+    """A call of an intrinsic overloaded on result and operand: `@llvm.fptosi.sat.i8.f32`."""
     base = _base(op_type)
 
     def emit(f: FunctionEmitter, op: Operation) -> str:
@@ -51,7 +52,9 @@ def _saturating(op_type: type[Operation]) -> Emit:
 
 
 def _with_flag(op_type: type[Operation]) -> Emit:
-    """With a constant i1, whether the exceptional input is poison: `@llvm.ctlz.i32(i32 %x, i1 false)`."""
+    """
+    A call with a constant i1, whether the exceptional input is poison: `@llvm.ctlz.i32(i32 %x, i1 false)`.
+    """
     base = _base(op_type)
 
     def emit(f: FunctionEmitter, op: Operation) -> str:
@@ -66,7 +69,7 @@ def _with_flag(op_type: type[Operation]) -> Emit:
 
 
 def _aligned(f: FunctionEmitter, op: Operation, pointer: int) -> str:
-    """Arguments of a masked access; the alignment is an attribute of the pointer."""
+    """The arguments of a masked access; the alignment is an attribute of the pointer's."""
     vector = op.results[0].type if op.results else op.operands[0].type
     align = alignment_of(op, vector).removeprefix(",")
     return ", ".join(
@@ -76,6 +79,7 @@ def _aligned(f: FunctionEmitter, op: Operation, pointer: int) -> str:
 
 
 def _masked_load(f: FunctionEmitter, op: Operation) -> str:
+    """A call of `@llvm.masked.load`."""
     vector = op.results[0].type
     name = f"llvm.masked.load.{f.types.mangle(vector)}.{f.types.mangle(op.operands[0].type)}"
     f.module.declare(name, vector, [v.type for v in op.operands])
@@ -83,6 +87,7 @@ def _masked_load(f: FunctionEmitter, op: Operation) -> str:
 
 
 def _masked_store(f: FunctionEmitter, op: Operation) -> str:
+    """A call of `@llvm.masked.store`."""
     value, pointer, _ = op.operands
     name = f"llvm.masked.store.{f.types.mangle(value.type)}.{f.types.mangle(pointer.type)}"
     f.module.declare(name, None, [v.type for v in op.operands])
@@ -90,6 +95,7 @@ def _masked_store(f: FunctionEmitter, op: Operation) -> str:
 
 
 def _masked_gather(f: FunctionEmitter, op: Operation) -> str:
+    """A call of `@llvm.masked.gather`."""
     vector = op.results[0].type
     name = f"llvm.masked.gather.{f.types.mangle(vector)}.{f.types.mangle(op.operands[0].type)}"
     f.module.declare(name, vector, [v.type for v in op.operands])
@@ -97,6 +103,7 @@ def _masked_gather(f: FunctionEmitter, op: Operation) -> str:
 
 
 def _masked_scatter(f: FunctionEmitter, op: Operation) -> str:
+    """A call of `@llvm.masked.scatter`."""
     value, pointers, _ = op.operands
     name = f"llvm.masked.scatter.{f.types.mangle(value.type)}.{f.types.mangle(pointers.type)}"
     f.module.declare(name, None, [v.type for v in op.operands])
@@ -104,7 +111,7 @@ def _masked_scatter(f: FunctionEmitter, op: Operation) -> str:
 
 
 def _memory(name: str) -> Emit:
-    """`memcpy` and `memset`, not volatile."""
+    """A call of `memcpy` or `memset`, not volatile."""
 
     def emit(f: FunctionEmitter, op: Operation) -> str:
         kinds = ".".join(
@@ -120,6 +127,7 @@ def _memory(name: str) -> Emit:
 
 
 def _prefetch(f: FunctionEmitter, op: Operation) -> str:
+    """A call of `@llvm.prefetch` for data."""
     assert isinstance(op, memory.PrefetchOp)
     name = f"llvm.prefetch.{f.types.mangle(op.addr.type)}"
     f.module.declare_text(name, f"void @{name}({f.types(op.addr.type)}, i32, i32, i32)")
@@ -128,14 +136,17 @@ def _prefetch(f: FunctionEmitter, op: Operation) -> str:
 
 
 def _stack_save(f: FunctionEmitter, op: Operation) -> str:
+    """A call of `@llvm.stacksave`."""
     return f"call {f.module.call('llvm.stacksave.p0', op, (), f)}"
 
 
 def _stack_restore(f: FunctionEmitter, op: Operation) -> str:
+    """A call of `@llvm.stackrestore`."""
     return f"call {f.module.call('llvm.stackrestore.p0', op, op.operands, f)}"
 
 
 def _call_intrinsic(f: FunctionEmitter, op: Operation) -> str:
+    """A call of an intrinsic that the op names itself."""
     assert isinstance(op, llvm.CallIntrinsicOp)
     if op.op_bundle_operands:
         raise StepwellError("unsupported", op, "operand bundles have no LLVM IR")

@@ -1,4 +1,4 @@
-"""A whole module of LLVM IR text: functions, globals, declarations of intrinsics, metadata."""
+"""The text of a module in LLVM IR: functions, globals, declarations of intrinsics, metadata."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.runtime.errors import StepwellError
 
 _EMITTERS = {**INSTRUCTIONS, **INTRINSICS}
 
-# Flags of functions and arguments, as MLIR names them -> as LLVM does.
+# Flags of functions and arguments: MLIR's names -> LLVM's.
 _FUNCTION_FLAGS = {
     "no_inline": "noinline",
     "always_inline": "alwaysinline",
@@ -36,7 +36,7 @@ _ARGUMENT_FLAGS = {
     "llvm.signext": "signext",
     "llvm.zeroext": "zeroext",
 }
-# Properties of llvm.func that its first line shows by other means.
+# Properties of llvm.func that its first line expresses otherwise.
 _HEADER_PROPERTIES = {
     "sym_name",
     "function_type",
@@ -57,16 +57,16 @@ _HEADER_PROPERTIES = {
 
 def emit_llvm(module: ModuleOp) -> str:
     """
-    LLVM IR text of a module of `llvm.func` and `llvm.mlir.global`.
+    The LLVM IR text of a module of `llvm.func` and `llvm.mlir.global`.
 
     Raises: StepwellError `unsupported-op` for anything that cannot be expressed, so that nothing is dropped
-    in silence; `invalid-ir` for a vector load or store that does not say its alignment.
+    silently; `invalid-ir` for a vector load or store without alignment.
     """
     return ModuleEmitter().emit(module)
 
 
 class ModuleEmitter:
-    """What the functions of one module share: type texts, declarations and metadata."""
+    """The text of a module, and the parts that its functions share: types, declarations, metadata."""
 
     def __init__(self) -> None:
         self.types = TypeTexts()
@@ -96,14 +96,14 @@ class ModuleEmitter:
         return "\n".join([*parts, *declared, *nodes, ""])
 
     def declare(self, name: str, result: Attribute | None, args: Iterable[Attribute]) -> None:
-        """Make sure that a function of another module, or an intrinsic, is declared."""
+        """Declare a function of another module or an intrinsic, unless it is declared already."""
         if name not in self._declarations:
             inputs = ", ".join(map(self.types, args))
             output = "void" if result is None else self.types(result)
             self.declare_text(name, f"{output} @{name}({inputs})")
 
     def declare_text(self, name: str, text: str) -> None:
-        """The same, with the signature already spelled."""
+        """Declare a function whose signature is text already."""
         self._declarations[name] = f"declare {text}"
 
     def call(self, name: str, op: Operation, args: Sequence[SSAValue], f: FunctionEmitter) -> str:
@@ -114,12 +114,13 @@ class ModuleEmitter:
         return f"{output} @{name}({f.typed_list(args)})"
 
     def metadata(self, text: str) -> str:
-        """A new metadata node; `!self` in its text stands for its own number."""
+        """A reference to a new metadata node; `!self` in its text is replaced by the node's own number."""
         reference = f"!{len(self._metadata)}"
         self._metadata.append(text.replace("!self", reference))
         return reference
 
     def _function(self, op: llvm.FuncOp) -> str:
+        """The definition or declaration of a function."""
         f = FunctionEmitter(self)
         has_body = bool(op.body.blocks)
         words = ["define" if has_body else "declare", *self._linkage(op.linkage, has_body)]
@@ -141,10 +142,12 @@ class ModuleEmitter:
         return "\n".join([" ".join(words) + " {", *f.emit(op, _EMITTERS), "}"])
 
     def _linkage(self, linkage: llvm.LinkageAttr, has_body: bool) -> list[str]:
+        """The linkage keyword; none for external definitions and most declarations."""
         name = linkage.linkage.data
         return [] if name == "external" and has_body or not has_body and name != "extern_weak" else [name]
 
     def _slot_flags(self, op: llvm.FuncOp, all: ArrayAttr[DictionaryAttr] | None, index: int) -> list[str]:
+        """The attributes of an argument or result: flags, alignment, dereferenceable bytes."""
         if all is None or index >= len(all):
             return []
         words: list[str] = []
@@ -160,6 +163,7 @@ class ModuleEmitter:
         return words
 
     def _global(self, op: llvm.GlobalOp) -> str:
+        """The definition or declaration of a global."""
         if op.body.blocks:
             raise StepwellError("unsupported", op, "a global with an initializer region has no LLVM IR")
         external = op.value is None
@@ -179,6 +183,7 @@ class ModuleEmitter:
         return text + (f", align {_int(op.alignment)}" if op.alignment is not None else "")
 
     def _initializer(self, value: Attribute, type: Attribute) -> str:
+        """The initial value of a global: a string or a constant."""
         if isinstance(value, StringAttr):
             escaped = "".join(
                 chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in value.data.encode()
@@ -188,18 +193,22 @@ class ModuleEmitter:
 
 
 def _int(attribute: Attribute | None) -> int:
+    """The number of an integer attribute; 0 without one."""
     return attribute.value.data if isinstance(attribute, IntegerAttr) else 0
 
 
 def _visibility(attribute: Attribute | None) -> list[str]:
+    """The visibility keyword, none for the default."""
     return [[], ["hidden"], ["protected"]][_int(attribute)]
 
 
 def _unnamed(attribute: Attribute | None) -> list[str]:
+    """The keyword for an address that does not matter."""
     return [[], ["local_unnamed_addr"], ["unnamed_addr"]][_int(attribute)]
 
 
 def _function_attributes(op: llvm.FuncOp) -> list[str]:
+    """The attributes after a function's signature."""
     words: list[str] = []
     # The custom syntax puts properties into the attribute dictionary: both count.
     for name, value in {**op.properties, **op.attributes}.items():
@@ -222,6 +231,7 @@ def _function_attributes(op: llvm.FuncOp) -> list[str]:
 
 
 def _passthrough(attribute: Attribute) -> str:
+    """An attribute of LLVM's own, a name or a key with a value."""
     match attribute:
         case StringAttr():
             return attribute.data

@@ -40,7 +40,7 @@ _FLOATS: dict[type[Attribute], tuple[str, str]] = {
 
 
 class TypeTexts:
-    """Text of types, remembered by identity: hashing a type costs more than printing one."""
+    """Texts of types, cached by identity: hashing a type costs more than printing one."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Attribute, str]] = {}
@@ -49,15 +49,16 @@ class TypeTexts:
         """
         A type as LLVM IR spells it: `<16 x float>`.
 
-        Raises: StepwellError `unsupported` for a type that LLVM has not.
+        Raises: StepwellError `unsupported` for a type that LLVM does not have.
         """
         if (known := self._known.get(id(type))) is not None:
             return known[1]
         text = self._spell(type)
-        self._known[id(type)] = (type, text)  # the type is kept, so that its id stays its own
+        self._known[id(type)] = (type, text)  # the reference keeps the id from being reused
         return text
 
     def _spell(self, type: Attribute) -> str:
+        """The text of a type that is not cached yet."""
         if (spelled := _FLOATS.get(type.__class__)) is not None:
             return spelled[0]
         match type:
@@ -82,7 +83,7 @@ class TypeTexts:
                 raise StepwellError("unsupported", None, f"type {type} has no LLVM IR", help=hint)
 
     def mangle(self, type: Attribute) -> str:
-        """A type as the name of an overloaded intrinsic spells it: `v16f32`."""
+        """A type as the names of overloaded intrinsics spell it: `v16f32`."""
         if (spelled := _FLOATS.get(type.__class__)) is not None:
             return spelled[1]
         match type:
@@ -112,6 +113,7 @@ class TypeTexts:
                 raise StepwellError("unsupported", None, f"constant {value} has no LLVM IR as {type}")
 
     def _dense(self, values: Sequence[object], element: Attribute, opening: str, closing: str) -> str:
+        """The text of a vector or array constant, shortened where all elements are equal."""
         numbers = [value for value in values if isinstance(value, (int, float))]
         first = numbers[0]
         if all(repr(number) == repr(first) for number in numbers):  # -0.0 is not 0.0
@@ -123,6 +125,7 @@ class TypeTexts:
         return opening + ", ".join(f"{name} {self._scalar(number, element)}" for number in numbers) + closing
 
     def _scalar(self, value: float, type: Attribute) -> str:
+        """The text of a scalar constant."""
         if type.__class__ is not IntegerType:
             return float_text(value, type)
         return str(int(value)) if self(type) != "i1" else "true" if value else "false"
@@ -130,7 +133,7 @@ class TypeTexts:
 
 def float_text(value: float, type: Attribute) -> str:
     """
-    A float constant, bit for bit.
+    A float constant with exactly the same bits.
 
     f32 is spelled as the bits of the double of the same value; f16 and bf16 have prefixes of their own.
     """

@@ -22,7 +22,6 @@ from stepwell.lowering.graph_to_linalg import (
     norm,
     ordering,
     quantized,
-    recurrent,
     reduction,
     resize,
     trees,
@@ -32,12 +31,12 @@ from stepwell.lowering.graph_to_linalg.calls import refuse_calls
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs, type_before
-from stepwell.lowering.graph_to_linalg.vectors import attention, scan, top_k, winograd
+from stepwell.lowering.graph_to_linalg.vectors import attention, recurrent, scan, top_k, winograd
 from stepwell.runtime.errors import StepwellError
 
 __all__ = ["GRAPH_TO_LINALG", "ConvertGraphToLinalgPass", "type_before"]
 
-# One list a family; a pattern is found by the class of its op.
+# One list of patterns for each op family; `convert` finds a pattern by the class of the op.
 GRAPH_TO_LINALG: list[RewritePattern] = [
     *attention.PATTERNS,
     *binary.PATTERNS,
@@ -76,6 +75,9 @@ class ConvertGraphToLinalgPass(ModulePass):
     name = "convert-graph-to-linalg"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """
+        Outline the kernels, convert their ops, and drop dimension names and integer signs from all types.
+        """
         refuse_calls(op)
         kernels = outline_kernels(op)
         _refuse_complex(kernels)
@@ -88,6 +90,7 @@ class ConvertGraphToLinalgPass(ModulePass):
 
 
 def _refuse_complex(kernels: ModuleOp) -> None:
+    """Raise `unsupported` for the first kernel op with a complex operand or result."""
     for op in kernels.walk():
         elements = [getattr(value.type, "element_type", None) for value in (*op.operands, *op.results)]
         if any(isinstance(element, ComplexType) for element in elements):

@@ -1,4 +1,4 @@
-"""Activations as arithmetic on scalars, of a float type."""
+"""Activation functions as arithmetic on scalars of a float type."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from stepwell.lowering.graph_to_linalg.scalars import Scalars
 
 
 def relu(scalars: Scalars, x: SSAValue) -> SSAValue:
-    """max(x, 0)"""
+    """max(x, 0)."""
     return scalars.maximum(x, scalars.constant(0))
 
 
 def sigmoid(scalars: Scalars, x: SSAValue) -> SSAValue:
-    """1 / (1 + exp(-x))"""
+    """1 / (1 + exp(-x))."""
     one = scalars.constant(1)
     power = math.ExpOp(scalars.negate(x)).result
     return scalars.divide(one, scalars.add(one, power))
 
 
 def softplus(scalars: Scalars, x: SSAValue) -> SSAValue:
-    """max(x, 0) + log1p(exp(-|x|))"""
+    """max(x, 0) + log1p(exp(-|x|)), which does not overflow."""
     power = math.ExpOp(scalars.negate(scalars.absolute(x))).result
     return scalars.add(relu(scalars, x), math.Log1pOp(power).result)
 
@@ -37,26 +37,28 @@ def tanh_softplus(scalars: Scalars, x: SSAValue) -> SSAValue:
 
 
 def leaky_relu(scalars: Scalars, x: SSAValue, alpha: float) -> SSAValue:
-    """x where x >= 0, else alpha * x"""
+    """x for x >= 0, else alpha * x."""
     negative = scalars.compare("lt", x, scalars.constant(0))
     return scalars.select(negative, scalars.multiply(x, scalars.constant(alpha)), x)
 
 
 def elu(scalars: Scalars, x: SSAValue, alpha: float) -> SSAValue:
-    """x where x >= 0, else alpha * (exp(x) - 1)"""
+    """x for x >= 0, else alpha * (exp(x) - 1)."""
     negative = scalars.compare("lt", x, scalars.constant(0))
     below = scalars.multiply(scalars.constant(alpha), math.ExpM1Op(x).result)
     return scalars.select(negative, below, x)
 
 
 def silu(scalars: Scalars, x: SSAValue, alpha: float) -> SSAValue:
-    """x * sigmoid(alpha * x)"""
+    """x * sigmoid(alpha * x)."""
     scaled = x if alpha == 1 else scalars.multiply(scalars.constant(alpha), x)
     return scalars.multiply(x, sigmoid(scalars, scaled))
 
 
 def gelu(scalars: Scalars, x: SSAValue, approximate: str) -> SSAValue:
-    """x / 2 * (1 + erf(x / sqrt(2))), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)) for the erf"""
+    """
+    x / 2 * (1 + erf(x / sqrt(2))); "tanh" replaces the erf by tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)).
+    """
     if approximate == "tanh":
         return _tanh_gelu(scalars, x)
     bent = math.ErfOp(scalars.multiply(x, scalars.constant(sqrt(0.5)))).result

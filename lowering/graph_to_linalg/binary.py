@@ -1,4 +1,4 @@
-"""Elementwise ops on tensors that broadcast → one `linalg.generic` each."""
+"""Elementwise ops with two broadcast operands, and `graph.where` → one `linalg.generic` each."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ BinaryBody: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
 
 
 def _compare(predicate: str) -> BinaryBody:
+    """The body that compares two scalars by a predicate such as `lt`."""
     return lambda scalars, a, b: scalars.compare(predicate, a, b)
 
 
 def _shift_left(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
+    """`a << b`, and 0 for amounts that reach the type's width."""
     legal, amount = _shift_amount(scalars, b)
     return scalars.select(legal, arith.ShLIOp(a, amount).result, scalars.constant(0))
 
 
 def _shift_right(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
+    """`a >> b`; amounts that reach the type's width give 0, or the sign bit in all bits for signed types."""
     legal, amount = _shift_amount(scalars, b)
     if scalars.unsigned:
         return scalars.select(legal, arith.ShRUIOp(a, amount).result, scalars.constant(0))
@@ -38,7 +41,11 @@ def _shift_right(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
 
 
 def _shift_amount(scalars: Scalars, b: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Whether an amount is less than the width, as the machine's shifts need it, and an amount that is."""
+    """
+    An i1, whether the shift amount `b` is less than the type's width, and `b` itself or 0 accordingly.
+
+    The machine's shifts are defined for amounts below the width only.
+    """
     # As an unsigned number, an amount below 0 is too large as well.
     legal = arith.CmpiOp(b, scalars.constant(scalars.bits), "ult").result
     return legal, scalars.select(legal, b, scalars.constant(0))
@@ -76,6 +83,9 @@ class BinaryLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BinaryOp, rewriter: PatternRewriter) -> None:
+        """
+        Emit the body that `BINARY` lists for the op's class; leave other binary ops to their own patterns.
+        """
         if (body := BINARY.get(type(op))) is not None:
             replace_binary(op, body, rewriter)
 
@@ -85,6 +95,7 @@ class RemainderLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RemainderOp, rewriter: PatternRewriter) -> None:
+        """Emit a body for the op's rounding: towards minus infinity (`floor`) or towards zero."""
         floor = op.rounding.data == "floor"
 
         def body(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -106,9 +117,11 @@ def float_remainder(scalars: Scalars, a: SSAValue, b: SSAValue, *, floor: bool) 
     zero = wide.constant(0)
     quotient = math.TruncOp(arith.DivfOp(a, b).result).result
     rest = math.FmaOp(wide.negate(quotient), b, a).result
+    # A quotient rounded up to a whole number overshoots: the rest has the wrong sign.
     overshot = wide.compare("lt", wide.multiply(rest, a), zero)
     toward = wide.select(wide.compare("lt", a, zero), wide.negate(wide.absolute(b)), wide.absolute(b))
     rest = wide.select(overshot, wide.add(rest, toward), rest)
+    # A finite number modulo an infinite one is itself.
     infinite = wide.compare("eq", wide.absolute(b), wide.constant(float("inf")))
     finite_a = wide.compare("lt", wide.absolute(a), wide.constant(float("inf")))
     rest = wide.select(arith.AndIOp(infinite, finite_a).result, a, rest)
@@ -125,6 +138,9 @@ class PowerLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PowerOp, rewriter: PatternRewriter) -> None:
+        """
+        Choose the body by the exponent and by both element types: small constant, float or integer power.
+        """
         exponent = Scalars(element_of_value(op.rhs))
         number = constant_number(op.rhs)
 
@@ -146,21 +162,27 @@ class PowerLowering(RewritePattern):
 
 
 def _float_power(scalars: Scalars, a: SSAValue, b: SSAValue, number: float | None) -> SSAValue:
+    """
+    `a ** b` for floats, a square root for the constant exponent 0.5.
+
+    `number` is the exponent where it is a constant. pow(-inf, 0.5) is inf, but sqrt(-inf) is NaN.
+    """
     if number != 0.5:
         return math.PowFOp(a, b).result
     infinity = scalars.constant(float("inf"))
-    is_lowest = scalars.compare("eq", a, scalars.constant(float("-inf")))  # the root of which would be NaN
+    is_lowest = scalars.compare("eq", a, scalars.constant(float("-inf")))
     return scalars.select(is_lowest, infinity, math.SqrtOp(a).result)
 
 
 def _integer_power(scalars: Scalars, a: SSAValue, exponent: Scalars, b: SSAValue) -> SSAValue:
-    """Exact and wrapping for exponents of at least 0; below: 1 / power truncated, so 0 unless a is ±1."""
+    """a ** b for integers: exact and wrapping for b >= 0, else 1 / power truncated, so 0 unless a is ±1."""
     wide = Scalars(i64)
     negative = exponent.compare("lt", b, exponent.constant(0))
     base, power = scalars.convert(a, wide), exponent.convert(b, wide)
     result = wide.convert(math.IPowIOp(base, wide.select(negative, wide.constant(0), power)).result, scalars)
     if exponent.unsigned:
         return result
+    # Negative exponents: 1 for a = 1, ±1 by the exponent's parity for a = -1, else 0.
     one, minus_one = scalars.constant(1), scalars.constant(-1)
     odd = wide.compare("ne", arith.AndIOp(power, wide.constant(1)).result, wide.constant(0))
     inverse = scalars.select(scalars.compare("eq", a, one), one, scalars.constant(0))
@@ -175,6 +197,7 @@ class WhereLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.WhereOp, rewriter: PatternRewriter) -> None:
+        """Select between elements as they are stored: nothing is computed with them."""
         scalars = Scalars(element_of_value(op.on_true))
         operands = [op.condition, op.on_true, op.on_false]
         type = tensor_of(op.result)

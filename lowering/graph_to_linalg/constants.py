@@ -12,13 +12,14 @@ from stepwell.runtime.errors import StepwellError
 
 class ConstantLowering(RewritePattern):
     """
-    `graph.constant` → nothing, since bodies have the numbers they need; `linalg.fill` where a tensor is read.
+    `graph.constant` → nothing when unused, since bodies contain their numbers; else a `linalg.fill` tensor.
 
-    One of several elements must be an operand of the kernel, and is refused.
+    A constant of several elements must be an operand of the kernel, and is refused.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConstantOp, rewriter: PatternRewriter) -> None:
+        """Erase an unused constant, fill a tensor with a single number, or raise `unsupported`."""
         if op.result.first_use is None:
             rewriter.erase(op)
         elif (number := constant_number(op.result)) is not None:

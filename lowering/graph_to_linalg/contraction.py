@@ -35,7 +35,7 @@ from stepwell.runtime.dims import Dim
 
 
 def accumulator(element: Attribute) -> Attribute:
-    """The element type that sums of a type are kept in."""
+    """The element type of the sums of products of a type: f32 for narrower floats."""
     return f32 if Scalars(element).narrow_float else element
 
 
@@ -47,7 +47,7 @@ def sum_of_products(
     rewriter: PatternRewriter,
 ) -> SSAValue:
     """
-    A tensor of `element` and `dims`: sums, over the `sums` innermost loops, of products of `reads`.
+    A tensor of `element` and `dims`: sums, over the `sums` innermost loops, of products of the two `reads`.
 
     The loops are the dimensions of the result, then those of the sum.
     """
@@ -69,7 +69,9 @@ def accumulated(
     body: Body,
     rewriter: PatternRewriter,
 ) -> SSAValue:
-    """A tensor of `element` and `dims`, from zeros on, by a body that adds over the innermost loops."""
+    """
+    A tensor of `element` and `dims` that starts as zeros; `body` adds to it over the `sums` innermost loops.
+    """
     rank = len(dims)
     init = filled(tensor_type(element, dims), 0, rewriter)
     loops = [PARALLEL] * rank + [REDUCTION] * sums
@@ -77,7 +79,7 @@ def accumulated(
 
 
 def rounded(value: SSAValue, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
-    """A tensor of sums in the element type that they are stored in."""
+    """A tensor of sums, converted to the element type of the result."""
     if element_of_value(value) == element:
         return value
     dims = dims_of(value.type)
@@ -88,13 +90,14 @@ def rounded(value: SSAValue, element: Attribute, rewriter: PatternRewriter) -> S
 
 class MatmulLowering(RewritePattern):
     """
-    `graph.matmul` → a `linalg.generic` of loops [batch, m, n, k]; [batch, m, panel, lane, k] for a packed b.
+    `graph.matmul` → a `linalg.generic` with loops [batch, m, n, k]; n is [panel, lane] for a packed b.
 
-    The result of the packed form is a view of the row-major one: panels times lanes are the columns.
+    With a packed b the result is a view of the row-major one: panels times lanes are the columns.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter) -> None:
+        """Emit one sum of products over k, then join panels and lanes to the columns of the result."""
         result = tensor_of(op.result)
         dims = list(dims_of(result))
         groups = [[dim] for dim in dims]
@@ -106,6 +109,7 @@ class MatmulLowering(RewritePattern):
         rewriter.replace(op, [], [join_dims(value, groups, rewriter)])
 
     def _a_read(self, op: graph.MatmulOp, dims: Sequence[Dim]) -> Read:
+        """The left operand, a vector or (batched) matrices, with its map; `transpose_a` swaps rows and k."""
         columns = 2 if op.panel else int(len(dims_of(op.b.type)) > 1)
         k = AffineExpr.dimension(len(dims))
         if len(dims_of(op.a.type)) == 1:
@@ -117,6 +121,7 @@ class MatmulLowering(RewritePattern):
         return op.a, AffineMap(len(dims) + 1, 0, (*batch_indices(op.a, dims, m), *rows))
 
     def _b_read(self, op: graph.MatmulOp, dims: Sequence[Dim]) -> Read:
+        """The right operand, packed panels, a vector or (batched) matrices, with its map."""
         loops = len(dims) + 1
         k, n = AffineExpr.dimension(len(dims)), AffineExpr.dimension(len(dims) - 1)
         if op.panel:
@@ -130,14 +135,16 @@ class MatmulLowering(RewritePattern):
 
 class MatmulIntegerLowering(RewritePattern):
     """
-    `graph.matmul_integer` → a `linalg.generic` that widens, subtracts zero points, multiplies and adds; of
-    words, loops [batch, m, panel, lane, k] around `arith.dot_bytes`.
+    `graph.matmul_integer` → a `linalg.generic` that widens, subtracts zero points, multiplies and adds.
+
+    Operands of packed 32-bit elements become loops [batch, m, panel, lane, k] around `arith.dot_bytes`.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> None:
+        """Read both operands and their zero points in loops [batch, m, n, k] and sum in i32."""
         if op.is_packed:
-            rewriter.replace(op, [], [_product_of_words(op, rewriter)])
+            rewriter.replace(op, [], [_packed_product(op, rewriter)])
             return
         dims = dims_of(op.result.type)
         loops, batch = len(dims) + 1, len(dims) - 2
@@ -157,7 +164,10 @@ class MatmulIntegerLowering(RewritePattern):
         rewriter.replace(op, [], [accumulated(reads, i32, dims, 1, body, rewriter)])
 
 
-def _product_of_words(op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> SSAValue:
+def _packed_product(op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> SSAValue:
+    """
+    The product of packed 32-bit elements: loops [rows, panel, lane, k] around a dot product of their parts.
+    """
     rows, (panels, _, width) = dims_of(op.a.type)[:-1], dims_of(op.b.type)
     groups = [*([dim] for dim in rows), [panels, width]]
     dims = [dim for group in groups for dim in group]
@@ -166,18 +176,25 @@ def _product_of_words(op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> S
         (op.a, projection(len(dims) + 1, [*range(len(rows)), len(dims)])),
         (op.b, AffineMap(len(dims) + 1, 0, (panel, k, lane))),
     ]
-    sums = accumulated(reads, i32, dims, 1, word_body(op.parts.value.data), rewriter)
+    sums = accumulated(reads, i32, dims, 1, packed_body(op.parts.value.data), rewriter)
     return join_dims(sums, groups, rewriter)
 
 
-def word_body(parts: int) -> Body:
-    """A body that adds the products of the parts of two words: four bytes, or two numbers of 16 bits."""
+def packed_body(parts: int) -> Body:
+    """
+    A body that adds the products of the parts of two 32-bit elements: four bytes, or two 16-bit integers.
+    """
     op_type = DotBytesOp if parts == 4 else DotShortsOp
     return lambda scalars: op_type(*scalars).result
 
 
 def _zero_point_map(value: SSAValue, map: AffineMap, kept: AffineExpr, summed: int) -> AffineMap:
-    """How a zero point is read: as one number, by row or column, or like its operand without the sum."""
+    """
+    The index map of a zero point: a number, one for each row or column, or a tensor of extent 1 along k.
+
+    Args: `map` is that of the operand; `kept` is the loop over its rows or columns, `summed` the position of
+    k in it.
+    """
     rank = len(dims_of(value.type))
     if rank < len(map.results):
         one = rank == 1 and dims_of(value.type)[0] == 1
@@ -190,7 +207,7 @@ def _zero_point_map(value: SSAValue, map: AffineMap, kept: AffineExpr, summed: i
 def integer_body(
     a_element: Attribute, b_element: Attribute, a_point: Attribute | None, b_point: Attribute | None
 ) -> Body:
-    """A body that adds, in i32, a product of integers less their zero points, where they have one."""
+    """A body that adds, in i32, a product of two integers less their zero points, if they are given."""
     sums = Scalars(i32)
     elements = [e for e in (a_element, b_element, a_point, b_point) if e is not None]
 
@@ -206,7 +223,9 @@ def integer_body(
 
 
 def batch_indices(value: SSAValue, dims: Sequence[Dim], batch_rank: int) -> list[AffineExpr]:
-    """Indices of an operand's batch dimensions: aligned at the right, 0 where the extent is 1."""
+    """
+    Indices of an operand's batch dimensions: aligned at the right, 0 for those of extent 1 that broadcast.
+    """
     own = dims_of(value.type)[:-2]
     first = batch_rank - len(own)
     return [
@@ -216,16 +235,17 @@ def batch_indices(value: SSAValue, dims: Sequence[Dim], batch_rank: int) -> list
 
 
 class EinsumLowering(RewritePattern):
-    """`graph.einsum` → a `linalg.generic` with a loop a letter: the result's, then those summed over."""
+    """`graph.einsum` → a `linalg.generic` with a loop for each letter: result letters, then summed ones."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.EinsumOp, rewriter: PatternRewriter) -> None:
+        """Map each term's letters to loops, multiply all operands and add the products."""
         extents = op.extents()
         order = [*op.letters, *(letter for letter in extents if letter not in op.letters)]
         reads: list[Read] = []
         for term, value in zip(op.terms, op.inputs, strict=True):
             indices = [
-                # What broadcasts is read at 0; a loop that is 1 for all takes its extent from somewhere.
+                # A broadcast dimension is read at 0; a loop of extent 1 everywhere still needs an operand.
                 AffineExpr.constant(0)
                 if dim == 1 and extents[letter] != 1
                 else AffineExpr.dimension(order.index(letter))
@@ -246,10 +266,11 @@ class EinsumLowering(RewritePattern):
 
 
 class BiasAddLowering(RewritePattern):
-    """`graph.bias_add` → a `linalg.generic` that reads the bias by its axis (and the last one)."""
+    """`graph.bias_add` → a `linalg.generic` that reads the bias along `axis`, and by lane if blocked."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BiasAddOp, rewriter: PatternRewriter) -> None:
+        """Emit the elementwise sum; a bias of rank 2 is one of blocked channels [block, lane]."""
         type = tensor_of(op.result)
         rank, axis = len(dims_of(type)), op.axis.value.data
         scalars = Scalars(type.element_type)

@@ -1,8 +1,8 @@
 """
-Convolutions → `linalg.generic`, in the forms that schedules know.
+Convolutions → `linalg.generic`, with the iteration spaces that schedules know.
 
 Loops are the dimensions of the result in its layout, then those of the sum: channels (blocks of them when
-blocked), kernel points, channels of a block. Padding is a tensor of zeros with the input inside.
+blocked), kernel points, channels of a block. Padding is a tensor of zeros into which the input is inserted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stepwell.dialects.graph.convolution import SlidingFiltersOp
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
 from stepwell.lowering.graph_to_linalg.support import Read
-from stepwell.lowering.graph_to_linalg.views import bordered, join_dims, split_dims
+from stepwell.lowering.graph_to_linalg.views import join_dims, pad_tensor, split_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import Layout, parse_layout
@@ -35,11 +35,11 @@ class Loops:
         return AffineExpr.dimension(self.names.index(name))
 
     def map(self, indices: Sequence[AffineExpr]) -> AffineMap:
-        """The map of an operand with these indices."""
+        """The index map of an operand with these indices."""
         return AffineMap(len(self.names), 0, tuple(indices))
 
     def channel(self, outer: str, inner: str, block: int) -> AffineExpr:
-        """A whole channel index, from its loop, or from the loops over blocks and inside a block."""
+        """A channel's index, from its own loop or from the loops over blocks and lanes of a block."""
         return self[outer] * block + self[inner] if inner in self.names else self[outer]
 
 
@@ -47,25 +47,26 @@ class ConvLowering(RewritePattern):
     """
     `graph.conv` → a `linalg.generic` of the result's loops, then [channels, kernel points, lane of a block].
 
-    One filter a channel: no loop over channels. Other groups: loops [n, group, channel of the group, …], and
-    the result is a view of [n, channels, …].
+    A depthwise convolution has no loop over channels. Other groups have loops [n, group, channel of the
+    group, …], and the result is a view of [n, channels, …].
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
-        form = ConvForm.of(op)
-        x = padded(op, form.data, 0, op.x, rewriter)
+        """Pad the input with zeros and emit one sum of products in the convolution's iteration space."""
+        space = ConvIterationSpace.of(op)
+        x = padded(op, space.data, 0, op.x, rewriter)
         element = tensor_of(op.result).element_type
 
         def emit(reads: tuple[Read, Read], loops: Loops, dims: Sequence[Dim]) -> SSAValue:
             return sum_of_products(reads, element, dims, len(loops.names) - len(dims), rewriter)
 
-        rewriter.replace(op, [], [convolve(op, form, x, emit, rewriter)])
+        rewriter.replace(op, [], [convolve(op, space, x, emit, rewriter)])
 
 
 def convolve(
     op: SlidingFiltersOp,
-    form: ConvForm,
+    space: ConvIterationSpace,
     x: SSAValue,
     emit: Callable[[tuple[Read, Read], Loops, Sequence[Dim]], SSAValue],
     rewriter: PatternRewriter,
@@ -73,35 +74,35 @@ def convolve(
     """
     The result of a convolution of a padded input.
 
-    `emit` computes it from how input and filters are read, in the form's loops: the first of them are the
-    dimensions that it is given.
+    `emit` computes it in loops of the iteration space `space`: it gets input and filters with their index
+    maps, the loops, and the extents of the leading loops, which are the dimensions of its result.
     """
-    groups = form.out_dims(op)
+    groups = space.out_dims(op)
     names = [name for group in groups for name, _ in group]
     dims = [dim for group in groups for _, dim in group]
-    loops = Loops([*names, *form.sum_loops()])
+    loops = Loops([*names, *space.sum_loops()])
     w = op.w
-    if form.split:
-        x = form.split_groups(x, form.data, "C", rewriter)
-        w = form.split_groups(w, form.kernel, "O", rewriter)
-    reads = (x, loops.map(form.x_indices(op, loops))), (w, loops.map(form.w_indices(op, loops)))
+    if space.split:
+        x = space.split_groups(x, space.data, "C", rewriter)
+        w = space.split_groups(w, space.kernel, "O", rewriter)
+    reads = (x, loops.map(space.x_indices(op, loops))), (w, loops.map(space.w_indices(op, loops)))
     return join_dims(emit(reads, loops, dims), [[dim for _, dim in group] for group in groups], rewriter)
 
 
 def padded(
     op: SlidingFiltersOp, data: Layout, number: float, x: SSAValue, rewriter: PatternRewriter
 ) -> SSAValue:
-    """The input of a convolution inside borders of a number."""
+    """The input of a convolution inside its spatial padding, of which each cell is `number`."""
     pads, rank = op.pads.get_values(), len(data.spatial)
     low, high = [0] * data.rank, [0] * data.rank
     for axis, letter in enumerate(data.spatial):
         low[data.axis(letter)], high[data.axis(letter)] = pads[axis], pads[rank + axis]
-    return bordered(x, low, high, number, rewriter)
+    return pad_tensor(x, low, high, number, rewriter)
 
 
 @dataclass(frozen=True)
-class ConvForm:
-    """Which loops a convolution has: by its layouts, and by how its groups meet its channels."""
+class ConvIterationSpace:
+    """The iteration space of a convolution: its loops follow from layouts, groups and channel blocks."""
 
     data: Layout
     kernel: Layout
@@ -114,8 +115,12 @@ class ConvForm:
     """Whether groups are a dimension of input and filters: the size of a group is known at run time only."""
 
     @staticmethod
-    def of(op: SlidingFiltersOp) -> ConvForm:
-        """The form of an op. Raises: StepwellError `unsupported` for layouts that no loops fit."""
+    def of(op: SlidingFiltersOp) -> ConvIterationSpace:
+        """
+        The iteration space of an op.
+
+        Raises: StepwellError `unsupported` for layouts that no loops fit.
+        """
         data, kernel, out = (
             parse_layout(op.data_layout.data),
             parse_layout(op.kernel_layout.data),
@@ -138,7 +143,9 @@ class ConvForm:
                 help="blocks of the same channels must be equal, and part of one group",
             )
         split = groups > 1 and not all(filters[letter].is_static for letter in "OI")
-        return ConvForm(data, kernel, out, groups, depthwise, max(in_blocks), max(out_blocks), split)
+        return ConvIterationSpace(
+            data, kernel, out, groups, depthwise, max(in_blocks), max(out_blocks), split
+        )
 
     @property
     def grouped(self) -> bool:
@@ -148,7 +155,7 @@ class ConvForm:
     def split_groups(
         self, value: SSAValue, layout: Layout, channels: str, rewriter: PatternRewriter
     ) -> SSAValue:
-        """A tensor whose channels are two dimensions, groups and what is in one."""
+        """A tensor whose channel dimension is split into two: the group, and the channel of a group."""
         split = [
             [Dim.of(self.groups), dim // self.groups] if letter == channels else [dim]
             for letter, dim in zip(layout.letters, dims_of(value.type), strict=True)
@@ -156,7 +163,7 @@ class ConvForm:
         return split_dims(value, split, rewriter)
 
     def out_dims(self, op: SlidingFiltersOp) -> list[list[tuple[str, Dim]]]:
-        """For each dimension of the result the loops that make it, with their extents."""
+        """The loops, with their extents, that make each dimension of the result."""
         dims = dims_of(op.result.type)
         result: list[list[tuple[str, Dim]]] = []
         for (letter, block), dim in zip(self.out.axes, dims, strict=True):
@@ -173,17 +180,17 @@ class ConvForm:
         return result
 
     def sum_loops(self) -> list[str]:
-        """The loops over what one result sums up."""
+        """Names of the reduction loops: input channels and kernel points."""
         points = [f"k{letter}" for letter in self.kernel.spatial]
         if self.depthwise:
             return points
-        # In the order in which the filters lie in memory.
+        # The order of the filters' dimensions in memory.
         is_inner = self.kernel.axis("I") > max(self.kernel.axis(letter) for letter in self.kernel.spatial)
         loops = [*points, "c"] if is_inner else ["c", *points]
         return [*loops, *(["ci"] if self.in_block > 1 else [])]
 
     def x_indices(self, op: SlidingFiltersOp, loops: Loops) -> list[AffineExpr]:
-        """Where the input is read."""
+        """Indices into the padded input for each dimension of its layout."""
         outer, inner, block = ("o", "oi", self.out_block) if self.depthwise else ("c", "ci", self.in_block)
         channel = loops.channel(outer, inner, block)
         position = channel if self.data.block("C") == 1 else loops[outer]
@@ -200,16 +207,19 @@ class ConvForm:
                 )
             },
         }
-        return [place for axis in self.data.axes for place in self._by_group("C", axis, index[axis], loops)]
+        return [expr for axis in self.data.axes for expr in self._by_group("C", axis, index[axis], loops)]
 
     def _by_group(
-        self, channels: str, axis: tuple[str, int], place: AffineExpr, loops: Loops
+        self, channels: str, axis: tuple[str, int], index: AffineExpr, loops: Loops
     ) -> list[AffineExpr]:
-        return [loops["g"], place] if self.split and axis == (channels, 0) else [place]
+        """
+        The index of a dimension, preceded by the group's if the channels of the tensor are split by groups.
+        """
+        return [loops["g"], index] if self.split and axis == (channels, 0) else [index]
 
     def filter_index(self, op: SlidingFiltersOp, loops: Loops) -> AffineExpr:
         """
-        Which filter computes a channel of the result.
+        The index, among all filters, of the one that computes a channel of the result.
 
         Raises: StepwellError `unsupported` in groups of unknown size: no stride leads from one to the next.
         """
@@ -222,7 +232,7 @@ class ConvForm:
         return loops.channel("o", "oi", self.out_block)
 
     def w_indices(self, op: SlidingFiltersOp, loops: Loops) -> list[AffineExpr]:
-        """Where the filters are read."""
+        """Indices into the filters for each dimension of their layout."""
         width = loops["o"] if self.split else self.filter_index(op, loops)
         zero = AffineExpr.constant(0)
         depth = zero if self.depthwise else loops.channel("c", "ci", self.in_block)
@@ -234,13 +244,15 @@ class ConvForm:
             **({("I", i_block): loops["ci"]} if i_block > 1 else {}),
             **{(letter, 0): loops[f"k{letter}"] for letter in self.kernel.spatial},
         }
-        return [place for axis in self.kernel.axes for place in self._by_group("O", axis, index[axis], loops)]
+        return [expr for axis in self.kernel.axes for expr in self._by_group("O", axis, index[axis], loops)]
 
 
 def _groups_fill_blocks(
     filters: Mapping[str, Dim], groups: int, kernel: Layout, data: Layout, out: Layout
 ) -> bool:
-    """Whether no block of channels or filters belongs to two groups, and results have filters' blocks."""
+    """
+    Whether no block of channels or filters belongs to two groups, and result blocks equal filter blocks.
+    """
     is_same = kernel.block("O") == out.block("C") and kernel.block("I") == data.block("C")
     if max(kernel.block("O"), kernel.block("I")) == 1:
         return is_same
@@ -249,7 +261,7 @@ def _groups_fill_blocks(
 
 
 def _window(loops: Loops, letter: str, stride: int, dilation: int) -> AffineExpr:
-    """The coordinate that a kernel point of a window sees."""
+    """The coordinate in the padded input of a window's kernel point along a spatial axis."""
     return loops[letter] * stride + loops[f"k{letter}"] * dilation
 
 

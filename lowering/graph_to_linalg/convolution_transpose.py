@@ -1,4 +1,4 @@
-"""Transposed convolutions → a convolution over the input spread out."""
+"""Transposed convolutions → a convolution over the input with zeros inserted between its cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
 from stepwell.lowering.graph_to_linalg.convolution import Loops
 from stepwell.lowering.graph_to_linalg.slices import Indices, collected
 from stepwell.lowering.graph_to_linalg.support import Read, extent
-from stepwell.lowering.graph_to_linalg.views import bordered, join_dims, split_dims
+from stepwell.lowering.graph_to_linalg.views import join_dims, pad_tensor, split_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import Layout, parse_layout
@@ -22,16 +22,20 @@ from stepwell.runtime.layout import Layout, parse_layout
 
 class ConvTransposeLowering(RewritePattern):
     """
-    `graph.conv_transpose` → zeros between and around the input's cells, then a convolution, kernel turned.
+    `graph.conv_transpose` → zeros between and around input cells, then a convolution, filters flipped.
 
-    The result's cell `o` sees the turned kernel's point `k` at cell `o + k * dilation` of that tensor.
+    The result's cell `o` sees the flipped kernel's point `k` at cell `o + k * dilation` of that tensor.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvTransposeOp, rewriter: PatternRewriter) -> None:
+        """
+        Spread the input, flip the filters, and sum over input channels and kernel points, group by group.
+        """
         data, kernel = parse_layout(op.data_layout.data), parse_layout(op.kernel_layout.data)
         if any(layout.rank != len(layout.letters) for layout in (data, kernel)):
             raise StepwellError("unsupported", op, f"graph.conv_transpose in layouts {data} and {kernel}")
+        # Loops: the result's dimensions, channels split by groups; then input channels and kernel points.
         groups = op.groups.value.data
         dims = dims_of(op.result.type)
         split = [
@@ -42,6 +46,7 @@ class ConvTransposeLowering(RewritePattern):
         ]
         names = [name for group in split for name, _ in group]
         loops = Loops([*names, "c", *(f"k{letter}" for letter in kernel.spatial)])
+        # Operands: the spread input and the flipped filters, both indexed by group if there are several.
         x, cells = _spread(op, data, kernel, loops, rewriter)
         of_x = {"N": [loops["n"]], "C": [loops["c"]], **{letter: [cell] for letter, cell in cells.items()}}
         of_w = {"I": [loops["c"]], "O": [loops["o"]]} | {
@@ -51,8 +56,9 @@ class ConvTransposeLowering(RewritePattern):
             of_x["C"] = of_w["I"] = [loops["g"], loops["c"]]
         reads = (
             _grouped_read(x, data, "C", groups, of_x, loops, rewriter),
-            _grouped_read(_turned(op.w, kernel, rewriter), kernel, "I", groups, of_w, loops, rewriter),
+            _grouped_read(_flipped(op.w, kernel, rewriter), kernel, "I", groups, of_w, loops, rewriter),
         )
+        # The sum, with groups and their channels joined to the result's channels.
         extents = [[dim for _, dim in group] for group in split]
         result_dims = [dim for group in extents for dim in group]
         element = tensor_of(op.result).element_type
@@ -60,17 +66,17 @@ class ConvTransposeLowering(RewritePattern):
         rewriter.replace(op, [], [join_dims(value, extents, rewriter)])
 
 
-def _turned(w: SSAValue, kernel: Layout, rewriter: PatternRewriter) -> SSAValue:
-    """The filters with their kernel points in reverse order."""
+def _flipped(w: SSAValue, kernel: Layout, rewriter: PatternRewriter) -> SSAValue:
+    """The filters with their kernel points in reverse order along each spatial axis."""
     last = {axis: dims_of(w.type)[axis] - 1 for axis in map(kernel.axis, kernel.spatial)}
-    if all(place == 0 for place in last.values()):
+    if all(index == 0 for index in last.values()):
         return w
-    ends = {axis: extent(place, rewriter) for axis, place in last.items()}
+    ends = {axis: extent(index, rewriter) for axis, index in last.items()}
 
-    def places(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
+    def positions(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
         return [Indices.subtract(ends[i], loop) if i in ends else loop for i, loop in enumerate(loops)]
 
-    return collected(tensor_of(w), w, [], places, rewriter)
+    return collected(tensor_of(w), w, [], positions, rewriter)
 
 
 def _grouped_read(
@@ -82,7 +88,7 @@ def _grouped_read(
     loops: Loops,
     rewriter: PatternRewriter,
 ) -> Read:
-    """An operand, read with its channels split into groups when there are some."""
+    """An operand and its index map; with several groups its channels are two dimensions."""
     split = [
         [Dim.of(groups), dim // groups] if letter == channels and groups > 1 else [dim]
         for letter, dim in zip(layout.letters, dims_of(value.type), strict=True)
@@ -94,7 +100,9 @@ def _grouped_read(
 def _spread(
     op: graph.ConvTransposeOp, data: Layout, kernel: Layout, loops: Loops, rewriter: PatternRewriter
 ) -> tuple[SSAValue, dict[str, AffineExpr]]:
-    """The input with zeros between its cells and around them, and the index into each spatial axis of it."""
+    """
+    The input with zeros between and around its cells, and the index expression of each spatial axis into it.
+    """
     none: list[int | Dim] = [0] * data.rank
     low, high, steps = none, list(none), [1] * data.rank
     cells: dict[str, AffineExpr] = {}
@@ -109,10 +117,10 @@ def _spread(
         before, after = reach - pads[i], reach - pads[rank + i] + op.output_padding.get_values()[i]
         low[axis], high[axis] = (max(0, n.value) if n.is_static else n for n in (before, after))
         steps[axis] = op.strides.get_values()[i]
-        # A pad beyond the kernel's reach cuts cells of the input away: reading starts behind them.
+        # A pad beyond the kernel's reach crops cells of the input: the first index read is after them.
         cut = max(0, -before.value) if before.is_static else 0
         cells[letter] = loops[letter] + cut + loops[f"k{letter}"] * dilation
-    return bordered(op.x, low, high, 0, rewriter, strides=steps), cells
+    return pad_tensor(op.x, low, high, 0, rewriter, strides=steps), cells
 
 
 PATTERNS: list[RewritePattern] = [ConvTransposeLowering()]

@@ -22,18 +22,19 @@ UnaryBody: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
 
 
 def _math(op_type: Callable[[SSAValue], Operation]) -> UnaryBody:
+    """The body of one op of the `math` dialect, with the scalar as its only operand."""
     return lambda scalars, x: op_type(x).results[0]
 
 
 def sign(scalars: Scalars, x: SSAValue) -> SSAValue:
-    """-1 or 1; 0 and NaN stay."""
+    """The sign of a number: -1 or 1, and 0 and NaN themselves."""
     zero = scalars.constant(0)
     negative, positive = scalars.compare("lt", x, zero), scalars.compare("gt", x, zero)
     return scalars.select(positive, scalars.constant(1), scalars.select(negative, scalars.constant(-1), x))
 
 
 def complement(scalars: Scalars, x: SSAValue) -> SSAValue:
-    """All bits the other way."""
+    """All bits inverted."""
     return arith.XOrIOp(x, scalars.constant(1 if scalars.is_bool else -1)).result
 
 
@@ -80,19 +81,25 @@ def replace_unary(op: UnaryOp, body: UnaryBody, rewriter: PatternRewriter) -> No
 
 
 class UnaryLowering(RewritePattern):
-    """An op without attributes → a `linalg.generic` whose body is the op's row in `UNARY`."""
+    """A unary op without attributes → a `linalg.generic` whose body is the op's row in `UNARY`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: UnaryOp, rewriter: PatternRewriter) -> None:
+        """
+        Emit the body that `UNARY` lists for the op's class; leave other unary ops to their own patterns.
+        """
         if (body := UNARY.get(type(op))) is not None:
             replace_unary(op, body, rewriter)
 
 
 class TanhSoftplusLowering(RewritePattern):
-    """`graph.softplus` that only `graph.tanh` reads → a `linalg.generic` for both, without a logarithm."""
+    """
+    `graph.softplus` with only `graph.tanh` as users → one `linalg.generic` for both, without a logarithm.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SoftplusOp, rewriter: PatternRewriter) -> None:
+        """Replace each `graph.tanh` user by the fused body and erase the softplus."""
         bent = [use.operation for use in op.result.uses]
         if not bent or not all(isinstance(user, graph.TanhOp) for user in bent):
             return
@@ -110,6 +117,7 @@ class LeakyReluLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LeakyReluOp, rewriter: PatternRewriter) -> None:
+        """Emit a comparison with 0 and a product with the attribute `alpha`."""
         alpha = op.alpha.value.data
         replace_unary(op, lambda scalars, x: activation.leaky_relu(scalars, x, alpha), rewriter)
 
@@ -119,6 +127,7 @@ class EluLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.EluOp, rewriter: PatternRewriter) -> None:
+        """Emit `expm1` for negative elements, scaled by the attribute `alpha`."""
         alpha = op.alpha.value.data
         replace_unary(op, lambda scalars, x: activation.elu(scalars, x, alpha), rewriter)
 
@@ -128,6 +137,7 @@ class SiluLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SiluOp, rewriter: PatternRewriter) -> None:
+        """Emit a product of the element with the sigmoid of `alpha` times it."""
         alpha = op.alpha.value.data
         replace_unary(op, lambda scalars, x: activation.silu(scalars, x, alpha), rewriter)
 
@@ -137,15 +147,17 @@ class GeluLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.GeluOp, rewriter: PatternRewriter) -> None:
+        """Emit the erf or, with `approximate = "tanh"`, the sigmoid formula."""
         approximate = op.approximate.data
         replace_unary(op, lambda scalars, x: activation.gelu(scalars, x, approximate), rewriter)
 
 
 class IsInfLowering(RewritePattern):
-    """`graph.is_inf` → a `linalg.generic` that compares with the infinities asked for."""
+    """`graph.is_inf` → a `linalg.generic` that compares with the infinities that the attributes select."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.IsInfOp, rewriter: PatternRewriter) -> None:
+        """Emit one comparison for each sign selected by `positive` and `negative`, joined by `or`."""
         signs = ((bool(op.positive), "inf"), (bool(op.negative), "-inf"))
         asked = [float(text) for wanted, text in signs if wanted]
 
@@ -163,6 +175,9 @@ class CastLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter) -> None:
+        """
+        Emit a conversion through the scalar type; 8-bit and smaller floats round by `saturate` or `round`.
+        """
         target, small = Scalars(op.to), SMALL_FLOATS.get(op.to)
 
         def body(scalars: Scalars, x: SSAValue) -> SSAValue:
@@ -179,10 +194,11 @@ class CastLowering(RewritePattern):
 
 
 class BitcastLowering(RewritePattern):
-    """`graph.bitcast` → a `linalg.generic` with `arith.bitcast`; i1 is a byte that is 0 or 1."""
+    """`graph.bitcast` → a `linalg.generic` with `arith.bitcast`; a bool is a byte of 0 or 1."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BitcastOp, rewriter: PatternRewriter) -> None:
+        """Reinterpret elements as they are stored; equal storage types need no op at all."""
         source, target = Scalars(element_of_value(op.input)), Scalars(op.to)
 
         def body(elements: Sequence[SSAValue]) -> SSAValue:
@@ -200,6 +216,7 @@ class ClipLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ClipOp, rewriter: PatternRewriter) -> None:
+        """Emit a maximum with `lo` and a minimum with `hi`, each only if the op has it."""
         scalars = Scalars(element_of_value(op.input))
         has_lo, has_hi = op.lo is not None, op.hi is not None
         operands = [value for value in (op.input, op.lo, op.hi) if value is not None]

@@ -26,19 +26,21 @@ from stepwell.runtime.dims import Dim
 
 
 class FullLowering(RewritePattern):
-    """`graph.full` → one scalar everywhere."""
+    """`graph.full` → a `linalg.generic` that broadcasts one scalar."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.FullOp, rewriter: PatternRewriter) -> None:
+        """Emit a copy of the scalar operand to every element."""
         result = elementwise(tensor_of(op.result), [op.input], lambda s: s[0], op, rewriter)
         rewriter.replace(op, [], [result])
 
 
 class IotaLowering(RewritePattern):
-    """`graph.iota` → the index of a loop as a number."""
+    """`graph.iota` → a `linalg.generic` of loop indices converted to the element type."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.IotaOp, rewriter: PatternRewriter) -> None:
+        """Emit the index of the loop along `axis` as a number."""
         type, axis = tensor_of(op.result), op.axis.value.data
         scalars = Scalars(type.element_type)
 
@@ -51,10 +53,13 @@ class IotaLowering(RewritePattern):
 
 
 class ExtentsLowering(RewritePattern):
-    """`graph.extents`, and `graph.shape_of` of known dimensions → the one that the loop's index selects."""
+    """
+    `graph.extents`, and `graph.shape_of` of known dimensions → a vector with one dimension in each element.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ExtentsOp | graph.ShapeOfOp, rewriter: PatternRewriter) -> None:
+        """Take the dimensions from the attribute or, for `shape_of`, from the operand's type."""
         if isinstance(op, graph.ExtentsOp):
             dims = op.dims.get()
         else:
@@ -63,6 +68,7 @@ class ExtentsLowering(RewritePattern):
 
 
 def _numbers(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
+    """A vector i64 of the values of dimensions: element i is the i-th, chosen by a chain of selects."""
     sizes = [extent(dim, rewriter) for dim in dims]
 
     def body(_: Sequence[SSAValue]) -> SSAValue:

@@ -1,7 +1,7 @@
 """
 Reads and writes at positions that are data → `linalg.generic` with `tensor.extract`, or loops.
 
-An index outside its dimension goes to the nearest one inside, so that nothing is read or written elsewhere.
+An index outside its dimension is clamped to the nearest one inside, so that no access leaves the tensor.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.scatter import ScatterOp
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
 from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied, layer_of, with_layer
 from stepwell.lowering.graph_to_linalg.support import (
@@ -35,59 +34,65 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
+from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
 from stepwell.runtime.dims import Dim
 
 
 class GatherLowering(RewritePattern):
-    """`graph.gather` → elements read at an index in place of one loop."""
+    """`graph.gather` → elements read with an index tensor's entry in place of the index along `axis`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.GatherOp, rewriter: PatternRewriter) -> None:
+        """
+        Read one index for each position of the index tensor, and the operand at that index along `axis`.
+        """
         axis, batch = op.axis.value.data, op.batch_dims.value.data
         index_rank, rank = len(dims_of(op.indices.type)), len(dims_of(op.result.type))
-        behind = axis + index_rank - batch
+        after = axis + index_rank - batch
         size = extent(dims_of(op.input.type)[axis], rewriter)
         scalars = Scalars(element_of_value(op.indices))
-        index_loops = [*range(batch), *range(axis, behind)]
+        index_loops = [*range(batch), *range(axis, after)]
 
-        def places(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
+        def positions(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
             index = Indices.from_end(Indices.from_scalar(read[0], scalars), size)
-            return [*loops[:axis], index, *loops[behind:]]
+            return [*loops[:axis], index, *loops[after:]]
 
         reads = [(op.indices, projection(rank, index_loops))]
-        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, places, rewriter)])
+        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, positions, rewriter)])
 
 
 class GatherElementsLowering(RewritePattern):
-    """`graph.gather_elements` → elements read at their own place, but for one dimension."""
+    """`graph.gather_elements` → elements read at their own position, except along `axis`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.GatherElementsOp, rewriter: PatternRewriter) -> None:
+        """Replace the index along `axis` by the entry of `indices` at the same position."""
         axis, rank = op.axis.value.data, len(dims_of(op.result.type))
         size = extent(dims_of(op.input.type)[axis], rewriter)
         scalars = Scalars(element_of_value(op.indices))
 
-        def places(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
+        def positions(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
             index = Indices.from_end(Indices.from_scalar(read[0], scalars), size)
             return [*loops[:axis], index, *loops[axis + 1 :]]
 
         reads = [(op.indices, projection(rank, range(rank)))]
-        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, places, rewriter)])
+        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, positions, rewriter)])
 
 
 class GatherNdLowering(RewritePattern):
-    """`graph.gather_nd` → elements read at a position of several numbers."""
+    """`graph.gather_nd` → elements read at positions given by the rows of the index tensor."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.GatherNdOp, rewriter: PatternRewriter) -> None:
+        """Read all columns of an index row as the leading indices after the batch dimensions."""
         batch, rank = op.batch_dims.value.data, len(dims_of(op.result.type))
         index_dims, dims = dims_of(op.indices.type), dims_of(op.input.type)
         taken, leading = index_dims[-1].value, len(index_dims) - 1
         sizes = [extent(dim, rewriter) for dim in dims[batch : batch + taken]]
         scalars = Scalars(element_of_value(op.indices))
 
-        def places(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
+        def positions(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
             at = [
                 Indices.from_end(Indices.from_scalar(number, scalars), size)
                 for number, size in zip(read, sizes, strict=True)
@@ -95,20 +100,21 @@ class GatherNdLowering(RewritePattern):
             return [*loops[:batch], *at, *loops[leading:]]
 
         reads = [_column(op.indices, rank, i) for i in range(taken)]
-        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, places, rewriter)])
+        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, positions, rewriter)])
 
 
 def _column(indices: SSAValue, rank: int, column: int) -> Read:
-    """One number of each position."""
+    """The index tensor with the map of a column, which is a coordinate of each position."""
     leading = [AffineExpr.dimension(loop) for loop in range(len(dims_of(indices.type)) - 1)]
     return indices, AffineMap(rank, 0, (*leading, AffineExpr.constant(column)))
 
 
 class OneHotLowering(RewritePattern):
-    """`graph.one_hot` → the index compared with that of a new loop."""
+    """`graph.one_hot` → a comparison of the index with that of the new loop along `axis`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.OneHotOp, rewriter: PatternRewriter) -> None:
+        """Emit `index == loop index` for each element, true at one position of `axis`."""
         axis = op.axis.value.data
         rank = len(dims_of(op.result.type))
         scalars = Scalars(element_of_value(op.indices))
@@ -121,7 +127,7 @@ class OneHotLowering(RewritePattern):
         rewriter.replace(op, [], [generic([read], write, [PARALLEL] * rank, body, rewriter)])
 
 
-Places: TypeAlias = Callable[[Sequence[SSAValue]], Sequence[SSAValue]]
+Positions: TypeAlias = Callable[[Sequence[SSAValue]], Sequence[SSAValue]]
 Combine: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
 
 COMBINE: dict[str, Combine] = {
@@ -134,33 +140,41 @@ COMBINE: dict[str, Combine] = {
 
 
 class ScatterElementsLowering(RewritePattern):
-    """`graph.scatter_elements` → loops over the updates, in order, into a copy."""
+    """`graph.scatter_elements` → loops over the updates, in order, that write into a copy."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ScatterElementsOp, rewriter: PatternRewriter) -> None:
+        """Write each update at its own position, with the index along `axis` from `indices`."""
         axis = op.axis.value.data
         size = extent(dims_of(op.input.type)[axis], rewriter)
         scalars = Scalars(element_of_value(op.indices))
 
-        def places(loops: Sequence[SSAValue]) -> list[SSAValue]:
+        def positions(loops: Sequence[SSAValue]) -> list[SSAValue]:
             index = tensor.ExtractOp.create(operands=[op.indices, *loops], result_types=[scalars.type])
             at = Indices.from_end(Indices.from_scalar(index.results[0], scalars), size)
             return [*loops[:axis], at, *loops[axis + 1 :]]
 
-        rewriter.replace(op, [], [_scattered(op, places, rewriter)])
+        rewriter.replace(op, [], [_scattered(op, positions, rewriter)])
 
 
 class ScatterNdLowering(RewritePattern):
-    """`graph.scatter_nd` → loops over the updates, in order, into a copy: rows where positions name rows."""
+    """
+    `graph.scatter_nd` → loops over the updates, in order, that write into a copy.
+
+    Where each index row names a whole slice of the operand, slices are written instead of elements.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ScatterNdOp, rewriter: PatternRewriter) -> None:
+        """
+        Choose between slices and single elements, and compute the position of an update from its index row.
+        """
         index_dims, dims = dims_of(op.indices.type), dims_of(op.input.type)
         taken, leading = index_dims[-1].value, len(index_dims) - 1
         sizes = [extent(dim, rewriter) for dim in dims[:taken]]
         scalars = Scalars(element_of_value(op.indices))
 
-        def places(loops: Sequence[SSAValue]) -> list[SSAValue]:
+        def positions(loops: Sequence[SSAValue]) -> list[SSAValue]:
             at: list[SSAValue] = []
             for column, size in enumerate(sizes):
                 operands = [op.indices, *loops[:leading], Indices.constant(column)]
@@ -169,18 +183,22 @@ class ScatterNdLowering(RewritePattern):
             return [*at, *loops[leading:]]
 
         rows = zip(dims[taken:], dims_of(op.updates.type)[leading:], strict=True)
-        # Rows of two names for one size go element by element.
+        # Slices whose extents are not provably equal are written element by element.
         has_rows = 0 < taken < len(dims) and leading > 0 and all(a.proves_equal(b) for a, b in rows)
         result = (
-            _scattered_rows(op, leading, places, rewriter) if has_rows else _scattered(op, places, rewriter)
+            _scattered_rows(op, leading, positions, rewriter)
+            if has_rows
+            else _scattered(op, positions, rewriter)
         )
         rewriter.replace(op, [], [result])
 
 
 def _scattered_rows(
-    op: graph.ScatterNdOp, leading: int, places: Places, rewriter: PatternRewriter
+    op: graph.ScatterNdOp, leading: int, positions: Positions, rewriter: PatternRewriter
 ) -> SSAValue:
-    """A copy of the operand after all updates, row by row; `places` gives where a row of updates goes."""
+    """
+    A copy of the operand after all updates, slice by slice; `positions` gives the leading indices of a slice.
+    """
     dims, type = dims_of(op.updates.type), tensor_of(op.input)
     taken = len(dims_of(type)) - (len(dims) - leading)
     scalars, row = Scalars(type.element_type), [Dim.of(1)] * taken + list(dims[leading:])
@@ -192,7 +210,7 @@ def _scattered_rows(
                 count, [into], lambda index, carried: [step([*loops, index], carried[0])], rewriter
             )
             return result
-        at = dict(enumerate(inserted(lambda: places(loops), rewriter)))
+        at = dict(enumerate(inserted(lambda: positions(loops), rewriter)))
         new = layer_of(op.updates, dict(enumerate(loops)), rewriter)
         new = split_dims(join_dims(new, [dims_of(new.type)], rewriter), [row], rewriter)
         if op.combine.data != "none":
@@ -205,14 +223,14 @@ def _scattered_rows(
     return step([], copied(op.input, rewriter))
 
 
-def _scattered(op: ScatterOp, places: Places, rewriter: PatternRewriter) -> SSAValue:
-    """A copy of the operand after all updates, one by one; `places` gives where one goes."""
+def _scattered(op: ScatterOp, positions: Positions, rewriter: PatternRewriter) -> SSAValue:
+    """A copy of the operand after all updates, one element at a time; `positions` gives their indices."""
     element = element_of_value(op.updates)
     scalars, stored = Scalars(element), signless(element)
     sizes = [extent(dim, rewriter) for dim in dims_of(op.updates.type)]
 
     def write(into: SSAValue, loops: Sequence[SSAValue]) -> SSAValue:
-        at = places(loops)
+        at = positions(loops)
         new = tensor.ExtractOp.create(operands=[op.updates, *loops], result_types=[stored]).results[0]
         if op.combine.data != "none":
             old = tensor.ExtractOp.create(operands=[into, *at], result_types=[stored]).results[0]
@@ -230,7 +248,7 @@ def _loops(
     outer: list[SSAValue],
     body: Callable[[SSAValue, Sequence[SSAValue]], SSAValue],
 ) -> SSAValue:
-    """Loops around a body, one in another, that hand a tensor on from iteration to iteration."""
+    """Nested loops around a body that carry one tensor from iteration to iteration."""
     if not sizes:
         return body(carried, outer)
     block = Block(arg_types=[IndexType(), carried.type])

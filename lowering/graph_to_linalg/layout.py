@@ -1,4 +1,4 @@
-"""Layout changes → a transposition, between views in which blocks are dimensions of their own."""
+"""Layout changes → a transposition between views in which channel blocks are dimensions of their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.support import PARALLEL, empty, generic, identity, projection
-from stepwell.lowering.graph_to_linalg.views import bordered, join_dims, split_dims
+from stepwell.lowering.graph_to_linalg.views import join_dims, pad_tensor, split_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import Layout, parse_layout
@@ -15,13 +15,14 @@ from stepwell.runtime.layout import Layout, parse_layout
 
 class LayoutTransformLowering(RewritePattern):
     """
-    `graph.layout_transform` → split axes that are blocked on either side, permute, join what is not blocked.
+    `graph.layout_transform` → split axes that are blocked on either side, permute, join all others.
 
     Both ends are views: the one `linalg.generic` in between moves the elements.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LayoutTransformOp, rewriter: PatternRewriter) -> None:
+        """Pad channels to whole blocks, split, copy through a permuted map and join."""
         source, target = parse_layout(op.source.data), parse_layout(op.target.data)
         blocks = _blocks(op, source, target)
         value = op.input
@@ -30,9 +31,10 @@ class LayoutTransformLowering(RewritePattern):
             0 if block or source.block(letter) > 1 else _padding(op, dim, target.block(letter))
             for (letter, block), dim in zip(source.axes, dims, strict=True)
         ]
-        value = bordered(value, [0] * len(high), high, 0, rewriter)
+        value = pad_tensor(value, [0] * len(high), high, 0, rewriter)
         groups = _split_groups(source, dims_of(value.type), blocks)
         value = split_dims(value, [[dim for _, dim in group] for group in groups], rewriter)
+        # Parts are (letter, block) pairs: find each one's loop by its position in the target's order.
         parts = [part for group in groups for part, _ in group]
         extents = dict(pair for group in groups for pair in group)
 
@@ -47,7 +49,11 @@ class LayoutTransformLowering(RewritePattern):
 
 
 def _blocks(op: graph.LayoutTransformOp, source: Layout, target: Layout) -> dict[str, int]:
-    """The block of each axis that is blocked on either side."""
+    """
+    The block size of each axis that is blocked on either side.
+
+    Raises: StepwellError `unsupported` where the two sides have different blocks of one axis.
+    """
     blocks: dict[str, int] = {}
     for letter in source.letters:
         sizes = {source.block(letter), target.block(letter)} - {1}
@@ -63,7 +69,11 @@ def _blocks(op: graph.LayoutTransformOp, source: Layout, target: Layout) -> dict
 
 
 def _padding(op: graph.LayoutTransformOp, dim: Dim, block: int) -> int:
-    """The cells that fill an axis to whole blocks."""
+    """
+    The number of cells that fill an axis up to whole blocks.
+
+    Raises: StepwellError `unsupported` where that number is not known at compile time.
+    """
     if block == 1:
         return 0
     missing = dim.ceildiv(block) * block - dim
@@ -75,7 +85,7 @@ def _padding(op: graph.LayoutTransformOp, dim: Dim, block: int) -> int:
 
 
 def _parts_of(axis: tuple[str, int], layout: Layout, blocks: dict[str, int]) -> list[tuple[str, int]]:
-    """The dimensions that a dimension of a layout splits into."""
+    """The dimensions that one dimension of a layout splits into: the blocks, and the lane of a block."""
     letter, block = axis
     if block or letter not in blocks:
         return [axis]
@@ -86,7 +96,7 @@ def _parts_of(axis: tuple[str, int], layout: Layout, blocks: dict[str, int]) -> 
 def _split_groups(
     layout: Layout, dims: tuple[Dim, ...], blocks: dict[str, int]
 ) -> list[list[tuple[tuple[str, int], Dim]]]:
-    """For each dimension the parts that it splits into, with their extents."""
+    """The parts of each dimension of a layout, with their extents."""
     groups: list[list[tuple[tuple[str, int], Dim]]] = []
     for axis, dim in zip(layout.axes, dims, strict=True):
         parts = _parts_of(axis, layout, blocks)

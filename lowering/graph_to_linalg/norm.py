@@ -1,4 +1,6 @@
-"""Normalizations → reductions of rows, numbers for each row or channel, then one pass over all elements."""
+"""
+Normalizations → statistics of rows or channels as reductions, then one elementwise pass that applies them.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,12 @@ from stepwell.lowering.graph_to_linalg.support import (
     identity,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.views import bordered, join_dims, split_dims
+from stepwell.lowering.graph_to_linalg.views import join_dims, pad_tensor, split_dims
 from stepwell.runtime.dims import Dim
 
 
 def inverse_root(scalars: Scalars, x: SSAValue, eps: float) -> SSAValue:
-    """1 / sqrt(x + eps)"""
+    """1 / sqrt(x + eps)."""
     shifted = scalars.add(x, scalars.constant(eps))
     return scalars.divide(scalars.constant(1), math.SqrtOp(shifted).result)
 
@@ -44,6 +46,7 @@ class BatchNormLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BatchNormOp, rewriter: PatternRewriter) -> None:
+        """Compute scale / sqrt(variance + eps) as a vector of channels, then normalize elementwise."""
         type, axis = tensor_of(op.result), op.axis.value.data
         element = accumulator(type.element_type)
         scalars, eps = Scalars(element), op.eps.value.data
@@ -54,8 +57,10 @@ class BatchNormLowering(RewritePattern):
                 return inverse
             return scalars.multiply(inverse, _converted(op.scale, s[1], scalars))
 
+        # Factors by channel.
         vectors = [value for value in (op.variance, op.scale) if value is not None]
         factors = elementwise(tensor_type(element, dims_of(op.mean.type)), vectors, factor, op, rewriter)
+        # All elements, with mean, factor and bias read along the channels.
         rank = len(dims_of(type))
         reads = [(op.input, identity(rank))]
         reads += [(v, projection(rank, [axis])) for v in (op.mean, factors, op.bias) if v is not None]
@@ -70,12 +75,14 @@ class BatchNormLowering(RewritePattern):
 
 
 def _converted(value: SSAValue, scalar: SSAValue, to: Scalars) -> SSAValue:
-    """A scalar of a tensor of any float type, in the type that a body computes in."""
+    """A scalar read from `value`, of any float type, in the type that a body computes in."""
     return Scalars(element_of_value(value)).convert(scalar, to)
 
 
 def statistics(rows: Rows, x: SSAValue, element: Attribute, eps: float) -> tuple[SSAValue, SSAValue]:
-    """Mean and 1 / sqrt(variance + eps) of each row, by two passes over it: no cancellation."""
+    """
+    Mean and 1 / sqrt(variance + eps) of each row, by two passes over the row, which avoids cancellation.
+    """
     scalars = Scalars(element)
     mean = rows.mean([rows.each(x)], lambda s: _converted(x, s[0], scalars), element)
 
@@ -95,10 +102,10 @@ def normalized(
     element: Attribute,
 ) -> SSAValue:
     """
-    (x - mean) * factor * scale + bias over all elements, in the type of x.
+    (x - mean) * factor * scale + bias for all elements, in the type of x.
 
     Args: `operands` are x, scale and bias; `numbers` are the factor of each row, after its mean if there is
-    one; `reads` says how scale and bias are read.
+    one; `reads` gives scale or bias with its index map.
     """
     x, *vectors = operands
     assert x is not None
@@ -121,6 +128,7 @@ def normalized(
 
 
 def _rows_from_axis(op: RowNormOp, rewriter: PatternRewriter) -> Rows:
+    """The rows of a norm's operand: all axes from `axis` on are reduced."""
     rank = len(dims_of(op.input.type))
     return Rows.of(op, op.input, range(op.axis.value.data, rank), rewriter)
 
@@ -130,6 +138,9 @@ class LayerNormLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LayerNormOp, rewriter: PatternRewriter) -> None:
+        """
+        Emit statistics and the normalized tensor; mean and inverse deviation are results if the op has them.
+        """
         rows, element = _rows_from_axis(op, rewriter), accumulator(op.compute_type)
         mean, inv_std = statistics(rows, op.input, element, op.eps.value.data)
         operands = [op.input, op.scale, op.bias]
@@ -141,10 +152,11 @@ class LayerNormLowering(RewritePattern):
 
 
 class RmsNormLowering(RewritePattern):
-    """`graph.rms_norm` → 1 / sqrt(mean(x * x) + eps) of each row, then x * that * scale + bias."""
+    """`graph.rms_norm` → 1 / sqrt(mean(x * x) + eps) of each row, then x times it, * scale + bias."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RmsNormOp, rewriter: PatternRewriter) -> None:
+        """Emit the mean of squares, its inverse root, and the scaled tensor: no mean is subtracted."""
         rows, element = _rows_from_axis(op, rewriter), accumulator(op.compute_type)
         scalars, eps, x = Scalars(element), op.eps.value.data, op.input
 
@@ -164,6 +176,7 @@ class ChannelNormLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ChannelNormOp, rewriter: PatternRewriter) -> None:
+        """Split channels into [groups, depth], normalize over depth and space, and join them again."""
         dims = dims_of(op.input.type)
         groups = Dim.of(op.groups.value.data) if isinstance(op, graph.GroupNormOp) else dims[1]
         depth = dims[1] // groups
@@ -184,10 +197,11 @@ class ChannelNormLowering(RewritePattern):
 
 
 class LpNormLowering(RewritePattern):
-    """`graph.lp_norm` → the norm of each row, then a division by it; 0 where the norm is 0."""
+    """`graph.lp_norm` → the 1- or 2-norm of each row, then a division by it; 0 for rows of norm 0."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LpNormOp, rewriter: PatternRewriter) -> None:
+        """Sum absolute values or squares along `axis`, take the root for p = 2, and divide."""
         type = tensor_of(op.result)
         element = accumulator(type.element_type)
         scalars, absolute = Scalars(element), op.p.value.data == 1
@@ -211,20 +225,22 @@ class LrnLowering(RewritePattern):
     """
     `graph.lrn` → sums of squares over windows of channels, then x / (bias + alpha / size * sum) ** beta.
 
-    The windows read a tensor with a border of zeros, so that they need no cuts.
+    The windows read the input with channels of zeros as padding, so that none of them is cut.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LrnOp, rewriter: PatternRewriter) -> None:
+        """Emit the window sums with `size` as a reduction loop, then the elementwise quotient."""
         type, size = tensor_of(op.result), op.size.value.data
         rank, element = len(dims_of(type)), accumulator(type.element_type)
         scalars = Scalars(element)
         alpha, beta, bias = op.alpha.value.data / size, op.beta.value.data, op.bias.value.data
         before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
-        padded = bordered(op.input, _at(1, before, rank), _at(1, after, rank), 0, rewriter)
+        # Sums of squares: the channel's index is the result's channel plus the position in the window.
+        padded = pad_tensor(op.input, _at(1, before, rank), _at(1, after, rank), 0, rewriter)
         indices = [AffineExpr.dimension(i) for i in range(rank)]
         indices[1] = indices[1] + AffineExpr.dimension(rank)
-        # A tensor of the window's size, never read, tells how long its loop is.
+        # An unread tensor of the window's size gives its loop an extent.
         window = empty(tensor_type(f32, [size]), rewriter)
         reads = [(padded, AffineMap(rank + 1, 0, tuple(indices))), (window, projection(rank + 1, [rank]))]
         write = (filled(with_element(type, element), 0, rewriter), projection(rank + 1, range(rank)))
@@ -244,6 +260,7 @@ class LrnLowering(RewritePattern):
 
 
 def _at(axis: int, number: int, rank: int) -> list[int]:
+    """A list with `number` at position `axis` and 0 elsewhere."""
     return [number if i == axis else 0 for i in range(rank)]
 
 

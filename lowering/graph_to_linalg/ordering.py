@@ -1,4 +1,4 @@
-"""Operators that order elements → loops that carry what is chosen, and reads at computed places."""
+"""Loops over rows with carried values, as scans and searches need them, and `graph.reverse_sequence`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from stepwell.lowering.graph_to_linalg.support import extent, inserted, projecti
 LoopBody: TypeAlias = "Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]"
 """Emits an iteration: from the index and the carried values to the next carried values."""
 RowBody: TypeAlias = "Callable[[Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]"
-"""The same for a row: from the indices of all loops around it."""
+"""Emits the work for one row: from the indices of all loops around it and the carried values."""
 
 
 def counted_loop(size: SSAValue, carried: Sequence[SSAValue], body: LoopBody) -> Sequence[SSAValue]:
-    """A loop from 0 to a size that carries values, into the implicit builder that is open around it."""
+    """An `scf.for` from 0 to a size with carried values, emitted into the current implicit builder."""
     block = Block(arg_types=[IndexType(), *(value.type for value in carried)])
     with ImplicitBuilder(block) as (index, *inner):
         scf.YieldOp(*body(index, inner))
@@ -35,7 +35,7 @@ def counted_loop(size: SSAValue, carried: Sequence[SSAValue], body: LoopBody) ->
 def row_by_row(
     sizes: Sequence[SSAValue], carried: Sequence[SSAValue], row: RowBody, rewriter: PatternRewriter
 ) -> Sequence[SSAValue]:
-    """Loops from 0 to sizes around what is done for each row."""
+    """Nested loops from 0 to each of `sizes` around the body `row`; returns the values carried to the end."""
 
     def nest(outer: list[SSAValue], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         if len(outer) == len(sizes):
@@ -46,15 +46,16 @@ def row_by_row(
 
 
 class ReverseSequenceLowering(RewritePattern):
-    """`graph.reverse_sequence` → elements at places counted from each length."""
+    """`graph.reverse_sequence` → elements read at indices counted back from each sequence's length."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReverseSequenceOp, rewriter: PatternRewriter) -> None:
+        """Read at `length - 1 - t` for t below the batch entry's length, else at t."""
         batch, time = op.batch_axis.value.data, op.time_axis.value.data
         scalars = Scalars(element_of_value(op.lengths))
         size = extent(dims_of(op.input.type)[time], rewriter)
 
-        def places(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
+        def positions(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
             length = Indices.minimum(Indices.from_scalar(read[0], scalars), size)
             inside = arith.CmpiOp(loops[time], length, "slt").result
             back = Indices.subtract(Indices.subtract(length, Indices.constant(1)), loops[time])
@@ -63,7 +64,7 @@ class ReverseSequenceLowering(RewritePattern):
 
         rank = len(dims_of(op.result.type))
         reads = [(op.lengths, projection(rank, [batch]))]
-        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, places, rewriter)])
+        rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, positions, rewriter)])
 
 
 PATTERNS: list[RewritePattern] = [ReverseSequenceLowering()]

@@ -1,4 +1,6 @@
-"""Kernels out of `@main`: each `graph.fused` becomes a function, its symbols trailing arguments."""
+"""
+Outlining of kernels from `@main`: each `graph.fused` becomes a function, with symbols as trailing arguments.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,7 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
 
 
 def _hoist_constants(function: FuncOp) -> None:
-    """Move the constants of branches and loops in front of them, where weights are numbered."""
+    """Move constants out of branches and loops to before the control flow op, where weights are numbered."""
     for op in function.body.block.ops:
         if isinstance(op, graph.ControlFlowOp):
             constants = [inner for inner in op.walk() if isinstance(inner, graph.ConstantOp)]
@@ -89,7 +91,7 @@ def _hoist_constants(function: FuncOp) -> None:
 
 
 def _carried_symbols(op: Operation) -> dict[str, SSAValue]:
-    """The sizes that the loops around an op carry, and their values in the regions that it stands in."""
+    """The symbols that loops around an op carry, with their values in the bodies that contain the op."""
     found: dict[str, SSAValue] = {}
     block = op.parent
     while block is not None and (outer := block.parent_op()) is not None:
@@ -100,11 +102,12 @@ def _carried_symbols(op: Operation) -> dict[str, SSAValue]:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
+    """Names without repetitions, in order of first occurrence."""
     return list(dict.fromkeys(names))
 
 
 def _symbols_outside_kernels(function: FuncOp) -> list[str]:
-    """Symbols of what `@main` does itself: it views values in other shapes, and copies inputs to outputs."""
+    """Symbols in types and shapes of `@main`'s own ops, which reshape values and copy inputs to outputs."""
     if SYMBOLS in function.attributes:
         return []
     ops = [op for block in blocks_of(function) for op in block.ops if not isinstance(op, graph.FusedOp)]
@@ -117,13 +120,14 @@ def _symbols_outside_kernels(function: FuncOp) -> list[str]:
 
 
 def _symbols_in_properties(op: Operation) -> Iterator[str]:
+    """Symbols in dimension attributes of an op, such as the sizes of a slice."""
     for attribute in op.properties.values():
         if isinstance(attribute, DimsAttr):
             yield from _symbols_in_dims(attribute.get())
 
 
 def _symbols_in_kernel(op: graph.FusedOp) -> Iterator[str]:
-    """Symbols in order of occurrence: in the operands' types first, then inside."""
+    """Symbols of a kernel in order of occurrence: in its operands' types first, then in its body."""
     for operand in op.operands:
         yield from _symbols_in_type(operand.type)
     for inner in op.body.walk():
@@ -133,11 +137,13 @@ def _symbols_in_kernel(op: graph.FusedOp) -> Iterator[str]:
 
 
 def _symbols_in_type(type: Attribute) -> Iterator[str]:
+    """Symbols in the dimensions of a tensor type."""
     if isinstance(type, TensorType):
         yield from _symbols_in_dims(dims_of(cast(Tensor, type)))
 
 
 def _symbols_in_dims(dims: Sequence[Dim]) -> Iterator[str]:
+    """Symbols of dimension expressions, sorted within each."""
     for dim in dims:
         if not dim.is_unknown:
             yield from sorted(dim.symbols())
@@ -146,6 +152,7 @@ def _symbols_in_dims(dims: Sequence[Dim]) -> Iterator[str]:
 def _expect_known(
     function: FuncOp, op: graph.FusedOp, needed: Sequence[str], defined: AbstractSet[str]
 ) -> None:
+    """Raise `unsupported` when a kernel needs a symbol that no input's shape defines."""
     known = {name for arg in function.args for name in _symbols_in_type(arg.type)} | defined
     if unknown := [name for name in needed if name not in known]:
         raise StepwellError(
@@ -157,7 +164,7 @@ def _expect_known(
 
 
 def _add_symbol_arguments(function: FuncOp, symbols: Sequence[str]) -> None:
-    """Give a function an index argument for each symbol."""
+    """Append an index argument for each symbol to a function, and list the symbols in `sched.symbols`."""
     block = function.body.block
     for name in symbols:
         arg = block.insert_arg(IndexType(), len(block.args))
@@ -173,7 +180,7 @@ def _add_symbol_arguments(function: FuncOp, symbols: Sequence[str]) -> None:
 
 
 def _outline(op: graph.FusedOp, name: str, symbols: Sequence[tuple[str, SSAValue]]) -> FuncOp:
-    """Make a function of a kernel's region, and replace the kernel by a call of it."""
+    """A new function with the region of a `graph.fused`, which is replaced by a call of it."""
     region = op.detach_region(op.body)
     yielded = region.block.last_op
     assert isinstance(yielded, graph.YieldOp)

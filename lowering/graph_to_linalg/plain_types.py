@@ -1,4 +1,6 @@
-"""Level 2's types: tensors without named dimensions and integers without sign; names move into attributes."""
+"""
+Types of level 2: tensors without named dimensions, integers without sign; both facts move to attributes.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,13 @@ from stepwell.lowering.graph_to_linalg.scalars import signless
 DIMS = "graph.dims"
 """Key of an argument's or result's dimensions, where its type no longer names them."""
 ELEMENT = "graph.element"
-"""Key of the element type of an input or output of `@main`, where its type is that of the bytes only."""
+"""Key of the level-1 element type of an input or output of `@main`, where level 2 has another type."""
 
 
 def drop_names_and_signs(module: ModuleOp) -> None:
-    """Give every value of a module its type at level 2; functions keep dimension names as `graph.dims`."""
+    """
+    Replace the type of every value by its level-2 type; functions record dimension names as `graph.dims`.
+    """
     for op in module.walk():
         if isinstance(op, graph.HostCallOp | graph.ControlFlowOp) and SIGNATURE not in op.attributes:
             op.attributes[SIGNATURE] = signature_before(op)
@@ -47,27 +51,30 @@ def drop_names_and_signs(module: ModuleOp) -> None:
 
 
 def _retype(value: SSAValue) -> None:
+    """Change a value's type to its level-2 type, in place."""
     plain = plain_type(value.type)
     if plain != value.type:
         value._type = plain  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does
 
 
 def plain_type(type: Attribute) -> Attribute:
-    """The type at level 2 of a type at level 1."""
+    """The level-2 type that corresponds to a level-1 type."""
     return _plain_tensor(cast(Tensor, type)) if isinstance(type, TensorType) else signless(type)
 
 
 def type_before(type: Attribute, attributes: Mapping[str, Attribute]) -> Attribute:
-    """The type at level 1 of an input or output of `@main` at level 2."""
+    """The level-1 type of an input or output of `@main`, from its level-2 type and attributes."""
     return _named_tensor(cast(Tensor, type), attributes) if isinstance(type, TensorType) else type
 
 
 def _named_tensor(type: Tensor, attributes: Mapping[str, Attribute]) -> Tensor:
+    """A tensor type with the dimension names and element type that attributes record."""
     element = attributes.get(ELEMENT, type.element_type)
     return TensorType(element, type.get_shape(), attributes.get(DIMS, type.encoding))
 
 
 def _plain_tensor(type: Tensor) -> Tensor:
+    """A tensor type without dimension names and with a signless element type; itself if it has neither."""
     element = signless(type.element_type)
     if element == type.element_type and isinstance(type.encoding, NoneAttr):
         return type
@@ -75,6 +82,7 @@ def _plain_tensor(type: Tensor) -> Tensor:
 
 
 def _plain_constant(value: Attribute) -> Attribute:
+    """A constant's value, a weight or dense elements, with a level-2 type."""
     if isinstance(value, WeightAttr):
         return WeightAttr(value.weight_name.data, value.hash.data, _plain_tensor(value.type))
     dense = cast("DenseIntOrFPElementsAttr", value)
@@ -83,6 +91,7 @@ def _plain_constant(value: Attribute) -> Attribute:
 
 
 def _retype_function(function: FuncOp) -> None:
+    """Update a function's type and the attributes of its arguments and results."""
     inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
     function.properties["function_type"] = FunctionType.from_lists(
         [plain_type(type) for type in inputs], [plain_type(type) for type in outputs]
@@ -97,7 +106,9 @@ def _retype_function(function: FuncOp) -> None:
 def _with_types(
     attributes: ArrayAttr[DictionaryAttr] | None, types: Sequence[Attribute], *, is_main: bool
 ) -> ArrayAttr[DictionaryAttr] | None:
-    """The attributes of arguments or results, with what their types say and those of level 2 do not."""
+    """
+    The attributes of arguments or results, plus the facts of level-1 types that level-2 types cannot express.
+    """
     old = list(attributes) if attributes is not None else [DictionaryAttr({})] * len(types)
     new = [
         DictionaryAttr({**dictionary.data, **_lost(type, is_main)})
@@ -107,7 +118,7 @@ def _with_types(
 
 
 def _lost(type: Attribute, is_main: bool) -> Mapping[str, Attribute]:
-    """What level 2's type of a value does not say: named dimensions; for the caller what elements mean."""
+    """The facts of a type that level 2 loses: named dimensions and, for `@main`, the element type."""
     if not isinstance(type, TensorType):
         return {}
     tensor = cast(Tensor, type)

@@ -1,4 +1,4 @@
-"""How the windows of a pool lie in its input: which cells they see, as loops, reads and parts."""
+"""Geometry of pooling windows in their input: extents, index maps, padding and sub-ranges of windows."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from stepwell.lowering.graph_to_linalg.support import (
     generic,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.views import bordered
+from stepwell.lowering.graph_to_linalg.views import pad_tensor
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.layout import Layout, parse_layout
 
 
 @dataclass(frozen=True)
 class Windows:
-    """How the windows of a pool lie in its input."""
+    """The windows of a pool: kernel, strides, dilations, pads, and the extents of input and output."""
 
     data: Layout
     out: tuple[Dim, ...]
     sizes: tuple[Dim, ...]
-    """Of the spatial axes of the input."""
+    """Extents of the spatial axes of the input."""
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
@@ -44,6 +44,7 @@ class Windows:
 
     @staticmethod
     def of(op: graph.PoolOp) -> Windows:
+        """The windows of a pool, from its attributes and types."""
         data, pads = parse_layout(op.data_layout.data), tuple(op.pads.get_values())
         extents = data.logical(dims_of(op.x.type))
         rank = len(data.spatial)
@@ -66,15 +67,15 @@ class Windows:
 
     @property
     def axes(self) -> list[int]:
-        """The dimension of each spatial axis, which is also its loop."""
+        """The tensor dimension of each spatial axis, which is also the number of its loop."""
         return [self.data.axis(letter) for letter in self.data.spatial]
 
     def point(self, axis: int) -> int:
-        """The loop over the kernel points of a spatial axis."""
+        """The number of the loop over the kernel points of a spatial axis."""
         return len(self.out) + axis
 
     def overhang(self, axis: int) -> int:
-        """At most how many cells the last window reaches past the end of the input."""
+        """An upper bound of the cells by which the last window reaches past the end of the input."""
         first = (self.out[self.axes[axis]] - 1) * self.strides[axis]
         last = first + (self.kernel[axis] - 1) * self.dilations[axis] - self.begins[axis]
         beyond = last + 1 - self.sizes[axis]
@@ -84,7 +85,7 @@ class Windows:
         return self.ends[axis] + (self.strides[axis] - 1 if self.ceil else 0)
 
     def read(self, x: SSAValue, number: float, rewriter: PatternRewriter) -> Read:
-        """The input as the windows see it, with `number` around it where they reach past its borders."""
+        """The input, padded with `number` as far as the windows reach, and its index map."""
         low, high = [0] * len(self.out), [0] * len(self.out)
         for axis, dim in enumerate(self.axes):
             low[dim], high[dim] = self.begins[axis], self.overhang(axis)
@@ -93,10 +94,10 @@ class Windows:
         for axis, dim in enumerate(self.axes):
             point = AffineExpr.dimension(self.point(axis)) * self.dilations[axis]
             indices[dim] = indices[dim] * self.strides[axis] + point
-        return bordered(x, low, high, number, rewriter), AffineMap(loops, 0, tuple(indices))
+        return pad_tensor(x, low, high, number, rewriter), AffineMap(loops, 0, tuple(indices))
 
-    def without_borders(self, axis: int) -> tuple[int, int]:
-        """The windows along an axis, from the first to behind the last, that see no padding."""
+    def without_padding(self, axis: int) -> tuple[int, int]:
+        """The range of windows along an axis, as (first, end), whose cells are all inside the input."""
         stride, span = self.strides[axis], (self.kernel[axis] - 1) * self.dilations[axis] + 1
         first = -(-self.begins[axis] // stride)
         last = (self.sizes[axis].value - span + self.begins[axis]) // stride
@@ -106,9 +107,9 @@ class Windows:
         self, x: SSAValue, ranges: Sequence[tuple[int, int]], rewriter: PatternRewriter
     ) -> tuple[Windows, SSAValue]:
         """
-        Some of the windows along each spatial axis, and the block of the input that they see.
+        The windows of a range along each spatial axis, and the block of the input that they cover.
 
-        One window alone along an axis has only the kernel points that see cells of the input.
+        A single window along an axis has only the kernel points that are inside the input.
         """
         begins, sizes, out, kernel = list(self.begins), list(self.sizes), list(self.out), list(self.kernel)
         offsets, lengths = [Dim.of(0)] * len(self.out), list(dims_of(x.type))
@@ -133,7 +134,7 @@ class Windows:
     def reduce(
         self, reads: Sequence[Read], init: SSAValue, body: Body, rewriter: PatternRewriter
     ) -> SSAValue:
-        """Reduce what `reads` give at each point; `body` takes their scalars, then the result so far."""
+        """Reduce `reads` over all kernel points; `body` takes their scalars, then the result so far."""
         loops = len(self.out) + self.rank
         kernel = empty(tensor_type(f32, self.kernel), rewriter)
         points = projection(loops, [self.point(axis) for axis in range(self.rank)])
@@ -146,7 +147,7 @@ class Windows:
         return generic([*reads, (kernel, points)], write, iterators, without_kernel, rewriter)
 
     def cells(self, with_pads: bool, axis: int, position: int) -> int:
-        """How many cells of a window count along an axis of known size: those of padding too, or not."""
+        """The number of cells of a window that count along an axis of known size, with or without padding."""
         low = position * self.strides[axis] - self.begins[axis]
         first, last = (-self.begins[axis], self.ends[axis]) if with_pads else (0, 0)
         points = range(low, low + self.kernel[axis] * self.dilations[axis], self.dilations[axis])

@@ -1,4 +1,6 @@
-"""Quantization → `linalg.generic` on elements, and integer convolutions in the loops of all convolutions."""
+"""
+Quantization → elementwise `linalg.generic`; integer convolutions → the iteration spaces of all convolutions.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from stepwell.dialects.graph.quantized import ScaledOp
 from stepwell.dialects.graph.relations import element_of_value, is_float
 from stepwell.dialects.sched import EXACT_DIVISION
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.contraction import accumulated, integer_body, word_body
-from stepwell.lowering.graph_to_linalg.convolution import ConvForm, Loops, convolve, padded
+from stepwell.lowering.graph_to_linalg.contraction import accumulated, integer_body, packed_body
+from stepwell.lowering.graph_to_linalg.convolution import ConvIterationSpace, Loops, convolve, padded
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.small_floats import SMALL_FLOATS, SmallFloat
 from stepwell.lowering.graph_to_linalg.support import (
@@ -36,7 +38,11 @@ _ONE_BINADE_BITS = 0x4B400000
 
 
 def _parameter_map(op: ScaledOp, value: SSAValue, is_split: bool) -> AffineMap:
-    """How the scale or zero point is read: as one number, by its axis, or by blocks of it."""
+    """
+    The index map of a scale or zero point: a scalar, a vector along `axis`, or one value for each block.
+
+    With `is_split` the quantized axis is two loops, the block and the element of a block.
+    """
     rank, axis, block = len(dims_of(op.input.type)) + is_split, op.axis.value.data, op.block_size
     if not dims_of(value.type):
         return AffineMap(rank, 0, ())
@@ -51,7 +57,9 @@ def _parameter_map(op: ScaledOp, value: SSAValue, is_split: bool) -> AffineMap:
 
 
 def _block_groups(op: ScaledOp) -> list[list[Dim]]:
-    """The dimensions of the result; an axis that blocks divide as blocks and elements, which become loops."""
+    """
+    The loops of each dimension of the result: an axis that blocks divide is split into [blocks, elements].
+    """
     dims = dims_of(op.result.type)
     groups, axis, block = [[dim] for dim in dims], op.axis.value.data, op.block_size
     if block and dims[axis].is_static and dims[axis].value % block == 0:
@@ -60,7 +68,7 @@ def _block_groups(op: ScaledOp) -> list[list[Dim]]:
 
 
 def _replace(op: ScaledOp, body: Body, rewriter: PatternRewriter) -> None:
-    """Replace an op by a structured one whose body takes the element, the scale and the zero point."""
+    """Replace an op by a `linalg.generic` whose body takes the element, the scale and the zero point."""
     type = tensor_of(op.result)
     parameters = [value for value in (op.scale, op.zero_point) if value is not None]
     groups = _block_groups(op)
@@ -78,9 +86,10 @@ def _replace(op: ScaledOp, body: Body, rewriter: PatternRewriter) -> None:
 
 def saturated(x: SSAValue, zero_point: SSAValue | None, wide: Scalars, to: Attribute) -> SSAValue:
     """
-    A number in floats, rounded to the nearest integer, plus a zero point, in the range of a type.
+    A float rounded half to even, plus a zero point, clamped to the range of an integer type.
 
-    It is bounded first, by integers, so that rounding gives the same; NaN becomes the least number.
+    It is clamped first, to integer bounds, so that rounding gives the same result; NaN becomes the least
+    number.
     """
     target, integers = Scalars(to), Scalars(i32)
     lowest, highest = integer_range(to)
@@ -90,9 +99,10 @@ def saturated(x: SSAValue, zero_point: SSAValue | None, wide: Scalars, to: Attri
         point = target.convert(zero_point, integers)
         origin = integers.convert(point, wide)
         low, high = wide.subtract(low, origin), wide.subtract(high, origin)
+    # Clamp first, to bounds less the zero point, which is added after rounding.
     bounded = arith.MinnumfOp(arith.MaxnumfOp(x, low).result, high).result
     if wide.type == f32:
-        # In this binade the last bit of a float is 1: the addition rounds, and the low bits are the number.
+        # Floats of this binade are 1 apart: the addition rounds, and the low bits are the integer.
         bits = arith.BitcastOp(wide.add(bounded, wide.constant(_ONE_BINADE)), i32).result
         number = integers.subtract(bits, integers.constant(_ONE_BINADE_BITS))
     else:
@@ -103,7 +113,7 @@ def saturated(x: SSAValue, zero_point: SSAValue | None, wide: Scalars, to: Attri
 
 
 def integer_range(element: Attribute) -> tuple[int, int]:
-    """The least and the greatest number of an integer type, of less than a byte too."""
+    """The least and the greatest number of an integer type, including types narrower than a byte."""
     name = dtype_of(element).name
     bits = int(name.removeprefix("u").removeprefix("int"))
     return (0, (1 << bits) - 1) if name.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
@@ -114,6 +124,9 @@ class QuantizeLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
+        """
+        Emit x / scale in f32 or f64, rounded to `compute_type`, then a saturated integer or an 8-bit float.
+        """
         source, scale = Scalars(element_of_value(op.input)), Scalars(element_of_value(op.scale))
         computed = scale.element if op.compute_type is None else op.compute_type
         wide = Scalars(f64 if f64 in (computed, scale.element) else f32)
@@ -136,7 +149,7 @@ class QuantizeLowering(RewritePattern):
 
 
 def _rounded_to(x: SSAValue, element: Attribute, wide: Scalars) -> SSAValue:
-    """A number as a narrower type has it."""
+    """A number rounded to a narrower float type, and converted back."""
     narrow = Scalars(element)
     if not narrow.narrow_float:
         return Scalars(wide.element).convert(Scalars(wide.element).convert(x, narrow), wide)
@@ -144,10 +157,13 @@ def _rounded_to(x: SSAValue, element: Attribute, wide: Scalars) -> SSAValue:
 
 
 class DequantizeLowering(RewritePattern):
-    """`graph.dequantize` → a `linalg.generic` that subtracts the zero point in i32 and multiplies."""
+    """
+    `graph.dequantize` → a `linalg.generic` that subtracts the zero point in i32 and multiplies by the scale.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.DequantizeOp, rewriter: PatternRewriter) -> None:
+        """Emit (x - zero point) * scale, computed in f32, or in f64 if the scale or result is f64."""
         source, scale = Scalars(element_of_value(op.input)), Scalars(element_of_value(op.scale))
         target, integers = Scalars(op.to), Scalars(i32)
         wide = Scalars(f64 if f64 in (op.to, scale.element) else f32)
@@ -169,6 +185,7 @@ class RequantizeLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RequantizeOp, rewriter: PatternRewriter) -> None:
+        """Emit i32 sums times the scale in f32, then a saturated integer."""
         sums, scale, wide = Scalars(i32), Scalars(element_of_value(op.scale)), Scalars(f32)
 
         def body(scalars: Sequence[SSAValue]) -> SSAValue:
@@ -183,13 +200,15 @@ class ConvIntegerLowering(RewritePattern):
     """
     `graph.conv_integer` → a `linalg.generic` that widens, subtracts zero points, multiplies and adds.
 
-    Borders hold the zero point; one that is not constant is subtracted before they are made, of zeros.
+    Padding is filled with the zero point. A zero point that is not constant is subtracted before the input is
+    padded with zeros.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvIntegerOp, rewriter: PatternRewriter) -> None:
+        """Choose the padding value and the body, for bytes or packed 32-bit elements, and emit i32 sums."""
         x, x_point, fill = op.x, op.x_zero_point, float(op.border.value.data)
-        form = ConvForm.of(op)
+        space = ConvIterationSpace.of(op)
         if x_point is not None and any(op.pads.get_values()):
             constant = constant_number(x_point)
             if constant is None:
@@ -201,25 +220,25 @@ class ConvIntegerLowering(RewritePattern):
             None if value is None else element_of_value(value) for value in (x_point, op.w_zero_point)
         ]
         is_packed = element_of_value(op.w) == i32
-        words, bytes_ = word_body(op.parts.value.data), (element_of_value(x), element_of_value(op.w))
-        body = words if is_packed else integer_body(*bytes_, *elements)
+        packed, bytes_ = packed_body(op.parts.value.data), (element_of_value(x), element_of_value(op.w))
+        body = packed if is_packed else integer_body(*bytes_, *elements)
         if is_packed:
-            fill *= 0x01010101  # in each byte of a word
+            fill *= 0x01010101  # in each byte of a packed element
 
         def emit(reads: tuple[Read, Read], loops: Loops, dims: Sequence[Dim]) -> SSAValue:
             zero_points: list[Read] = [
-                (value, loops.map([form.filter_index(op, loops)] if dims_of(value.type) else []))
+                (value, loops.map([space.filter_index(op, loops)] if dims_of(value.type) else []))
                 for value in points
             ]
             sums = len(loops.names) - len(dims)
             return accumulated([*reads, *zero_points], i32, dims, sums, body, rewriter)
 
-        x = padded(op, form.data, fill, x, rewriter)
-        rewriter.replace(op, [], [convolve(op, form, x, emit, rewriter)])
+        x = padded(op, space.data, fill, x, rewriter)
+        rewriter.replace(op, [], [convolve(op, space, x, emit, rewriter)])
 
 
 def _centred(x: SSAValue, zero_point: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """A tensor less its zero point, in i32."""
+    """A tensor in i32 with its scalar zero point subtracted."""
     dims = dims_of(x.type)
     source, sums = Scalars(element_of_value(x)), Scalars(i32)
     reads: list[Read] = [(x, identity(len(dims))), (zero_point, AffineMap(len(dims), 0, ()))]

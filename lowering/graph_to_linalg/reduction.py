@@ -1,4 +1,4 @@
-"""Reductions → a `linalg.generic` with reduction loops, and what goes before and after it."""
+"""Reductions, softmax and argmax → `linalg.generic` with reduction loops, and elementwise ops around them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ from stepwell.lowering.graph_to_linalg.support import loop_index
 
 
 def _itself(scalars: Scalars, x: SSAValue) -> SSAValue:
+    """The element unchanged."""
     return x
 
 
 def _square(scalars: Scalars, x: SSAValue) -> SSAValue:
+    """x * x."""
     return scalars.multiply(x, x)
 
 
 def _root(scalars: Scalars, x: SSAValue) -> SSAValue:
+    """The square root; of an integer, rounded down, by way of f64."""
     if scalars.is_float:
         return math.SqrtOp(x).result
     wide = Scalars(f64)
@@ -46,7 +49,7 @@ def _or(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of reduction: what is done to each element, how two are combined, and the identity of that."""
+    """A kind of reduction: preparation of an element, combination of two, its identity, and a final step."""
 
     combine: Callable[[Scalars, SSAValue, SSAValue], SSAValue]
     start: Callable[[Scalars], float]
@@ -77,13 +80,14 @@ KINDS: Mapping[str, _Kind] = {
 
 class ReduceLowering(RewritePattern):
     """
-    `graph.reduce` → a `linalg.generic` over all elements, and one over the results where they need more.
+    `graph.reduce` → a `linalg.generic` over all elements, and one over the results for a final step or cast.
 
-    Narrow floats are kept in f32 until the end; `mean` and `log_sum_exp` have functions of their own.
+    Narrow floats are reduced in f32; `mean` and `log_sum_exp` have functions of their own.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReduceOp, rewriter: PatternRewriter) -> None:
+        """Reduce rows by the op's kind in the accumulator type, then finish and convert each result."""
         element = element_of_value(op.input)
         rows = Rows.of(op, op.input, op.axes.get_values(), rewriter)
         match op.kind.data:
@@ -112,7 +116,7 @@ class ReduceLowering(RewritePattern):
 
 
 def _mean_type(element: Attribute) -> Attribute:
-    """Sums for a mean: f32 for narrow floats, 64 bits for integers."""
+    """The type of the sums of a mean: f32 for narrow floats, 64 bits for integers."""
     scalars = Scalars(element)
     if scalars.is_float:
         return accumulator(element)
@@ -120,7 +124,7 @@ def _mean_type(element: Attribute) -> Attribute:
 
 
 def _log_sum_exp(rows: Rows, x: SSAValue, element: Attribute) -> SSAValue:
-    """log(sum(exp(x - max))) + max, where an infinite maximum counts as 0."""
+    """The tensor log(sum(exp(x - max))) + max of each row, where an infinite maximum counts as 0."""
     scalars = Scalars(element)
     top = row_maximum(rows, x, element)
 
@@ -134,7 +138,7 @@ def _log_sum_exp(rows: Rows, x: SSAValue, element: Attribute) -> SSAValue:
 
 
 def row_maximum(rows: Rows, x: SSAValue, element: Attribute) -> SSAValue:
-    """The greatest number of each row, past NaN: the exponentials that are summed next see it anyway."""
+    """The greatest number of each row, NaN ignored: the exponentials that are summed next propagate it."""
     start = Scalars(element).lowest()
     return rows.reduce([rows.each(x)], lambda s: arith.MaxnumfOp(s[1], s[0]).result, element, start)
 
@@ -154,6 +158,7 @@ class SoftmaxLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SoftmaxOp, rewriter: PatternRewriter) -> None:
+        """Emit the four steps; the powers are scaled in place where they have the result's type."""
         type, rows, kept = _row_parts(op, rewriter)
         scalars = Scalars(kept)
         top = row_maximum(rows, op.input, kept)
@@ -170,11 +175,13 @@ class LogSoftmaxLowering(RewritePattern):
     """
     `graph.log_softmax` → maximum, x - maximum, the sum of its exponentials, the logarithm, a subtraction.
 
-    The differences are written where the result will be, while the exponentials keep the processor busy.
+    The differences are written to the result's buffer, a memory access that overlaps with the exponentials'
+    arithmetic.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LogSoftmaxOp, rewriter: PatternRewriter) -> None:
+        """Emit the five steps; the logarithm of the sum is subtracted from the differences in place."""
         type, rows, kept = _row_parts(op, rewriter)
         scalars = Scalars(kept)
         top = row_maximum(rows, op.input, kept)
@@ -189,7 +196,7 @@ class LogSoftmaxLowering(RewritePattern):
 
 
 def _power(x: SSAValue) -> SSAValue:
-    """e^x of what has its row's maximum subtracted."""
+    """e^x for x that is not positive, because its row's maximum has been subtracted."""
     power = math.ExpOp(x)
     power.attributes[NOT_POSITIVE] = UnitAttr()
     return power.result
@@ -198,62 +205,71 @@ def _power(x: SSAValue) -> SSAValue:
 def _finished(
     rows: Rows, each: SSAValue, row: SSAValue, type: Tensor, combine: Callable[[SSAValue, SSAValue], SSAValue]
 ) -> SSAValue:
-    """A result from its elements so far and a number a row: in their place where it has their type."""
-    # Elements of a row that lie far apart would crowd the cache: those stay in a tile of their own.
+    """
+    Elements combined with their row's number, in place if rows are along the last axis and the type is final.
+    """
+    # Elements of a row with a large stride would evict each other from the cache: they get their own tile.
     if tensor_of(each).element_type == type.element_type and rows.axes[-1] == len(rows.dims) - 1:
         return rows.update(each, [rows.row(row)], lambda s: combine(s[1], s[0]))
     return rows.map(type, [rows.each(each), rows.row(row)], lambda s: combine(s[0], s[1]))
 
 
 def _row_parts(op: RowOp, rewriter: PatternRewriter) -> tuple[Tensor, Rows, Attribute]:
-    """The type of a row op, its rows, and the element type that it computes in."""
+    """The result type of a softmax, its rows, and the accumulator type to compute in."""
     type = tensor_of(op.result)
     return type, Rows.of(op, op.input, [op.axis.value.data], rewriter), accumulator(type.element_type)
 
 
-_BEHIND = 1 << 62
-"""Above every index: positions of NaN are counted down from here where the last maximum is asked for."""
+_ABOVE_ALL = 1 << 62
+"""Greater than every index: positions of NaN are counted down from it when `select_last` is set."""
 
 
 class ArgReduceLowering(RewritePattern):
     """
     `graph.argmax`, `graph.argmin` → the extremum of each row, then the first or last index that has it.
 
-    A NaN is the extremum of its row and equals nothing: it counts as found itself, the first one always.
+    A NaN is the extremum of its row but equals nothing: elements that are NaN count as found, and the first
+    of them is chosen even with `select_last`.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ArgReduceOp, rewriter: PatternRewriter) -> None:
+        """Reduce each row twice, to its extremum and to an index, and decode the index of a NaN."""
         element, axis, last = element_of_value(op.input), op.axis.value.data, bool(op.select_last)
         rows = Rows.of(op, op.input, [axis], rewriter)
-        scalars, places = Scalars(element), Scalars(i64)
+        scalars, positions = Scalars(element), Scalars(i64)
+        # First pass: the extremum of each row.
         kind = KINDS["max" if isinstance(op, graph.ArgmaxOp) else "min"]
         best = rows.reduce(
             [rows.each(op.input)], lambda s: kind.combine(scalars, s[1], s[0]), element, kind.start(scalars)
         )
-        missing = -1 if last else places.highest()
+        # Second pass: the index of an equal element, the greatest or the least of them.
+        missing = -1 if last else positions.highest()
 
         def body(s: Sequence[SSAValue]) -> SSAValue:
             x, extremum, found = s
-            here = places.from_index(loop_index(axis))
-            candidate = places.select(scalars.compare("eq", x, extremum), here, places.constant(missing))
+            here = positions.from_index(loop_index(axis))
+            candidate = positions.select(
+                scalars.compare("eq", x, extremum), here, positions.constant(missing)
+            )
             if scalars.is_float:
-                at_nan = places.subtract(places.constant(_BEHIND), here) if last else here
-                candidate = places.select(scalars.is_nan(x), at_nan, candidate)
-            return (places.maximum if last else places.minimum)(found, candidate)
+                at_nan = positions.subtract(positions.constant(_ABOVE_ALL), here) if last else here
+                candidate = positions.select(scalars.is_nan(x), at_nan, candidate)
+            return (positions.maximum if last else positions.minimum)(found, candidate)
 
         found = rows.reduce([rows.each(op.input), rows.row(best)], body, i64, missing)
         type = tensor_of(op.result)
         if last and scalars.is_float:
-            found = rows.placed([found], lambda s: _without_behind(places, s[0]), type)
+            found = rows.placed([found], lambda s: _nan_position(positions, s[0]), type)
         elif bool(op.keep_dims):
             found = rows.placed([found], lambda s: s[0], type)
         rewriter.replace(op, [], [found])
 
 
-def _without_behind(places: Scalars, place: SSAValue) -> SSAValue:
-    is_nan = places.compare("gt", place, places.constant(_BEHIND // 2))
-    return places.select(is_nan, places.subtract(places.constant(_BEHIND), place), place)
+def _nan_position(positions: Scalars, position: SSAValue) -> SSAValue:
+    """The index of the found element: positions of NaN, counted down from `_ABOVE_ALL`, are decoded."""
+    is_nan = positions.compare("gt", position, positions.constant(_ABOVE_ALL // 2))
+    return positions.select(is_nan, positions.subtract(positions.constant(_ABOVE_ALL), position), position)
 
 
 PATTERNS: list[RewritePattern] = [

@@ -1,8 +1,8 @@
 """
-`graph.resize` → one `linalg.generic` for nearest neighbours, else one an axis: a weighted sum of neighbours.
+`graph.resize` → one `linalg.generic` for nearest neighbours, else a weighted sum along each axis in turn.
 
-Which neighbours, and their weights, stand in tables, one entry for each element along an axis; they are
-computed in f64, as the operator's meaning does, so that rounding picks the same neighbours.
+Indices of the neighbours and their weights come from tables with one entry for each element along an axis;
+they are computed in f64, as the operator's meaning does, so that rounding picks the same neighbours.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 MAX_NEIGHBOURS = 64
-"""More are not unrolled into a body."""
+"""The most neighbours that are unrolled into a body."""
 
 F64 = Scalars(f64)
 
 
 @dataclass
 class AxisSampling:
-    """How one axis is sampled; sizes and scale as f64 values outside the loops."""
+    """The sampling of an axis: sizes and scale as f64 values emitted before the loops."""
 
     op: graph.ResizeOp
     axis: int
     size: SSAValue
-    """The axis' extent, an index."""
+    """The operand's extent along the axis, an index."""
     n: SSAValue
     out: SSAValue
     scale: SSAValue
@@ -61,7 +61,7 @@ class AxisSampling:
 
     @staticmethod
     def of(op: graph.ResizeOp, axis: int, out_dim: Dim, rewriter: PatternRewriter) -> AxisSampling:
-        """Emit the numbers of an axis before the loops."""
+        """The sampling of an axis, whose sizes and scale are emitted here."""
         dim = dims_of(op.input.type)[axis]
         size = extent(dim, rewriter)
         n, out = _number(dim, size, rewriter), _number(out_dim, extent(out_dim, rewriter), rewriter)
@@ -73,8 +73,10 @@ class AxisSampling:
         last = rewriter.insert(arith.SubfOp(n, _constant(1.0, rewriter))).result
         return AxisSampling(op, axis, size, n, out, scale, length, last)
 
-    def place(self, index: SSAValue) -> SSAValue:
-        """Where on the axis of the operand an element of the result lies; inside a body."""
+    def coordinate(self, index: SSAValue) -> SSAValue:
+        """
+        The coordinate, on the operand's axis, of the result's element at `index`; emitted inside a body.
+        """
         x = arith.SIToFPOp(arith.IndexCastOp(index, i64).result, f64).result
         half, one = F64.constant(0.5), F64.constant(1)
         centre = F64.divide(F64.add(x, half), self.scale)
@@ -97,39 +99,41 @@ class AxisSampling:
             case _:
                 return F64.subtract(centre, half)
 
-    def _unless_single(self, place: SSAValue, single: SSAValue) -> SSAValue:
-        """A place, or another one when the result has one element along the axis."""
-        return F64.select(F64.compare("eq", self.length, F64.constant(1)), single, place)
+    def _unless_single(self, coordinate: SSAValue, single: SSAValue) -> SSAValue:
+        """A coordinate, or another one when the result has a single element along the axis."""
+        return F64.select(F64.compare("eq", self.length, F64.constant(1)), single, coordinate)
 
     def _cropped(self, x: SSAValue) -> SSAValue:
+        """The coordinate for `tf_crop_and_resize`: the region of interest, stretched over the result."""
         rank = len(dims_of(self.op.input.type))
         roi = self.op.roi.get_values() if self.op.roi is not None else (*[0.0] * rank, *[1.0] * rank)
         start, end = roi[self.axis], roi[self.axis + rank]
         span = F64.multiply(F64.constant(end - start), self.last)
         step = F64.divide(span, F64.subtract(self.length, F64.constant(1)))
-        place = F64.add(F64.multiply(F64.constant(start), self.last), F64.multiply(x, step))
-        return self._unless_single(place, F64.multiply(F64.constant(0.5 * (start + end)), self.last))
+        coordinate = F64.add(F64.multiply(F64.constant(start), self.last), F64.multiply(x, step))
+        return self._unless_single(coordinate, F64.multiply(F64.constant(0.5 * (start + end)), self.last))
 
-    def is_outside(self, place: SSAValue) -> SSAValue:
-        """Whether a place lies beyond the axis."""
-        before = F64.compare("lt", place, F64.constant(0))
-        return arith.OrIOp(before, F64.compare("gt", place, self.last)).result
+    def is_outside(self, coordinate: SSAValue) -> SSAValue:
+        """Whether a coordinate is before the first or after the last element of the axis."""
+        before = F64.compare("lt", coordinate, F64.constant(0))
+        return arith.OrIOp(before, F64.compare("gt", coordinate, self.last)).result
 
-    def nearest(self, place: SSAValue) -> SSAValue:
-        """The index of the element next to a place."""
+    def nearest(self, coordinate: SSAValue) -> SSAValue:
+        """The index of the element nearest to a coordinate, by the op's rounding, clamped to the axis."""
         match self.op.nearest.data:
             case "round_prefer_floor":
-                rounded = math.CeilOp(F64.subtract(place, F64.constant(0.5))).result
+                rounded = math.CeilOp(F64.subtract(coordinate, F64.constant(0.5))).result
             case "round_prefer_ceil":
-                rounded = math.FloorOp(F64.add(place, F64.constant(0.5))).result
+                rounded = math.FloorOp(F64.add(coordinate, F64.constant(0.5))).result
             case "ceil":
-                rounded = math.CeilOp(place).result
+                rounded = math.CeilOp(coordinate).result
             case _:
-                rounded = math.FloorOp(place).result
+                rounded = math.FloorOp(coordinate).result
         return Indices.clamped(_index(rounded), self.size)
 
 
 def _constant(number: float, rewriter: PatternRewriter) -> SSAValue:
+    """An f64 constant before the loops."""
     return rewriter.insert(arith.ConstantOp(FloatAttr(number, f64))).result
 
 
@@ -142,15 +146,18 @@ def _number(dim: Dim, size: SSAValue, rewriter: PatternRewriter) -> SSAValue:
 
 
 def _index(number: SSAValue) -> SSAValue:
-    """A whole f64 as an index."""
+    """A whole number in f64 as an index."""
     return arith.IndexCastOp(arith.FPToSIOp(number, i64).result, IndexType()).result
 
 
 class ResizeLowering(RewritePattern):
-    """`graph.resize` → reads at computed places."""
+    """
+    `graph.resize` → a copy, a broadcast, reads at indices from tables, or one weighted sum for each axis.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ResizeOp, rewriter: PatternRewriter) -> None:
+        """Choose the cheapest lowering that the mode and the scales allow."""
         shape = mixed_dims(op.shape, op.shape_value)
         if any(dim.is_unknown for dim in shape):
             raise StepwellError("unsupported", op, "graph.resize: the shape depends on data")
@@ -167,7 +174,7 @@ class ResizeLowering(RewritePattern):
 
 
 def sampled_axes(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int]:
-    """The axes along which elements do not stay what they are."""
+    """The axes that are resampled: those whose extent changes, or whose scale is not 1."""
     scales = op.scales.get_values() if op.scales is not None else [1.0] * len(shape)
     crops = op.coordinate.data == "tf_crop_and_resize"
     pairs = zip(dims_of(op.input.type), shape, scales, strict=True)
@@ -175,7 +182,9 @@ def sampled_axes(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int]:
 
 
 def _whole_factors(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int] | None:
-    """How often each element is repeated when that is all a nearest resize does; None when it is not."""
+    """
+    The repeat count of elements along each axis for a nearest resize that only repeats; None for any other.
+    """
     rounds = ("round_prefer_floor", "round_prefer_ceil")
     centred = dict.fromkeys(("half_pixel", "pytorch_half_pixel", "half_pixel_symmetric"), rounds)
     kinds = centred | {"asymmetric": ("floor", rounds[0]), "tf_half_pixel_for_nn": ("floor",)}
@@ -194,7 +203,7 @@ def _whole_factors(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int] | None
 
 
 def _repeated(value: SSAValue, factors: Sequence[int], rewriter: PatternRewriter) -> SSAValue:
-    """Each element so often along each axis: a broadcast behind each dimension, the pairs joined."""
+    """Each element repeated along each axis: a broadcast to a new dimension after it, the pairs joined."""
     dims = dims_of(value.type)
     groups = [[n] if k == 1 else [n, Dim.of(k)] for n, k in zip(dims, factors, strict=True)]
     starts = [sum(len(group) for group in groups[:i]) for i in range(len(groups))]
@@ -208,27 +217,29 @@ def _repeated(value: SSAValue, factors: Sequence[int], rewriter: PatternRewriter
 def _nearest(
     op: graph.ResizeOp, axes: Sequence[int], shape: Sequence[Dim], rewriter: PatternRewriter
 ) -> SSAValue:
-    """Reads at places that a table an axis holds."""
+    """The result of a nearest resize: elements read at indices from one table for each sampled axis."""
     rank = len(shape)
     reads: list[Read] = []
     for axis in axes:
         sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
-        entries = index_table(shape[axis], lambda i, s=sampling: s.nearest(s.place(i)), rewriter)
+        entries = index_table(shape[axis], lambda i, s=sampling: s.nearest(s.coordinate(i)), rewriter)
         reads.append((entries, projection(rank, [axis])))
 
-    def places(loops: Sequence[SSAValue], entries: Sequence[SSAValue]) -> list[SSAValue]:
+    def positions(loops: Sequence[SSAValue], entries: Sequence[SSAValue]) -> list[SSAValue]:
         at = list(loops)
         for axis, entry in zip(axes, entries, strict=True):
             at[axis] = index_of(entry)
         return at
 
-    return collected(tensor_of(op.result), op.input, reads, places, rewriter)
+    return collected(tensor_of(op.result), op.input, reads, positions, rewriter)
 
 
 def _axis_by_axis(
     op: graph.ResizeOp, axes: Sequence[int], shape: Sequence[Dim], rewriter: PatternRewriter
 ) -> SSAValue:
-    """One pass an axis, the last first; sums between passes stay in the type they are computed in."""
+    """
+    The result of one pass for each axis, the last one first; sums between passes stay in the sum's type.
+    """
     stored = element_of_value(op.input)
     summed = stored if op.mode.data == "nearest" else f64 if stored == f64 else f32
     value, dims = op.input, list(dims_of(op.input.type))
@@ -241,7 +252,7 @@ def _axis_by_axis(
 
 
 def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: PatternRewriter) -> SSAValue:
-    """A tensor of a type, sampled along one axis: what the neighbours are and weigh comes from tables."""
+    """A tensor of a type, sampled along one axis: indices and weights of the neighbours come from tables."""
     rank, op = len(dims_of(type)), sampling.op
     source = Scalars(element_of_value(value))
     sums = source if op.mode.data == "nearest" else Scalars(f64 if source.type == f64 else f32)
@@ -251,14 +262,16 @@ def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: Patte
     def body(entries: Sequence[SSAValue]) -> SSAValue:
         loops = [loop_index(loop) for loop in range(rank)]
         terms: list[SSAValue] = []
+        # Weighted neighbours, read at table entries along the sampled axis.
         for i in range(len(neighbours)):
             at = [index_of(entries[i]) if loop == sampling.axis else j for loop, j in enumerate(loops)]
             element = tensor.ExtractOp.create(operands=[value, *at], result_types=[signless(source.element)])
             number = source.convert(source.widen(element.results[0]), sums)
             terms.append(sums.multiply(number, entries[len(neighbours) + i]) if weights else number)
         result = reduce(sums.add, terms)
+        # `tf_crop_and_resize` extrapolates outside the operand.
         if crops:
-            outside = sampling.is_outside(sampling.place(loops[sampling.axis]))
+            outside = sampling.is_outside(sampling.coordinate(loops[sampling.axis]))
             result = sums.select(outside, sums.constant(op.extrapolation.value.data), result)
         return _as_element(result, sums, Scalars(type.element_type))
 
@@ -270,17 +283,19 @@ def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: Patte
 def _tables(
     sampling: AxisSampling, out: Dim, sums: Scalars, rewriter: PatternRewriter
 ) -> tuple[list[SSAValue], list[SSAValue]]:
-    """Indices of the neighbours of each element along an axis, and their weights unless there is only one."""
+    """
+    Tables of the indices of the neighbours of each element along an axis, and of their weights if several.
+    """
     if sampling.op.mode.data == "nearest":
-        return [index_table(out, lambda i: sampling.nearest(sampling.place(i)), rewriter)], []
+        return [index_table(out, lambda i: sampling.nearest(sampling.coordinate(i)), rewriter)], []
     offsets = _offsets(sampling.op, sampling.axis)
 
     def index(i: SSAValue, offset: int) -> SSAValue:
-        front = math.FloorOp(sampling.place(i)).result
+        front = math.FloorOp(sampling.coordinate(i)).result
         return Indices.clamped(_index(F64.add(front, F64.constant(offset))), sampling.size)
 
     def weight(i: SSAValue, which: int) -> SSAValue:
-        return F64.convert(_weights(sampling, sampling.place(i), offsets)[which], sums)
+        return F64.convert(_weights(sampling, sampling.coordinate(i), offsets)[which], sums)
 
     indices = [index_table(out, lambda i, o=offset: index(i, o), rewriter) for offset in offsets]
     weights = [
@@ -290,7 +305,11 @@ def _tables(
 
 
 def _stretch(op: graph.ResizeOp, axis: int) -> float:
-    """How much wider than between elements the kernel is, inverted: below 1 with antialias when shrinking."""
+    """
+    The scale of the kernel's argument: less than 1 widens it, with `antialias` when shrinking, else 1.
+
+    Raises: StepwellError `unsupported` for antialias of unknown sizes without scales.
+    """
     if op.antialias is None:
         return 1.0
     dim, out = dims_of(op.input.type)[axis], mixed_dims(op.shape, op.shape_value)[axis]
@@ -302,7 +321,11 @@ def _stretch(op: graph.ResizeOp, axis: int) -> float:
 
 
 def _offsets(op: graph.ResizeOp, axis: int) -> range:
-    """The neighbours that have a weight, counted from the element in front of the place."""
+    """
+    Offsets of the neighbours with a weight, relative to the last element at or before the coordinate.
+
+    Raises: StepwellError `unsupported` for more than `MAX_NEIGHBOURS`.
+    """
     reach = ceil((1 if op.mode.data == "linear" else 2) / _stretch(op, axis))
     if 2 * reach > MAX_NEIGHBOURS:
         raise StepwellError(
@@ -311,13 +334,13 @@ def _offsets(op: graph.ResizeOp, axis: int) -> range:
     return range(1 - reach, reach + 1)
 
 
-def _weights(sampling: AxisSampling, place: SSAValue, offsets: range) -> list[SSAValue]:
-    """The weights of the neighbours of a place; beyond the axis its border element counts."""
+def _weights(sampling: AxisSampling, coordinate: SSAValue, offsets: range) -> list[SSAValue]:
+    """The weights of the neighbours of a coordinate; beyond the axis its first or last element counts."""
     op = sampling.op
-    front = math.FloorOp(place).result
+    front = math.FloorOp(coordinate).result
     stretch = F64.constant(_stretch(op, sampling.axis))
     taken = [F64.add(front, F64.constant(offset)) for offset in offsets]
-    weights = [_weight(op, F64.multiply(F64.subtract(at, place), stretch)) for at in taken]
+    weights = [_weight(op, F64.multiply(F64.subtract(at, coordinate), stretch)) for at in taken]
     if op.exclude_outside is not None:
         zero = F64.constant(0)
         pairs = zip(taken, weights, strict=True)
@@ -329,7 +352,7 @@ def _weights(sampling: AxisSampling, place: SSAValue, offsets: range) -> list[SS
 
 
 def _weight(op: graph.ResizeOp, distance: SSAValue) -> SSAValue:
-    """The weight of a neighbour by its distance: linear, or Keys' cubic kernel."""
+    """The weight of a neighbour by its distance, from the linear or Keys' cubic kernel."""
     d, one = F64.absolute(distance), F64.constant(1)
     if op.mode.data == "linear":
         return F64.maximum(F64.subtract(one, d), F64.constant(0))
@@ -349,7 +372,7 @@ def _polynomial(x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
 
 
 def _as_element(number: SSAValue, sums: Scalars, element: Scalars) -> SSAValue:
-    """A sum as an element: integers round half to even and saturate."""
+    """A weighted sum converted to the element type: integers round half to even and saturate."""
     if element.is_float or not sums.is_float:
         return sums.convert(number, element)
     rounded = math.RoundEvenOp(number).result

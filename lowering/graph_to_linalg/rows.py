@@ -1,4 +1,8 @@
-"""Tensors seen as rows: reduced along some axes to a number a row, and combined with such numbers again."""
+"""
+Reductions along some axes of a tensor, and elementwise ops with one number for each row.
+
+A row is the set of elements that differ only in their indices along the reduced axes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,9 @@ from stepwell.runtime.dims import Dim
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a shape along some of its axes, for the lowering of one op."""
+    """
+    The rows of a tensor's shape: `axes` are reduced, all others select a row. For the lowering of one op.
+    """
 
     op: Operation
     dims: tuple[Dim, ...]
@@ -37,50 +43,52 @@ class Rows:
 
     @staticmethod
     def of(op: Operation, value: SSAValue, axes: Sequence[int], rewriter: PatternRewriter) -> Rows:
-        """The rows of a tensor."""
+        """The rows of a value's shape along some axes."""
         return Rows(op, dims_of(value.type), tuple(axes), rewriter)
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """The axes that tell rows apart."""
+        """The axes that are not reduced, whose indices select a row."""
         return tuple(axis for axis in range(len(self.dims)) if axis not in self.axes)
 
     def type(self, element: Attribute) -> Tensor:
-        """The type of one number a row."""
+        """The type of a tensor with one number for each row."""
         return tensor_type(element, [self.dims[axis] for axis in self.kept])
 
     def each(self, value: SSAValue) -> Read:
-        """Reads a tensor of the whole shape, or one that broadcasts to it."""
+        """The read of a tensor of the whole shape, or broadcast to it."""
         return value, broadcast_map(value, self.dims, self.op)
 
     def row(self, value: SSAValue) -> Read:
-        """Reads one number a row."""
+        """The read of a tensor with one number for each row."""
         return value, projection(len(self.dims), self.kept)
 
     def reduce(self, reads: Sequence[Read], body: Body, element: Attribute, start: float) -> SSAValue:
-        """One number a row, from `start`; `body` takes the scalars of `reads`, then the number so far."""
+        """
+        A number for each row, from `start` on; `body` takes the scalars of `reads`, then the number so far.
+        """
         rank = len(self.dims)
         write = (filled(self.type(element), start, self.rewriter), projection(rank, self.kept))
         loops = [REDUCTION if axis in self.axes else PARALLEL for axis in range(rank)]
         return generic(reads, write, loops, body, self.rewriter)
 
     def map(self, type: Tensor, reads: Sequence[Read], body: Body) -> SSAValue:
-        """A tensor of the whole shape; `body` takes the scalars of `reads`."""
+        """A tensor of the whole shape, computed elementwise; `body` takes the scalars of `reads`."""
         rank = len(self.dims)
         write = (empty(type, self.rewriter), identity(rank))
         return generic(reads, write, [PARALLEL] * rank, lambda s: body(s[:-1]), self.rewriter)
 
     def update(self, value: SSAValue, reads: Sequence[Read], body: Body) -> SSAValue:
-        """A tensor of the whole shape in place of another; `body` takes its old element last."""
+        """A tensor of the whole shape that overwrites `value`; `body` takes the old element last."""
         rank = len(self.dims)
         return generic(reads, (value, identity(rank)), [PARALLEL] * rank, body, self.rewriter)
 
     def per_row(self, values: Sequence[SSAValue], body: Body, element: Attribute) -> SSAValue:
-        """One number a row from numbers a row."""
+        """A number for each row, computed from other numbers for each row."""
         return self.placed(values, body, self.type(element))
 
     def placed(self, values: Sequence[SSAValue], body: Body, type: Tensor) -> SSAValue:
-        """Numbers from numbers a row, in the rows' shape, or in one that keeps the reduced axes as 1."""
+        """Numbers for each row in a tensor of `type`, whose reduced axes are left out or have extent 1."""
         rank = len(dims_of(type))
         places = projection(rank, self.kept if rank == len(self.dims) else range(rank))
         write = (empty(type, self.rewriter), identity(rank))
@@ -88,7 +96,7 @@ class Rows:
         return generic(reads, write, [PARALLEL] * rank, lambda s: body(s[:-1]), self.rewriter)
 
     def count(self, element: Attribute) -> Count:
-        """How many elements a row has."""
+        """The number of elements of a row."""
         product = Dim.of(1)
         for axis in self.axes:
             product = product * self.dims[axis]
@@ -103,8 +111,10 @@ class Rows:
         finish: Callable[[SSAValue], SSAValue] = lambda mean: mean,
     ) -> SSAValue:
         """
-        The mean of each row; `body` takes the scalars of `reads` to a term of type `element`, `finish` the
-        mean to what becomes of it.
+        The mean of each row.
+
+        Args: `body` maps the scalars of `reads` to a term of type `element`, `finish` the mean to the final
+        number.
         """
         scalars, count = Scalars(element), self.count(element)
         total = self.reduce(reads, lambda s: scalars.add(s[-1], body(s[:-1])), element, 0)
@@ -113,13 +123,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class Count:
-    """A number of elements, as a scalar of any body."""
+    """The number of elements of a row, available as a scalar in any body."""
 
     element: Attribute
     dim: Dim
     index: SSAValue | None
 
     def scalar(self) -> SSAValue:
-        """The number, inside a body."""
+        """The number, emitted inside a body: a constant, or an index converted to the element type."""
         scalars = Scalars(self.element)
         return scalars.constant(self.dim.value) if self.index is None else scalars.from_index(self.index)

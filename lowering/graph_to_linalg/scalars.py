@@ -1,4 +1,4 @@
-"""Arithmetic on scalars, as bodies of structured ops have it: one set of emitters for all element types."""
+"""Emitters of scalar arithmetic for the bodies of structured ops: one set for all element types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Constant: TypeAlias = FloatAttr[AnyFloat] | IntegerAttr[IntegerType]
 
 
 def signless(element: Attribute) -> Attribute:
-    """An element type as level 2 stores it: integers without sign, and bytes for what is smaller."""
+    """The storage type of an element type at level 2: signless integers, and bytes for narrower types."""
     if element in SMALL_FLOATS:
         return i8
     return IntegerType(max(_width(element), 8)) if is_integer(element) else element
@@ -28,7 +28,7 @@ def _width(element: Attribute) -> int:
 
 
 def scalar_constant(number: float, element: Attribute) -> Constant:
-    """A number as an attribute of the type that stores an element; integers wrap."""
+    """A number as an attribute of an element's storage type; integers wrap."""
     if element in SMALL_FLOATS:
         code = np.array(number, np.float32).astype(dtype_of(element)).view(np.int8)
         return IntegerAttr(int(code), i8)
@@ -48,10 +48,10 @@ _FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "
 
 class Scalars:
     """
-    Emitters for one element type, into the implicit builder that is open around them.
+    Emitters for one element type; they append to the current implicit builder.
 
-    They take and give scalars of `type`, in which the element type computes: f32 for narrower floats, and
-    integers without sign, whose ops know it, of at least a byte.
+    Operands and results are scalars of `type`, in which the element type computes: f32 for narrower floats,
+    and signless integers of at least a byte, whose ops depend on the sign.
     """
 
     def __init__(self, element: Attribute):
@@ -65,11 +65,11 @@ class Scalars:
 
     @property
     def bits(self) -> int:
-        """The width of an integer type."""
+        """The width in bits of an integer type."""
         return cast(IntegerType, self.type).width.data
 
     def widen(self, scalar: SSAValue) -> SSAValue:
-        """A stored element as a scalar to compute with."""
+        """A stored element converted to the type to compute in."""
         if self._spare_bits:
             spare = self.constant(self._spare_bits)
             shifted = arith.ShLIOp(scalar, spare).result
@@ -81,7 +81,7 @@ class Scalars:
         return arith.ExtFOp(scalar, self.type).result
 
     def narrow(self, scalar: SSAValue) -> SSAValue:
-        """A computed scalar as an element to store, rounded; one in the type that is stored stays."""
+        """A computed scalar rounded to the storage type; a scalar of the storage type stays unchanged."""
         if self._spare_bits:
             return arith.AndIOp(scalar, self.constant((1 << 8 - self._spare_bits) - 1)).result
         if not self.narrow_float or scalar.type == signless(self.element):
@@ -91,25 +91,28 @@ class Scalars:
         return arith.TruncFOp(scalar, self.element).result
 
     def constant(self, number: float) -> SSAValue:
-        """A number; integers wrap."""
+        """A constant; integers wrap."""
         return arith.ConstantOp(scalar_constant(number, self.type)).result
 
     def from_index(self, index: SSAValue) -> SSAValue:
-        """An index as a number."""
+        """An index converted to a number of this type."""
         number = arith.IndexCastOp(index, i64).result
         return Scalars(i64).convert(number, self)
 
     def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """a + b; integers wrap."""
         return (arith.AddfOp if self.is_float else arith.AddiOp)(a, b).result
 
     def subtract(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """a - b; integers wrap."""
         return (arith.SubfOp if self.is_float else arith.SubiOp)(a, b).result
 
     def multiply(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """a * b; integers wrap."""
         return (arith.MulfOp if self.is_float else arith.MuliOp)(a, b).result
 
     def divide(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """a / b; integers truncate, x / 0 is 0 and MIN / -1 is MIN: the machine would trap on both."""
+        """a / b; integers truncate, x / 0 is 0 and MIN / -1 is MIN: the processor would trap on both."""
         if self.is_float:
             return arith.DivfOp(a, b).result
         divide = arith.DivUIOp if self.unsigned else arith.DivSIOp
@@ -123,7 +126,7 @@ class Scalars:
         return self.select(self.compare("eq", b, zero), zero, quotient)
 
     def remainder(self, a: SSAValue, b: SSAValue, *, floor: bool) -> SSAValue:
-        """The rest of an integer division, with the sign of b (floor) or a; 0 for x mod 0."""
+        """The remainder of an integer division, with the sign of b (floor) or of a; 0 for x mod 0."""
         rest = (arith.RemUIOp if self.unsigned else arith.RemSIOp)(a, self._safe_divisor(b)).result
         if self.unsigned or not floor:
             return rest
@@ -133,7 +136,7 @@ class Scalars:
         return self.select(wrong, self.add(rest, b), rest)
 
     def _safe_divisor(self, b: SSAValue) -> SSAValue:
-        """b, or 1 where dividing by it would trap."""
+        """The divisor b, or 1 where dividing by it would trap."""
         if _is_safe_divisor(b):
             return b
         traps = self.compare("eq", b, self.constant(0))
@@ -142,52 +145,56 @@ class Scalars:
         return self.select(traps, self.constant(1), b)
 
     def maximum(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """The greater one; NaN wins."""
+        """The greater number; NaN propagates."""
         if self.is_float:
             return arith.MaximumfOp(a, b).result
         return (arith.MaxUIOp if self.unsigned else arith.MaxSIOp)(a, b).result
 
     def minimum(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """The lesser one; NaN wins."""
+        """The lesser number; NaN propagates."""
         if self.is_float:
             return arith.MinimumfOp(a, b).result
         return (arith.MinUIOp if self.unsigned else arith.MinSIOp)(a, b).result
 
     def negate(self, a: SSAValue) -> SSAValue:
+        """-a; integers wrap."""
         return arith.NegfOp(a).result if self.is_float else self.subtract(self.constant(0), a)
 
     def absolute(self, a: SSAValue) -> SSAValue:
+        """|a|; the least signed integer stays negative."""
         if self.is_float:
             return math.AbsFOp(a).result
         return a if self.unsigned else self.maximum(a, self.negate(a))
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """i1 of `eq ne lt le gt ge`; NaN makes all false but `ne`."""
+        """An i1 of the comparison `eq ne lt le gt ge`; NaN makes all false but `ne`."""
         if self.is_float:
             return arith.CmpfOp(a, b, _FLOAT_PREDICATES[predicate]).result
         predicates = _UINT_PREDICATES if self.unsigned else _INT_PREDICATES
         return arith.CmpiOp(a, b, predicates[predicate]).result
 
     def is_nan(self, a: SSAValue) -> SSAValue:
+        """Whether a float is NaN."""
         return arith.CmpfOp(a, a, "uno").result
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+        """The value a where the condition is true, else b."""
         return arith.SelectOp(condition, a, b).result
 
     def lowest(self) -> float:
-        """The identity of maximum."""
+        """The identity of the maximum: -inf, or the least integer."""
         if self.is_float:
             return float("-inf")
         return 0 if self.unsigned else -(1 << self.bits - 1)
 
     def highest(self) -> float:
-        """The identity of minimum."""
+        """The identity of the minimum: inf, or the greatest integer."""
         if self.is_float:
             return float("inf")
         return (1 << self.bits) - 1 if self.unsigned else (1 << self.bits - 1) - 1
 
     def convert(self, a: SSAValue, to: Scalars) -> SSAValue:
-        """A scalar of this type as one of another: `graph.cast` without the narrow floats' own rules."""
+        """A scalar of this type converted to another: `graph.cast` without the narrow floats' own rules."""
         if to.is_bool:
             return a if self.is_bool else self.compare("ne", a, self.constant(0))
         if self.is_float:
@@ -203,9 +210,9 @@ class Scalars:
 
     def _float_to_int(self, a: SSAValue, to: Scalars) -> SSAValue:
         """
-        Truncate, saturate to i32 or i64 (u64 for itself), then drop bits; NaN gives 0.
+        A float truncated and saturated to i32 or i64 (u64 has its own function), then cut to fewer bits.
 
-        `arith.fptosi` of ours saturates.
+        NaN gives 0: our `arith.fptosi` saturates.
         """
         if to.bits == 64 and to.unsigned:
             return self._float_to_u64(a, to)
@@ -213,7 +220,9 @@ class Scalars:
         return through.convert(arith.FPToSIOp(a, cast(IntegerType, through.type)).result, to)
 
     def _float_to_u64(self, a: SSAValue, to: Scalars) -> SSAValue:
-        """Negative numbers wrap, as they do on the way through i64; fptoui has the upper half."""
+        """
+        A float as u64: negative numbers wrap, as they do by way of i64; fptoui converts those above 2^63.
+        """
         result, large = arith.FPToSIOp(a, i64).result, arith.FPToUIOp(a, i64).result
         result = self.select(self.compare("ge", a, self.constant(2.0**63)), large, result)
         over = self.compare("ge", a, self.constant(2.0**64))
@@ -221,13 +230,14 @@ class Scalars:
 
 
 def _is_safe_divisor(b: SSAValue) -> bool:
-    """Whether a divisor is a constant that no dividend makes the machine trap on."""
+    """Whether a divisor is a constant for which no dividend makes the processor trap."""
     if not isinstance(b.owner, arith.ConstantOp) or not isinstance(b.owner.value, IntegerAttr):
         return False
     return b.owner.value.value.data not in (0, -1)
 
 
 def _float_to_float(a: SSAValue, to: Attribute) -> SSAValue:
+    """A float extended or rounded to f32 or f64."""
     if a.type == to:
         return a
     return (arith.ExtFOp if to == f64 else arith.TruncFOp)(a, to).result

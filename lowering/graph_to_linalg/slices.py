@@ -1,4 +1,4 @@
-"""Blocks of tensors: cut out, written back, and elements read at computed places."""
+"""Slices of tensors, extracted and inserted, and elements read at computed positions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from stepwell.lowering.graph_to_linalg.support import (
 )
 from stepwell.runtime.dims import Dim
 
-Places: TypeAlias = "Callable[[Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]"
-"""Emits where an element is read: from the indices of the loops, and a scalar an operand."""
+Positions: TypeAlias = "Callable[[Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]"
+"""Emits the indices of an element to read, from the indices of the loops and a scalar of each operand."""
 
 
 def _operands(dims: Sequence[Dim], rewriter: PatternRewriter) -> tuple[list[SSAValue], DenseArrayBase]:
-    """Dimensions as the dynamic operands and the static numbers of a slice."""
+    """Dimensions as the dynamic operands and the static numbers of a slice op."""
     dynamic = [extent(dim, rewriter) for dim in dims if not dim.is_static]
     static = [dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]
     return dynamic, DenseArrayBase.from_list(i64, static)
@@ -42,7 +42,7 @@ def cut(
     steps: Sequence[int],
     rewriter: PatternRewriter,
 ) -> SSAValue:
-    """A block of a tensor, every `step`-th element: `tensor.extract_slice`."""
+    """A slice of a tensor, every `step`-th element: `tensor.extract_slice`."""
     offset_values, static_offsets = _operands(offsets, rewriter)
     size_values, static_sizes = _operands(sizes, rewriter)
     op = tensor.ExtractSliceOp.build(
@@ -58,7 +58,7 @@ def cut(
 
 
 def paste(piece: SSAValue, into: SSAValue, offsets: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
-    """A tensor with a block of it replaced: `tensor.insert_slice`."""
+    """A tensor with a slice of it replaced: `tensor.insert_slice`."""
     sizes = dims_of(piece.type)
     offset_values, static_offsets = _operands(offsets, rewriter)
     size_values, static_sizes = _operands(sizes, rewriter)
@@ -81,9 +81,10 @@ def layer_of(
     lengths: Mapping[int, int] | None = None,
 ) -> SSAValue:
     """
-    The elements of a tensor at one computed index of some axes, which stay as dimensions of 1.
+    The slice of a tensor at one computed index of some axes, which remain as dimensions of 1.
 
-    `lengths` says along which of these axes there are more, the first one at that index.
+    `lengths` gives the extents of those axes along which the slice is longer; the computed index is its first
+    one.
     """
     dims = [
         Dim.of((lengths or {}).get(axis, 1)) if axis in at else dim
@@ -101,7 +102,7 @@ def layer_of(
 def with_layer(
     piece: SSAValue, into: SSAValue, at: Mapping[int, SSAValue], rewriter: PatternRewriter
 ) -> SSAValue:
-    """A tensor with its elements at one computed index of some axes replaced."""
+    """A tensor whose slice at one computed index of some axes is replaced."""
     sizes, properties = _one_layer(dims_of(piece.type), at, rewriter)
     op = tensor.InsertSliceOp.build(
         operands=[piece, into, [at[axis] for axis in sorted(at)], sizes, []],
@@ -114,7 +115,7 @@ def with_layer(
 def _one_layer(
     dims: Sequence[Dim], at: Mapping[int, SSAValue], rewriter: PatternRewriter
 ) -> tuple[list[SSAValue], Mapping[str, Attribute]]:
-    """The dynamic sizes of a slice of `dims` at computed indices of some axes, and its properties."""
+    """The dynamic sizes and the properties of a slice op at computed indices of some axes."""
     offsets = [DYNAMIC_INDEX if axis in at else 0 for axis in range(len(dims))]
     sizes, static = _operands(dims, rewriter)
     return sizes, {
@@ -125,25 +126,25 @@ def _one_layer(
 
 
 def copied(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """A tensor of its own with the elements of a view."""
+    """A new tensor with the elements of a view."""
     rank, init = len(dims_of(value.type)), empty(tensor_of(value), rewriter)
     read = (value, identity(rank))
     return generic([read], (init, identity(rank)), [PARALLEL] * rank, lambda s: s[0], rewriter)
 
 
 def collected(
-    type: Tensor, source: SSAValue, reads: Sequence[Read], places: Places, rewriter: PatternRewriter
+    type: Tensor, source: SSAValue, reads: Sequence[Read], positions: Positions, rewriter: PatternRewriter
 ) -> SSAValue:
     """
-    A tensor of a type whose elements are read from a source at computed places.
+    A tensor of a type whose elements are read from a source at computed positions.
 
-    `places` gives an index for each dimension of the source, which must lie inside.
+    `positions` gives an index for each dimension of the source, which must be inside it.
     """
     rank = len(dims_of(type))
     element = element_of_value(source)
 
     def body(scalars: Sequence[SSAValue]) -> SSAValue:
-        at = places([loop_index(loop) for loop in range(rank)], scalars[:-1])
+        at = positions([loop_index(loop) for loop in range(rank)], scalars[:-1])
         read = tensor.ExtractOp.create(operands=[source, *at], result_types=[signless(element)])
         return Scalars(element).widen(read.results[0])
 
@@ -155,9 +156,9 @@ def table(
     dim: Dim, element: Attribute, entry: Callable[[SSAValue], SSAValue], rewriter: PatternRewriter
 ) -> SSAValue:
     """
-    A vector of what does not change but along one axis, so that it is computed once and not for each element.
+    A vector of values that depend on one loop index only: each is computed once, not for each element.
 
-    `entry` emits the entry of an index, a scalar of type `element`.
+    `entry` emits the entry for an index, a scalar of type `element`.
     """
     write = (empty(tensor_type(element, [dim]), rewriter), identity(1))
     return generic([], write, [PARALLEL], lambda _: entry(loop_index(0)), rewriter)
@@ -169,62 +170,69 @@ def index_table(dim: Dim, entry: Callable[[SSAValue], SSAValue], rewriter: Patte
 
 
 def index_of(number: SSAValue) -> SSAValue:
-    """An i64 as an index."""
+    """An i64 converted to an index."""
     return arith.IndexCastOp(number, IndexType()).result
 
 
 class Indices:
-    """Emitters of index arithmetic, into the implicit builder that is open around them."""
+    """Emitters of index arithmetic; they append to the current implicit builder."""
 
     @staticmethod
     def constant(value: int) -> SSAValue:
+        """An index constant."""
         return arith.ConstantOp(IntegerAttr.from_index_int_value(value)).result
 
     @staticmethod
     def add(a: SSAValue, b: SSAValue) -> SSAValue:
+        """a + b."""
         return arith.AddiOp(a, b).result
 
     @staticmethod
     def subtract(a: SSAValue, b: SSAValue) -> SSAValue:
+        """a - b."""
         return arith.SubiOp(a, b).result
 
     @staticmethod
     def multiply(a: SSAValue, b: SSAValue) -> SSAValue:
+        """a * b."""
         return arith.MuliOp(a, b).result
 
     @staticmethod
     def scaled(a: SSAValue, factor: int) -> SSAValue:
+        """An index times a constant factor; the index itself for 1."""
         return a if factor == 1 else Indices.multiply(a, Indices.constant(factor))
 
     @staticmethod
     def minimum(a: SSAValue, b: SSAValue) -> SSAValue:
+        """The lesser of two indices."""
         return arith.MinSIOp(a, b).result
 
     @staticmethod
     def maximum(a: SSAValue, b: SSAValue) -> SSAValue:
+        """The greater of two indices."""
         return arith.MaxSIOp(a, b).result
 
     @staticmethod
     def modulo(a: SSAValue, b: SSAValue) -> SSAValue:
-        """The rest of dividing by a positive number, not negative."""
+        """The non-negative remainder of a division by a positive number."""
         rest = arith.RemSIOp(a, b).result
         negative = arith.CmpiOp(rest, Indices.constant(0), "slt").result
         return arith.SelectOp(negative, arith.AddiOp(rest, b).result, rest).result
 
     @staticmethod
     def clamped(a: SSAValue, size: SSAValue) -> SSAValue:
-        """The nearest index inside a dimension."""
+        """The nearest index inside a dimension of the given size."""
         last = Indices.subtract(size, Indices.constant(1))
         return Indices.maximum(Indices.minimum(a, last), Indices.constant(0))
 
     @staticmethod
     def from_scalar(scalar: SSAValue, scalars: Scalars) -> SSAValue:
-        """An integer element as an index."""
+        """An integer element converted to an index."""
         return index_of(scalars.convert(scalar, Scalars(i64)))
 
     @staticmethod
     def from_end(a: SSAValue, size: SSAValue) -> SSAValue:
-        """An index that may count from the end, from the front; one outside goes to the nearest inside."""
+        """The index from the start, of one that may be negative and count from the end; clamped."""
         negative = arith.CmpiOp(a, Indices.constant(0), "slt").result
         moved = arith.SelectOp(negative, Indices.add(a, size), a).result
         return Indices.clamped(moved, size)

@@ -1,4 +1,4 @@
-"""Floats of a byte or less, kept as integers of a byte: to f32, and from f32 by rounding half to even."""
+"""Floats of 8 bits or fewer, stored as bytes: conversions to f32, and from f32 by rounding half to even."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def _select(condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
 @dataclass(frozen=True)
 class SmallFloat:
     """
-    A format by its bits: a sign, `exponent` bits, `fraction` bits.
+    A binary format: a sign bit, `exponent` bits, `fraction` bits.
 
-    `largest` is the code of the greatest number, `infinity` that of Inf where there is one, `nan` that of
-    NaN; a format whose only NaN is the code of -0 has no -0.
+    `largest` is the code of the greatest number, `infinity` that of Inf where the format has it, `nan` that
+    of NaN; a format whose only NaN is the code of -0 has no -0.
     """
 
     exponent: int
@@ -72,7 +72,7 @@ class SmallFloat:
         return self.nan == 1 << self._magnitude_bits
 
     def decode(self, code: SSAValue) -> SSAValue:
-        """The number of a code, in f32."""
+        """The number that a code stands for, in f32."""
         wide = arith.ExtUIOp(code, i32).result
         magnitude = arith.AndIOp(wide, _i32((1 << self._magnitude_bits) - 1)).result
         # The code's bits as those of an f32, whose exponent is too small by the difference of the biases: the
@@ -84,6 +84,7 @@ class SmallFloat:
             number = _select(is_infinite, _f32(float("inf")), number)
             is_nan = arith.CmpiOp(magnitude, _i32(self.infinity), "ugt").result
             number = _select(is_nan, _f32(float("nan")), number)
+        # Inf and NaN, then the sign.
         sign = arith.AndIOp(wide, _i32(1 << self._magnitude_bits)).result
         sign = arith.ShLIOp(sign, _i32(31 - self._magnitude_bits)).result
         number = _float(arith.OrIOp(_bits(number), sign).result)
@@ -97,32 +98,35 @@ class SmallFloat:
         """
         The code of an f32, rounded half to even.
 
-        What is then too large becomes the greatest number with `saturate`, else Inf or NaN; formats without
-        either always saturate.
+        Numbers that are too large after rounding become the greatest number with `saturate`, else Inf or NaN;
+        formats that have neither always saturate.
         """
+        # Round the magnitude, and replace codes above the largest.
         magnitude = math.AbsFOp(x).result
         code = self._rounded(magnitude)
         beyond = arith.CmpiOp(code, _i32(self.largest), "sgt").result
         special = self.infinity if self.infinity is not None else self.nan
         over = self.largest if saturate or special is None else special
         signed = _select(beyond, _i32(over), code)
+        # The sign bit; zero has none in formats without -0.
         sign = arith.ShRUIOp(_bits(x), _i32(31)).result
         sign = arith.ShLIOp(sign, _i32(self._magnitude_bits)).result
         if self._nan_is_minus_zero:
             is_zero = arith.CmpiOp(signed, _i32(0), "eq").result
             sign = _select(is_zero, _i32(0), sign)
         signed = arith.OrIOp(signed, sign).result
-        # A format without NaN has -0 for it, as ml_dtypes has for the usual one.
+        # A format without NaN encodes NaN as -0, as ml_dtypes does.
         nan = 1 << self._magnitude_bits if self.nan is None else self.nan
         signed = _select(arith.CmpfOp(x, x, "uno").result, _i32(nan), signed)
         return arith.TruncIOp(signed, i8).result
 
     def _rounded(self, magnitude: SSAValue) -> SSAValue:
-        """The code of a number without sign, of any size."""
+        """The code of the magnitude of a number, of any size, rounded half to even."""
         dropped = _F32_FRACTION - self.fraction
         bits = _bits(magnitude)
         last = arith.AndIOp(arith.ShRUIOp(bits, _i32(dropped)).result, _i32(1)).result
         half = arith.AddiOp(arith.AddiOp(bits, _i32((1 << dropped - 1) - 1)).result, last).result
+        # Normal numbers: drop fraction bits with a carry into the exponent, then change its bias.
         rebiased = _i32((_F32_BIAS - self.bias) << self.fraction)
         normal = arith.SubiOp(arith.ShRUIOp(half, _i32(dropped)).result, rebiased).result
         # Adding a number whose last bit is that of the subnormals rounds there, once.
@@ -135,10 +139,10 @@ class SmallFloat:
 
 @dataclass(frozen=True)
 class PowerOfTwo:
-    """The format of 8 exponent bits and nothing else: 2 ** (code - 127), 255 is NaN."""
+    """The format E8M0, 8 exponent bits and nothing else: 2 ** (code - 127), 255 is NaN."""
 
     def decode(self, code: SSAValue) -> SSAValue:
-        """The number of a code, in f32."""
+        """The power of two that a code stands for, in f32."""
         wide = arith.ExtUIOp(code, i32).result
         bits = arith.ShLIOp(wide, _i32(_F32_FRACTION)).result
         is_least = arith.CmpiOp(wide, _i32(0), "eq").result
@@ -147,14 +151,14 @@ class PowerOfTwo:
         return _select(arith.CmpiOp(wide, _i32(255), "eq").result, _f32(float("nan")), number)
 
     def encode(self, x: SSAValue, *, round: str = "nearest") -> SSAValue:
-        """The code of an f32, rounded up, down or to the nearest; negative ones are NaN."""
+        """The code of an f32, rounded up, down or to the nearest power; negative numbers are NaN."""
         bits = _bits(x)
         exponent = arith.ShRUIOp(bits, _i32(_F32_FRACTION)).result
         fraction = arith.AndIOp(bits, _i32((1 << _F32_FRACTION) - 1)).result
         code = exponent
         if round != "down":
             half = 1 << _F32_FRACTION - 1
-            # In subnormal numbers the power itself stands in the fraction.
+            # Subnormal numbers encode the power in the fraction.
             usual, least = (half, half + half // 2) if round == "nearest" else (1, half + 1)
             is_least = arith.CmpiOp(exponent, _i32(0), "eq").result
             threshold = _select(is_least, _i32(least), _i32(usual))

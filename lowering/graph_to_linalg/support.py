@@ -1,9 +1,9 @@
 """
 Building blocks of the conversion to `linalg`: extents from symbols, structured ops from maps and bodies.
 
-While a kernel is converted its tensors keep the names of their dimensions and the signs of their integers,
-so that patterns can ask for them; `convert-graph-to-linalg` drops both at its end. Bodies see scalars as they
-compute: signless integers, and f32 for the narrower floats.
+During the conversion of a kernel its tensors keep their dimension names and integer signs, for the patterns
+that query them; `convert-graph-to-linalg` drops both at its end. Bodies get scalars in the type that they
+compute in: signless integers, and f32 for the narrower floats.
 """
 
 from __future__ import annotations
@@ -12,14 +12,22 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar, cast
 
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, StringAttr
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value, shape_text
@@ -29,9 +37,9 @@ from stepwell.runtime.dims import Algebra, Dim
 from stepwell.runtime.errors import StepwellError
 
 Body: TypeAlias = Callable[[Sequence[SSAValue]], SSAValue]
-"""Emits a structured op's body: takes a scalar an operand, the init's old element last; gives the new one."""
+"""Emits a structured op's body: from a scalar of each operand and the init's old element to the new one."""
 Read: TypeAlias = "tuple[SSAValue, AffineMap]"
-"""An operand of a structured op and how its indices come from the loops."""
+"""An operand of a structured op and its index map: from loops to its dimensions."""
 
 SYMBOLS = "sched.symbols"
 """Key of a function's symbols, one for each of its last arguments."""
@@ -80,7 +88,9 @@ Emitted = TypeVar("Emitted")
 
 
 def inserted(emit: Callable[[], Emitted], rewriter: PatternRewriter) -> Emitted:
-    """What a function gives that emits into an implicit builder; its ops go where the rewriter stands."""
+    """
+    The result of `emit`, which appends to an implicit builder; its ops go to the rewriter's insertion point.
+    """
     block = Block()
     with ImplicitBuilder(block):
         result = emit()
@@ -96,7 +106,7 @@ def is_returned(value: SSAValue) -> bool:
 
 
 def enclosing_kernel(rewriter: PatternRewriter) -> FuncOp:
-    """The function that the rewriter stands in."""
+    """The function that contains the rewriter's insertion point."""
     parent = rewriter.insertion_point.block.parent_op()
     while parent is not None and not isinstance(parent, FuncOp):
         parent = parent.parent_op()
@@ -105,14 +115,14 @@ def enclosing_kernel(rewriter: PatternRewriter) -> FuncOp:
 
 
 def symbol_arguments(function: FuncOp) -> list[tuple[str, SSAValue]]:
-    """The symbols of a function with the index arguments that hold them."""
+    """The symbols of a function, each with the index argument that has its value."""
     attribute = function.attributes.get(SYMBOLS)
     names = [cast(StringAttr, s).data for s in cast("ArrayAttr[Attribute]", attribute)] if attribute else []
     return list(zip(names, function.args[len(function.args) - len(names) :], strict=True))
 
 
 def empty(type: Tensor, rewriter: PatternRewriter) -> SSAValue:
-    """A `tensor.empty` of a type, its dynamic extents from the symbols."""
+    """A `tensor.empty` of a type, with dynamic extents computed from the symbols."""
     sizes = [extent(dim, rewriter) for dim in dims_of(type) if not dim.is_static]
     return rewriter.insert(tensor.EmptyOp(sizes, type)).tensor
 
@@ -123,24 +133,24 @@ def empty_like(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
 
 
 def filled(type: Tensor, number: float, rewriter: PatternRewriter) -> SSAValue:
-    """A tensor with one number everywhere, by `linalg.fill`."""
+    """A tensor with the same number everywhere, by `linalg.fill`."""
     scalar = rewriter.insert(arith.ConstantOp(scalar_constant(number, type.element_type))).result
     return rewriter.insert(FillOp([scalar], [empty(type, rewriter)])).res[0]
 
 
 def identity(rank: int) -> AffineMap:
-    """The map of an operand that is indexed by all loops in order."""
+    """The index map of an operand that is indexed by all loops in order."""
     return AffineMap.identity(rank)
 
 
 def projection(rank: int, loops: Sequence[int]) -> AffineMap:
-    """The map of an operand that is indexed by some loops."""
+    """The index map of an operand that is indexed by some of the loops."""
     return AffineMap(rank, 0, tuple(AffineExpr.dimension(loop) for loop in loops))
 
 
 def broadcast_map(value: SSAValue, dims: Sequence[Dim], op: Operation) -> AffineMap:
     """
-    The map that reads a tensor broadcast to a shape: aligned at the right, index 0 where its extent is 1.
+    The index map of a tensor broadcast to a shape: aligned at the right, index 0 for extents of 1.
 
     Raises: StepwellError `unsupported` for a dimension that could be 1 or the shape's when the model runs.
     """
@@ -172,9 +182,9 @@ def elementwise(
     stored: bool = False,
 ) -> SSAValue:
     """
-    One value for each element of `type`, from operands that broadcast to it.
+    A tensor of `type`, computed element by element from operands that broadcast to its shape.
 
-    `body` takes a scalar for each operand and gives the element; with `stored`, as they are stored.
+    `body` maps a scalar of each operand to the element; with `stored` these are in their storage types.
     """
     dims = dims_of(type)
     reads = [(value, broadcast_map(value, dims, op)) for value in operands]
@@ -196,13 +206,15 @@ def generic(
     """
     A `linalg.generic` with one result.
 
-    Constants of one element become constants of the body, unless a loop may take its extent from them.
-    `body` takes a scalar for each operand of `reads` and the old element of `write`, in the types they
-    compute in; its result is rounded to that of `write`. With `stored` it sees elements as they are stored.
+    Constants of one element become constants of the body, unless a loop may take its extent from them. `body`
+    takes a scalar of each operand of `reads` and the old element of `write`, in the types they compute in;
+    its result is rounded to that of `write`. With `stored` it gets elements in their storage types.
     """
+    # Operands that become constants of the body, and those that remain.
     constants = [None if _uses_loops(map) else _constant_attribute(value) for value, map in reads]
     tensors = [read for read, constant in zip(reads, constants, strict=True) if constant is None]
     elements = [element_of_value(value) for value, _ in (*reads, write)]
+    # The body: widen stored elements, compute, and narrow the result.
     block = Block(arg_types=[signless(element_of_value(value)) for value, _ in (*tensors, write)])
     with ImplicitBuilder(block):
         arguments = iter(block.args)
@@ -232,7 +244,7 @@ def generic(
 def _moved(
     result: SSAValue, scalars: Sequence[SSAValue], kept: Sequence[SSAValue], elements: Sequence[Attribute]
 ) -> SSAValue | None:
-    """The stored element that a body gives unchanged, of the type that it is stored to again."""
+    """The stored element that a body returns unchanged to a result of the same type; else None."""
     for scalar, stored, element in zip(scalars, kept, elements, strict=True):
         if scalar is result and element == elements[-1]:
             return stored
@@ -240,7 +252,7 @@ def _moved(
 
 
 def _erase_unused(block: Block) -> None:
-    """Erase what a body computes for nothing: such as the old element of the init in a wider type."""
+    """Erase ops of a body without uses, such as the widening of an init's old element that nothing reads."""
     for op in reversed(list(block.ops)):
         if op.results and all(result.first_use is None for result in op.results):
             op.detach()
@@ -248,11 +260,12 @@ def _erase_unused(block: Block) -> None:
 
 
 def _uses_loops(map: AffineMap) -> bool:
+    """Whether any index of a map depends on a loop."""
     return any(index.used_dims() for index in map.results)
 
 
 def constant_number(value: SSAValue) -> float | None:
-    """The number of a constant of one element; None for every other value."""
+    """The number of a constant of one element; None for all other values."""
     if not isinstance(value.owner, graph.ConstantOp):
         return None
     dense = value.owner.value
@@ -263,10 +276,28 @@ def constant_number(value: SSAValue) -> float | None:
 
 
 def _constant_attribute(value: SSAValue) -> Constant | None:
+    """A constant of one element as an attribute of its storage type; None for all other values."""
     number = constant_number(value)
     return None if number is None else scalar_constant(number, element_of_value(value))
 
 
 def loop_index(loop: int) -> SSAValue:
-    """The index of a loop, inside a body."""
+    """The index of a loop, emitted inside a body."""
     return IndexOp(loop).result
+
+
+def counted_loop(
+    count: SSAValue,
+    carried: Sequence[SSAValue],
+    body: Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]],
+    rewriter: PatternRewriter,
+) -> list[SSAValue]:
+    """An `scf.for` from 0 to `count` with carried values; `body` emits with the rewriter."""
+    zero, one = extent(Dim.of(0), rewriter), extent(Dim.of(1), rewriter)
+    block = Block(arg_types=[IndexType(), *(value.type for value in carried)])
+    loop = rewriter.insert(scf.ForOp(zero, count, one, carried, Region(block)))
+    outside = rewriter.insertion_point
+    rewriter.insertion_point = InsertPoint.at_end(block)
+    rewriter.insert(scf.YieldOp(*body(block.args[0], block.args[1:])))
+    rewriter.insertion_point = outside
+    return list(loop.results)

@@ -1,7 +1,8 @@
 """
-Ensembles of trees → the leaf of each row and tree, then a sum over trees of what the leaves say.
+Tree ensembles → the leaf of each row in each tree, then a reduction of the leaves' weights over trees.
 
-A row walks without branches: in every step it reads its node and takes one of two children by a comparison.
+A row descends a tree without branches: every step reads the node's feature and threshold, and a comparison
+selects one of two children.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from stepwell.lowering.graph_to_linalg.support import (
     projection,
 )
 
-# Steps of one walk that are written out; a deeper tree is walked in several.
+# The most steps of a descent that are unrolled into one body; deeper trees take several ops.
 _MAX_STEPS = 24
 
 
 class TreeEnsembleLowering(RewritePattern):
     """
-    `graph.tree_ensemble` → walks to the leaves [rows, trees], and a reduction over trees.
+    `graph.tree_ensemble` → the leaves [rows, trees] by descent, and a reduction over trees.
 
     ```mlir
     %leaf = linalg.generic … {                       // loops: row, tree
@@ -51,6 +52,7 @@ class TreeEnsembleLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.TreeEnsembleOp, rewriter: PatternRewriter) -> None:
+        """Emit one `linalg.generic` for each `_MAX_STEPS` levels, then the reduction."""
         rows, trees = dims_of(op.x.type)[0], dims_of(op.roots.type)[0]
         type = tensor_type(i32, [rows, trees])
         nodes, read, left = op.roots, projection(2, [1]), op.steps.value.data
@@ -63,13 +65,13 @@ class TreeEnsembleLowering(RewritePattern):
 
 
 def _element(source: SSAValue, at: Sequence[SSAValue]) -> SSAValue:
-    """An element as it is stored."""
+    """An element of a tensor in its storage type."""
     stored = signless(element_of_value(source))
     return tensor.ExtractOp.create(operands=[source, *at], result_types=[stored]).results[0]
 
 
 def _walk(op: graph.TreeEnsembleOp, steps: int) -> Body:
-    """From the node of a row and a tree, so many steps down."""
+    """A body that descends `steps` levels in a tree from the current node of a row."""
     numbers = Scalars(element_of_value(op.x))
 
     def walk(scalars: Sequence[SSAValue]) -> SSAValue:
@@ -88,15 +90,15 @@ def _walk(op: graph.TreeEnsembleOp, steps: int) -> Body:
 
 
 def _joined(op: graph.TreeEnsembleOp, leaves: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """What the leaves [rows, trees] say, joined over trees."""
+    """The weights of the leaves [rows, trees], aggregated over trees by sum, minimum or maximum."""
     type = tensor_of(op.result)
     numbers = Scalars(type.element_type)
     start = {"sum": 0.0, "min": numbers.highest(), "max": numbers.lowest()}[op.aggregate.data]
     join = {"sum": numbers.add, "min": numbers.minimum, "max": numbers.maximum}[op.aggregate.data]
 
     def body(scalars: Sequence[SSAValue]) -> SSAValue:
-        said = numbers.widen(_element(op.weights, [index_of(scalars[0]), loop_index(1)]))
-        return join(scalars[1], said)
+        weight = numbers.widen(_element(op.weights, [index_of(scalars[0]), loop_index(1)]))
+        return join(scalars[1], weight)
 
     write = filled(type, start, rewriter), projection(3, [0, 1])
     reads = [(leaves, projection(3, [0, 2]))]

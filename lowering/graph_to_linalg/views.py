@@ -1,4 +1,6 @@
-"""Dimensions of tensors split and joined, and tensors with a border around them, inside kernels."""
+"""
+Views that split and join dimensions, and tensors with padding around and between elements, inside kernels.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from stepwell.runtime.dims import Dim
 
 
 def _reassociation(lengths: Sequence[int]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    """The `reassociation` attribute of consecutive groups of dimensions of these lengths."""
     starts = [sum(lengths[:i]) for i in range(len(lengths))]
     return ArrayAttr(
         ArrayAttr(IntegerAttr(start + i, i64) for i in range(length))
@@ -27,7 +30,7 @@ def _i64s(numbers: Sequence[int]) -> DenseArrayBase:
 
 
 def split_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: PatternRewriter) -> SSAValue:
-    """A tensor with each dimension split into a group of dimensions, row-major; groups of one stay."""
+    """A view of a tensor with each dimension split into a group of dimensions, row-major."""
     if all(len(group) == 1 for group in groups):
         return value
     dims = [dim for group in groups for dim in group]
@@ -39,7 +42,7 @@ def split_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: Patte
 
 
 def join_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: PatternRewriter) -> SSAValue:
-    """The inverse of `split_dims`: each group of dimensions becomes one."""
+    """A view of a tensor with each group of dimensions joined into one: the inverse of `split_dims`."""
     if all(len(group) == 1 for group in groups):
         return value
     joined: list[Dim] = []
@@ -56,7 +59,7 @@ def join_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: Patter
     return rewriter.insert(op).result
 
 
-def bordered(
+def pad_tensor(
     value: SSAValue,
     low: Sequence[int | Dim],
     high: Sequence[int | Dim],
@@ -66,8 +69,10 @@ def bordered(
     strides: Sequence[int] | None = None,
 ) -> SSAValue:
     """
-    A tensor inside a larger one of `number`: `low` cells in front of each dimension, `high` behind it, and
-    with `strides` so many cells from one of its elements to the next.
+    A tensor of `number` into which `value` is inserted.
+
+    `low` and `high` are the cells before and after it along each dimension; `strides`, if given, the distance
+    of its neighbouring elements in the result.
     """
     steps = strides or [1] * len(low)
     if all(cells == 0 for cells in (*low, *high)) and all(step == 1 for step in steps):
@@ -78,11 +83,11 @@ def bordered(
         (dim - 1) * step + 1 + (before + after) if step > 1 else dim + (before + after)
         for dim, before, after, step in zip(dims, low, high, steps, strict=True)
     ]
-    border = filled(tensor_type(tensor_of(value).element_type, sizes), number, rewriter)
+    padding = filled(tensor_type(tensor_of(value).element_type, sizes), number, rewriter)
     dynamic = [extent(dim, rewriter) for dim in dims if not dim.is_static]
     op = tensor.InsertSliceOp.build(
-        operands=[value, border, [extent(d, rewriter) for d in low if not d.is_static], dynamic, []],
-        result_types=[border.type],
+        operands=[value, padding, [extent(d, rewriter) for d in low if not d.is_static], dynamic, []],
+        result_types=[padding.type],
         properties={
             "static_offsets": _i64s(_numbers(low)),
             "static_sizes": _i64s(_numbers(dims)),
@@ -93,5 +98,5 @@ def bordered(
 
 
 def _numbers(dims: Sequence[Dim]) -> list[int]:
-    """Dimensions as a slice has them beside its dynamic operands."""
+    """The static numbers of a slice op for dimensions; dynamic ones are marked."""
     return [dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]

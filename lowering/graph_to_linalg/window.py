@@ -1,8 +1,9 @@
 """
-Pools → `linalg.generic` that reduces windows, as `linalg`'s own pooling ops do.
+Pools → `linalg.generic` ops that reduce windows, as `linalg`'s own pooling ops do.
 
-Loops are the dimensions of the result in its layout, then the kernel points; a tensor of the kernel's shape,
-never read, tells how many points there are. Padding is a tensor of the identity with the input inside.
+Loops are the dimensions of the result in its layout, then the kernel points; an unread tensor of the kernel's
+shape gives the latter their extents. Padding is a tensor of the reduction's identity into which the input is
+inserted.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ from stepwell.runtime.dims import Dim
 
 class PoolLowering(RewritePattern):
     """
-    `graph.pool` → a maximum, or a sum and what follows it: a division by the number of cells, or a root.
+    `graph.pool` → a maximum, or a sum followed by a division by the number of cells, or by a root.
 
     The index of a maximum is found by a second pass over the windows.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
+        """Emit a maximum, a mean or a p-norm of each window, by the op's kind."""
         windows = Windows.of(op)
         match op.kind.data:
             case "max":
@@ -60,24 +62,26 @@ class PoolLowering(RewritePattern):
 
 
 Compute: TypeAlias = Callable[[Windows, SSAValue, Sequence[Dim]], SSAValue]
-"""Emits the results of windows on an input, which stand at an offset in the whole result."""
+"""Emits the results of some windows on an input; the offsets are their position in the whole result."""
 
 
 def _by_parts(op: graph.PoolOp, windows: Windows, compute: Compute, rewriter: PatternRewriter) -> SSAValue:
     """
-    The windows inside the input, which is read where it lies, and those at its borders, from small copies.
+    The result of a pool: inner windows read the input in place, those that need padding read small copies.
 
-    Where what follows shares loops with the pool, or many windows see a border, the whole input is copied.
+    The whole input is padded instead where users of the result share loops with the pool, or many windows
+    need padding.
     """
     type, none = tensor_of(op.outputs[0]), [Dim.of(0)] * len(windows.out)
     full = [windows.out[axis] for axis in windows.axes]
     if not all(n.is_static for n in (*full, *windows.sizes)) or not is_returned(op.outputs[0]):
         return compute(windows, op.x, none)
-    inner = [windows.without_borders(axis) for axis in range(windows.rank)]
+    inner = [windows.without_padding(axis) for axis in range(windows.rank)]
     whole = [(0, n.value) for n in full]
     few = any(4 * (stop - start) < 3 * n for (start, stop), (_, n) in zip(inner, whole, strict=True))
     if inner == whole or few:
         return compute(windows, op.x, none)
+    # The inner windows, then for each axis those before and after them.
     parts = [inner]
     for axis, ((start, stop), (_, count)) in enumerate(zip(inner, whole, strict=True)):
         parts += [[*inner[:axis], side, *whole[axis + 1 :]] for side in ((0, start), (stop, count))]
@@ -93,12 +97,13 @@ def _by_parts(op: graph.PoolOp, windows: Windows, compute: Compute, rewriter: Pa
 
 
 def _maximum(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> list[SSAValue]:
+    """The maxima of all windows, and their indices if the op has that result."""
     element = tensor_of(op.outputs[0]).element_type
     scalars = Scalars(element)
     lowest = scalars.lowest()
 
     def greater(s: Sequence[SSAValue]) -> SSAValue:
-        # Not `maximum`: a NaN does not win, and this is one instruction.
+        # Not `maximum`: a NaN is not chosen, and this is one instruction.
         return scalars.select(scalars.compare("gt", s[0], s[1]), s[0], s[1])
 
     def compute(windows: Windows, x: SSAValue, _: Sequence[Dim]) -> SSAValue:
@@ -118,9 +123,9 @@ def _maximum(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> l
 def _indices(
     op: graph.PoolOp, windows: Windows, read: Read, y: SSAValue, rewriter: PatternRewriter
 ) -> SSAValue:
-    """Where each maximum was: of the first cell that has it, 0 when there is none (every cell is NaN)."""
+    """The flat index of each maximum: that of the first equal cell, or 0 without one (every cell is NaN)."""
     type = tensor_of(op.outputs[1])
-    scalars, places = Scalars(tensor_of(op.x).element_type), Scalars(i64)
+    scalars, positions = Scalars(tensor_of(op.x).element_type), Scalars(i64)
     sizes = [extent(size, rewriter) for size in windows.sizes]
     steps = [extent(step, rewriter) for step in _steps(op, windows)]
     loops = len(windows.out) + windows.rank
@@ -129,15 +134,16 @@ def _indices(
         x, best_x, found = s
         cells = [_cell(windows, axis) for axis in range(windows.rank)]
         matches = arith.AndIOp(
-            scalars.compare("eq", x, best_x), places.compare("lt", found, places.constant(0))
+            scalars.compare("eq", x, best_x), positions.compare("lt", found, positions.constant(0))
         ).result
         for cell, size in zip(cells, sizes, strict=True):
-            # Unsigned: not negative either.
+            # An unsigned comparison excludes negative coordinates too.
             matches = arith.AndIOp(matches, arith.CmpiOp(cell, size, "ult").result).result
+        # The flat index of the cell in the whole tensor.
         flat = Indices.constant(0)
-        for coordinate, step in zip([*_image(windows), *cells], steps, strict=True):
+        for coordinate, step in zip([*_sample_and_channel(windows), *cells], steps, strict=True):
             flat = Indices.add(flat, Indices.multiply(coordinate, step))
-        return places.select(matches, places.from_index(flat), found)
+        return positions.select(matches, positions.from_index(flat), found)
 
     reads = [read, (y, projection(loops, range(len(windows.out))))]
     found = windows.reduce(reads, filled(type, -1, rewriter), first_match, rewriter)
@@ -147,16 +153,16 @@ def _indices(
         [(found, identity(rank))],
         write,
         [PARALLEL] * rank,
-        lambda s: places.maximum(s[0], places.constant(0)),
+        lambda s: positions.maximum(s[0], positions.constant(0)),
         rewriter,
     )
 
 
 def _steps(op: graph.PoolOp, windows: Windows) -> list[Dim]:
-    """How far apart neighbours along N, C and each spatial axis are in the whole tensor."""
-    image = Dim.of(1)
+    """Distances in elements of neighbours along N, C and each spatial axis, in the index order of the op."""
+    plane = Dim.of(1)
     for size in windows.sizes:
-        image = image * size
+        plane = plane * size
     steps: list[Dim] = []
     step = Dim.of(1)
     column_major = op.indices.data == "column"
@@ -164,11 +170,11 @@ def _steps(op: graph.PoolOp, windows: Windows) -> list[Dim]:
         steps.append(step)
         step = step * size
     channels = windows.data.logical(dims_of(op.x.type))["C"]
-    return [image * channels, image, *(steps if column_major else reversed(steps))]
+    return [plane * channels, plane, *(steps if column_major else reversed(steps))]
 
 
-def _image(windows: Windows) -> list[SSAValue]:
-    """The indices of the image and of the channel, inside a body."""
+def _sample_and_channel(windows: Windows) -> list[SSAValue]:
+    """The indices of the batch sample and of the channel, emitted inside a body."""
     channel = loop_index(windows.data.axis("C"))
     if (block := windows.data.block_axis("C")) is not None:
         channel = Indices.add(Indices.scaled(channel, windows.data.block("C")), loop_index(block))
@@ -176,13 +182,14 @@ def _image(windows: Windows) -> list[SSAValue]:
 
 
 def _cell(windows: Windows, axis: int) -> SSAValue:
-    """The coordinate in the input, without padding, that the kernel point sees, inside a body."""
+    """The coordinate of a kernel point's cell in the unpadded input, emitted inside a body."""
     start = Indices.scaled(loop_index(windows.axes[axis]), windows.strides[axis])
     offset = Indices.scaled(loop_index(windows.point(axis)), windows.dilations[axis])
     return Indices.subtract(Indices.add(start, offset), Indices.constant(windows.begins[axis]))
 
 
 def _mean(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> SSAValue:
+    """The means of all windows: sums divided by the number of cells that count."""
     element, with_pads = tensor_of(op.outputs[0]).element_type, bool(op.count_include_pad.value.data)
     if (by_rows := pool_by_rows(op, windows, partial(windows.cells, with_pads), rewriter)) is not None:
         return by_rows
@@ -211,14 +218,14 @@ def _mean(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> SSAV
 
 
 def _all_full(windows: Windows, with_pads: bool) -> bool:
-    """Whether every window has all its cells where they count."""
+    """Whether all cells of every window count, so that one divisor serves all windows."""
     if with_pads:
         return all(windows.overhang(axis) <= windows.ends[axis] for axis in range(windows.rank))
     return not any(windows.begins) and not any(windows.overhang(axis) for axis in range(windows.rank))
 
 
 def _counts(windows: Windows, with_pads: bool, scalars: Scalars, rewriter: PatternRewriter) -> SSAValue:
-    """How many cells of each window count: a tensor over the spatial axes of the result."""
+    """The number of cells of each window that count: a tensor over the spatial axes of the result."""
     ends = [
         extent(size + (end if with_pads else 0), rewriter)
         for size, end in zip(windows.sizes, windows.ends, strict=True)
@@ -240,7 +247,7 @@ def _counts(windows: Windows, with_pads: bool, scalars: Scalars, rewriter: Patte
 
 
 def _points_before(windows: Windows, axis: int, start: SSAValue, bound: SSAValue) -> SSAValue:
-    """How many kernel points of a window that begins at `start` see cells before `bound`."""
+    """The number of kernel points, of a window that begins at `start`, whose cells are before `bound`."""
     dilation, distance = windows.dilations[axis], Indices.subtract(bound, start)
     if dilation > 1:
         distance = arith.CeilDivSIOp(distance, Indices.constant(dilation)).result
@@ -249,6 +256,7 @@ def _points_before(windows: Windows, axis: int, start: SSAValue, bound: SSAValue
 
 
 def _norm(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> SSAValue:
+    """The p-norms of all windows: the root of the sum of powers."""
     type, p = tensor_of(op.outputs[0]), op.p.value.data
     kept = Scalars(accumulator(type.element_type))
     dims = dims_of(type)
@@ -269,7 +277,7 @@ def _norm(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> SSAV
 
 
 def _power(scalars: Scalars, x: SSAValue, p: int) -> SSAValue:
-    """x to a positive whole power, by squaring."""
+    """A power with a positive integer exponent, by squaring."""
     if p == 1:
         return x
     half = _power(scalars, scalars.multiply(x, x), p // 2)

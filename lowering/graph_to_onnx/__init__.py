@@ -29,7 +29,7 @@ from stepwell.lowering.graph_to_onnx import (
 from stepwell.lowering.graph_to_onnx.nodes import OPSET
 from stepwell.lowering.graph_to_onnx.support import OnnxExport
 
-# One list a family; a row is found by the class of its op.
+# A list of patterns per family; the pattern of an op is found by the op's class.
 GRAPH_TO_ONNX: list[type[OnnxExport]] = [
     *activation.PATTERNS,
     *attention.PATTERNS,
@@ -53,7 +53,7 @@ class ConvertGraphToOnnxPass(ModulePass):
     Lower `graph` to `onnx`, opset 21: leaves functions that `export_onnx` writes as a model.
 
     Sizes of symbolic dimensions come from the shapes of the function's arguments. Kernels and composites are
-    opened. Fails, and lists them all, when an op has no counterpart in ONNX.
+    inlined. Fails, and lists all such ops, when an op has no counterpart in ONNX.
     """
 
     name = "convert-graph-to-onnx"

@@ -1,4 +1,4 @@
-"""Attention of the graph level → operators of ONNX, whose own comes with a later opset."""
+"""Attention of the graph level → several operators of ONNX; `Attention` itself comes with a later opset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of
 
 
 class AttentionExport(OnnxExport):
-    """`graph.attention` → `Transpose`, `MatMul`, `Mul`, `Add`, `Softmax`, `MatMul`; no `zero_masked`."""
+    """
+    `graph.attention` → `Transpose`, `MatMul`, `Mul`, `Add`, `Softmax`, `MatMul`; not with `zero_masked`.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:

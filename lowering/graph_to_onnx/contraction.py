@@ -44,7 +44,7 @@ class MatmulIntegerExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> None:
-        if element_of(op.a) not in BYTES:  # words of four bytes, as kernels read them
+        if element_of(op.a) not in BYTES:  # packed 32-bit elements of VNNI kernels
             return
         operands = [op.a, op.b, op.a_zero_point, op.b_zero_point]
         rewriter.replace(op, [], [insert_node(rewriter, onnx.MatMulIntegerOp, operands, op.result.type)])
@@ -96,7 +96,7 @@ class ConvTransposeExport(OnnxExport):
 
 
 def is_plain(layout: str, prefix: str) -> bool:
-    """Whether a layout is the one that ONNX has: `NC` or `OI`, then the spatial axes."""
+    """Whether a layout is ONNX's: `NC` or `OI`, then the spatial axes."""
     parsed = parse_layout(layout)
     return len(parsed.axes) == len(parsed.letters) and layout == plain_layout(prefix, len(parsed.spatial))
 

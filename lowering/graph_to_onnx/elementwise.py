@@ -16,7 +16,7 @@ from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of
 from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS, UNARY
 
-# ops of one operand and no attribute, as the import has them; `not` is two operators.
+# Ops of one operand and no attribute, the inverse of the import's table; `not` is two operators.
 PLAIN_UNARY: Mapping[type[Operation], type[onnx.OnnxOp]] = {
     target: source for source, target in UNARY.items() if target is not graph.NotOp
 }
@@ -44,12 +44,12 @@ LAST_ELEMENT = 22
 
 
 def is_in_opset(element: Attribute) -> bool:
-    """Whether the opset that is written has an element type."""
+    """Whether the exported opset has an element type."""
     return ELEMENT_NUMBERS.get(element, LAST_ELEMENT + 1) <= LAST_ELEMENT
 
 
 class SimpleExport(OnnxExport):
-    """An op without attributes → its row in `PLAIN_UNARY`, `BINARY` or, by element type, in `LOGIC`."""
+    """An op without attributes → the operator in `PLAIN_UNARY`, `BINARY` or, by element type, in `LOGIC`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GraphOp, rewriter: PatternRewriter) -> None:
@@ -157,17 +157,17 @@ class CastExport(OnnxExport):
 
 
 class BiasAddExport(OnnxExport):
-    """`graph.bias_add` → `Add` of the bias with dimensions of 1 behind it; not of blocked channels."""
+    """`graph.bias_add` → `Add` of the bias with trailing dimensions of 1; not of blocked channels."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BiasAddOp, rewriter: PatternRewriter) -> None:
         dims, rank = dims_of(op.b.type), len(dims_of(op.x.type))
         if len(dims) != 1:
             return
-        bias, behind = op.b, rank - 1 - op.axis.value.data
-        if behind:
-            axes = insert_integers(rewriter, range(1, behind + 1))
-            type = tensor_type(tensor_of(bias).element_type, [*dims, *[1] * behind])
+        bias, trailing = op.b, rank - 1 - op.axis.value.data
+        if trailing:
+            axes = insert_integers(rewriter, range(1, trailing + 1))
+            type = tensor_type(tensor_of(bias).element_type, [*dims, *[1] * trailing])
             bias = insert_node(rewriter, onnx.UnsqueezeOp, [bias, axes], type)
         rewriter.replace(op, [], [insert_node(rewriter, onnx.AddOp, [op.x, bias], op.result.type)])
 

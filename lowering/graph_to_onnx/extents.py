@@ -21,7 +21,7 @@ def dims_vector(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
     """
     Dimension expressions as a vector of i64.
 
-    Raises: StepwellError `unsupported` for a symbol that no argument of the function tells.
+    Raises: StepwellError `unsupported` for a symbol that is in no argument's shape.
     """
     if all(dim.is_static for dim in dims):
         return insert_integers(rewriter, [dim.value for dim in dims])
@@ -29,7 +29,7 @@ def dims_vector(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
     sources = symbol_sources(function) if function is not None else {}
     if missing := sorted({name for dim in dims for name in dim.symbols()} - sources.keys()):
         raise StepwellError(
-            "unsupported", None, f"no input of the ONNX model tells the size of {', '.join(missing)}"
+            "unsupported", None, f"no input of the ONNX model determines the size of {', '.join(missing)}"
         )
     algebra = _algebra(rewriter)
     pieces = [dim.build(lambda name: _size(sources[name], rewriter), algebra) for dim in dims]
@@ -39,6 +39,7 @@ def dims_vector(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
 
 
 def _function_around(block: Block) -> FuncOp | None:
+    """The function that contains a block; None if there is none."""
     parent = block.parent_op()
     while parent is not None and not isinstance(parent, FuncOp):
         parent = parent.parent_op()
@@ -46,6 +47,7 @@ def _function_around(block: Block) -> FuncOp | None:
 
 
 def _size(source: SymbolSource, rewriter: PatternRewriter) -> SSAValue:
+    """The size of a symbol as a vector of one element: from a shape, or from an element of an input."""
     value, start = source.value, source.place
     if not source.is_element:
         return insert_node(rewriter, onnx.ShapeOp, [value], _ONE, start=start, end=start + 1)
@@ -63,7 +65,7 @@ def _algebra(rewriter: PatternRewriter) -> Algebra[SSAValue]:
         return insert_integers(rewriter, [n])
 
     def floordiv(a: SSAValue, b: SSAValue) -> SSAValue:
-        # ONNX's `Div` truncates: what `Mod`, with the divisor's sign, leaves over goes first.
+        # ONNX's `Div` truncates, so the remainder by `Mod`, with the divisor's sign, is subtracted first.
         return binary(onnx.DivOp, binary(onnx.SubOp, a, binary(onnx.ModOp, a, b)), b)
 
     def ceildiv(a: SSAValue, b: SSAValue) -> SSAValue:

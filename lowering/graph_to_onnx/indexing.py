@@ -12,7 +12,7 @@ from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element
 
 
 def as_indices(value: SSAValue, rewriter: PatternRewriter, *, narrow: bool = True) -> SSAValue:
-    """Indices in a type that the operators take: i64, and for some of them i32."""
+    """Indices in an element type that the operators accept: i64, and for some of them i32."""
     return value if narrow and element_of(value) == i32 else cast_to(value, i64, rewriter)
 
 

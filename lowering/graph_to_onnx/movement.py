@@ -15,7 +15,7 @@ from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, 
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, is_known, mixed_vector
 
 BEFORE_THE_START = -(2**63)
-"""A bound of ONNX's `Slice` that a negative step never reaches; -1 would mean the last element."""
+"""A limit of ONNX's `Slice` that a negative step never reaches; -1 would mean the last element."""
 
 
 class TransposeExport(OnnxExport):
@@ -68,6 +68,7 @@ class SliceExport(OnnxExport):
 
 
 def _limits(op: graph.SliceOp, steps: Sequence[int], rewriter: PatternRewriter) -> SSAValue:
+    """The limits of a slice, negative ones replaced by `BEFORE_THE_START`, in the graph or at run time."""
     if op.limits is not None and all(dim.is_static for dim in op.limits.get()):
         numbers = [dim.value for dim in op.limits.get()]
         return insert_integers(rewriter, [n if n >= 0 else BEFORE_THE_START for n in numbers])
@@ -91,7 +92,10 @@ class ReverseExport(OnnxExport):
 
 
 class PadExport(OnnxExport):
-    """`graph.pad` → `Pad`, which for every mode but the constant does not crop before it pads."""
+    """
+    `graph.pad` → `Pad`; except in constant mode, `Pad` does not crop first, so negative pads have no
+    counterpart.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PadOp, rewriter: PatternRewriter) -> None:
@@ -104,6 +108,7 @@ class PadExport(OnnxExport):
 
 
 def _never_crops(op: graph.PadOp) -> bool:
+    """Whether all pads are known not to be negative."""
     return op.pads is not None and all(dim.is_nonnegative for dim in op.pads.get())
 
 

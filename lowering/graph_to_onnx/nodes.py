@@ -1,4 +1,4 @@
-"""Nodes of ONNX in the IR: operands and results by position, as the opset that is written has them."""
+"""Nodes of ONNX in the IR: operands and results by position in the exported opset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stepwell.dialects.onnx.base import default_attribute
 from stepwell.dialects.types import tensor_type
 
 OPSET = 21
-"""The opset that is written: engines of today run all of it."""
+"""The exported opset: engines of today run all of it."""
 
 AttributeLike: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str] | None
 
@@ -30,7 +30,7 @@ def insert_nodes(
     **attributes: AttributeLike,
 ) -> list[SSAValue]:
     """
-    Insert an operator; its results.
+    Insert an operator; returns its results.
 
     Args: `operands` and `types` of results by position, None for an absent operand; attributes by ONNX's
     name, None for an absent one.
@@ -64,7 +64,7 @@ def insert_node(
     type: Attribute,
     **attributes: AttributeLike,
 ) -> SSAValue:
-    """Insert an operator of one output; its result."""
+    """Insert an operator of one output; returns its result."""
     return insert_nodes(rewriter, op_class, operands, [type], **attributes)[0]
 
 
@@ -81,12 +81,12 @@ def insert_integers(rewriter: PatternRewriter, numbers: Sequence[int]) -> SSAVal
 
 
 def vector_type(count: int) -> Attribute:
-    """A vector of i64."""
+    """The type of a vector of i64."""
     return tensor_type(i64, [count])
 
 
 def _plain(value: AttributeLike) -> object:
-    """An attribute as `default_attribute` takes it: sequences as tuples, truth values as numbers."""
+    """An attribute as `default_attribute` expects it: sequences as tuples, truth values as numbers."""
     if isinstance(value, bool):
         return int(value)
     return value if isinstance(value, int | float | str) or value is None else tuple(value)

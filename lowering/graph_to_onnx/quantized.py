@@ -61,10 +61,10 @@ class RequantizeExport(OnnxExport):
         if is_float(element) or not is_in_opset(element):
             return
         dims = dims_of(op.input.type)
-        scale, behind = op.scale, len(dims) - 1 - op.axis.value.data
-        if dims_of(scale.type) and behind:
-            axes = insert_integers(rewriter, range(1, behind + 1))
-            column = tensor_type(f32, [*dims_of(scale.type), *[1] * behind])
+        scale, trailing = op.scale, len(dims) - 1 - op.axis.value.data
+        if dims_of(scale.type) and trailing:
+            axes = insert_integers(rewriter, range(1, trailing + 1))
+            column = tensor_type(f32, [*dims_of(scale.type), *[1] * trailing])
             scale = insert_node(rewriter, onnx.UnsqueezeOp, [scale, axes], column)
         real: Attribute = tensor_type(f32, dims)
         product = insert_node(rewriter, onnx.MulOp, [cast_to(op.input, f32, rewriter), scale], real)

@@ -13,7 +13,7 @@ from stepwell.lowering.graph_to_onnx.nodes import insert_nodes
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to
 
 CELLS: Mapping[str, type[onnx.OnnxOp]] = {"lstm": onnx.LSTMOp, "gru": onnx.GRUOp, "rnn": onnx.RNNOp}
-# Our name -> ONNX's, and how many of alpha and beta it takes from the lists.
+# Maps our name to ONNX's, and to the number of parameters (alpha, beta) that it reads from the lists.
 ACTIVATIONS: Mapping[str, tuple[str, int]] = {
     "affine": ("Affine", 2),
     "elu": ("Elu", 1),
@@ -58,7 +58,7 @@ class RnnExport(OnnxExport):
 
 
 def _taken(names: Sequence[str], numbers: Sequence[float], least: int) -> list[float] | None:
-    """The numbers of those activations that take so many; None when there are none."""
+    """The numbers of the activations that have at least so many parameters; None when there are none."""
     pairs = zip(names, numbers, strict=True)
     return [number for name, number in pairs if ACTIVATIONS[name][1] >= least] or None
 

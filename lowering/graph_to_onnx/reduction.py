@@ -29,7 +29,7 @@ KINDS: Mapping[str, type[onnx.OnnxOp]] = {
 
 
 class ReduceExport(OnnxExport):
-    """`graph.reduce` → the operator of its kind; truth values go through i32."""
+    """`graph.reduce` → the operator of its kind; truth values are converted to i32 and back."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReduceOp, rewriter: PatternRewriter) -> None:

@@ -47,7 +47,7 @@ class ResizeExport(OnnxExport):
 
 
 def _gives_sizes(op: graph.ResizeOp) -> bool:
-    """Whether ONNX computes the sizes of the result from the scales, which it keeps in f32."""
+    """Whether ONNX computes the same sizes of the result from the scales in f32."""
     assert op.scales is not None
     if op.shape is None:
         return False

@@ -1,4 +1,4 @@
-"""Views, broadcasting and tensors made from dimensions → operators of ONNX."""
+"""Views, broadcasting and tensors computed from dimensions → operators of ONNX."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.runtime.dims import Dim
 
 
 class ReshapeExport(OnnxExport):
-    """`graph.reshape` → `Reshape` with every size spelled out."""
+    """`graph.reshape` → `Reshape` with explicit sizes, none as 0 or -1."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReshapeOp, rewriter: PatternRewriter) -> None:
@@ -115,9 +115,9 @@ class OneHotExport(OnnxExport):
             return
         (depth,), axis, dims = op.depth.get(), op.axis.value.data, dims_of(op.indices.type)
         counted = count_up_to(depth, rewriter)
-        if behind := len(dims) - axis:
-            axes = insert_integers(rewriter, range(1, behind + 1))
-            column = tensor_type(i64, [depth, *[1] * behind])
+        if trailing := len(dims) - axis:
+            axes = insert_integers(rewriter, range(1, trailing + 1))
+            column = tensor_type(i64, [depth, *[1] * trailing])
             counted = insert_node(rewriter, onnx.UnsqueezeOp, [counted, axes], column)
         indices = cast_to(op.indices, i64, rewriter)
         spread = tensor_type(i64, [*dims[:axis], 1, *dims[axis:]])

@@ -1,4 +1,4 @@
-"""Constants, tuples and closed regions of the graph level → what ONNX has of them."""
+"""Constants of the graph level → nodes of ONNX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What rows of the conversion to `onnx` share: nodes, constants, casts, mixed shape parameters."""
+"""
+The base class of the patterns of `convert-graph-to-onnx`, with constants, casts and mixed shape parameters.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,7 @@ from stepwell.runtime.files.weights import WeightStore
 @dataclass
 class OnnxExport(RewritePattern):
     """
-    A row of the conversion: a graph op as nodes of ONNX. Where ONNX has no counterpart the row leaves the op
-    as it is.
+    A pattern of the conversion, from a graph op to nodes of ONNX; leaves an op without counterpart as it is.
     """
 
     weights: WeightStore
@@ -36,7 +37,7 @@ class OnnxExport(RewritePattern):
         return rewriter.insert(made).results[0]
 
     def scalar(self, number: float, like: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-        """A number of rank 0, of a value's element type."""
+        """A constant number of rank 0, of a value's element type."""
         return self.constant(np.array(number).astype(dtype_of(element_of(like))), rewriter)
 
     def filled(
@@ -47,7 +48,7 @@ class OnnxExport(RewritePattern):
         like: SSAValue,
         rewriter: PatternRewriter,
     ) -> SSAValue:
-        """An operand that ONNX wants: the one given, else `number` everywhere."""
+        """An operand that ONNX requires: the given one, or else a tensor filled with `number`."""
         if given is not None:
             return given
         type = tensor_type(element_of(like), dims)
@@ -74,7 +75,7 @@ def mixed_vector(attribute: DimsAttr | None, value: SSAValue | None, rewriter: P
 
 
 def cast_to(value: SSAValue, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
-    """A value in another element type; itself when it has that."""
+    """A value converted to an element type; the value itself if it has that type."""
     if element_of(value) == element:
         return value
     type = tensor_type(element, dims_of(value.type))

@@ -47,7 +47,7 @@ class PoolExport(OnnxExport):
 
 def _ceil_mode(op: graph.PoolOp) -> bool | None:
     """
-    Whether the number of windows is rounded up, as ONNX counts them; None when it cannot count them as we do.
+    Whether ONNX must round the number of windows up; None when it has no way to give our number of windows.
 
     Up to opset 21 a last window that would start in the end pad counts.
     """

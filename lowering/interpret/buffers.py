@@ -37,7 +37,7 @@ from stepwell.runtime.addresses import address_of
 
 @implements("memref.alloca", "memref.alloc")
 def prepare_alloc(op: memref.AllocaOp | memref.AllocOp) -> Step:
-    """A new buffer, its contents undefined."""
+    """A new buffer with undefined contents."""
     type = memref_of(op.memref)
 
     def alloc(*sizes: int) -> Array:
@@ -48,7 +48,7 @@ def prepare_alloc(op: memref.AllocaOp | memref.AllocOp) -> Step:
 
 @implements("memref.store")
 def prepare_store(op: memref.StoreOp) -> Step:
-    """Write one element."""
+    """A write of one element."""
 
     def store(value: Value, array: Array, *indices: int) -> None:
         array[checked(indices, array.shape)] = value
@@ -67,7 +67,7 @@ def _view_shape(array: Array, shape: Sequence[int]) -> Array:
 
 @implements("memref.view")
 def prepare_view(op: memref.ViewOp) -> Step:
-    """Bytes as elements."""
+    """Bytes of a buffer, from a shift on, as elements of a type."""
     type = memref_of(op.result)
     dtype = numpy_dtype(type)
 
@@ -80,7 +80,7 @@ def prepare_view(op: memref.ViewOp) -> Step:
 
 
 def checked_range(begin: int, end: int, size: int) -> slice:
-    """A range of bytes. Raises: IndexError when it leaves the buffer."""
+    """A range of bytes as a slice. Raises: IndexError when it exceeds the buffer."""
     if begin < 0 or end > size:
         raise IndexError(f"bytes {begin}..{end} leave a buffer of {size} bytes")
     return slice(begin, end)
@@ -88,7 +88,7 @@ def checked_range(begin: int, end: int, size: int) -> slice:
 
 @implements("memref.subview")
 def prepare_subview(op: memref.SubviewOp) -> Step:
-    """A part of a buffer."""
+    """A strided part of a buffer, as a view."""
     rank = len(memref_of(op.result).get_shape())
 
     def subview(array: Array, *sizes: int) -> Array:
@@ -99,7 +99,7 @@ def prepare_subview(op: memref.SubviewOp) -> Step:
 
 @implements("memref.reinterpret_cast")
 def prepare_reinterpret_cast(op: memref.ReinterpretCastOp) -> Step:
-    """The elements of a dense buffer by other strides; its bytes as other elements where the types differ."""
+    """The elements of a dense buffer with other strides; its bytes as other elements if the types differ."""
     dtype = numpy_dtype(memref_of(op.results[0]).element_type)
     lists = (op.static_offsets, op.static_sizes, op.static_strides)
     counts = (len(op.offsets), len(op.sizes), len(op.strides))
@@ -122,7 +122,7 @@ def prepare_reinterpret_cast(op: memref.ReinterpretCastOp) -> Step:
 
 @implements("memref.expand_shape")
 def prepare_expand_shape(op: memref.ExpandShapeOp) -> Step:
-    """Dimensions split in groups."""
+    """A buffer with dimensions split into groups, as a view."""
     shape = op.static_output_shape.get_values()
 
     def expand(array: Array, *sizes: int) -> Array:
@@ -133,14 +133,14 @@ def prepare_expand_shape(op: memref.ExpandShapeOp) -> Step:
 
 @implements("memref.collapse_shape")
 def prepare_collapse_shape(op: memref.CollapseShapeOp) -> Unary:
-    """Groups of dimensions merged."""
+    """A buffer with groups of dimensions merged, as a view."""
     groups = groups_of(op.reassociation)
     return lambda array: _view_shape(array, collapsed_shape(array, groups))
 
 
 @implements_in_frame("memref.get_global")
 def prepare_get_global(op: memref.GetGlobalOp, compiler: Compiler) -> Step:
-    """A buffer of the module: a weight."""
+    """A global buffer of the module: a weight."""
     name = op.name_.string_value()
 
     def get_global(frame: Frame) -> Any:

@@ -1,4 +1,4 @@
-"""Structured ops that sum products of two operands, as products of matrices."""
+"""Structured ops that sum products of two operands, computed as matrix products."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDENINGS = ("arith.extf", "arith.extsi", "arith.sitofp", "arith.extui", "arith
 
 @dataclass(frozen=True)
 class Contraction:
-    """The body `acc + lhs * rhs` of a structured op: which inputs the factors are."""
+    """The inputs that are the factors in the body `acc + lhs * rhs` of a structured op."""
 
     lhs: int
     rhs: int
@@ -43,16 +43,14 @@ class Contraction:
         return Contraction(lhs, rhs, (lhs_unsigned, rhs_unsigned))
 
 
-"""+"""
-
-
 def _operands_of(value: SSAValue, *names: str) -> Sequence[SSAValue]:
-    """The operands of the op that makes a value, when it is one of those named."""
+    """The operands of a value's op if the op has one of the names, else none."""
     op = value.owner
     return op.operands if isinstance(op, Operation) and op.name in names else ()
 
 
 def _factor(value: SSAValue, block: Block) -> tuple[int, bool] | None:
+    """The index of the input that a factor is, and whether it is widened as unsigned; None for others."""
     unsigned = False
     if isinstance(value.owner, Operation) and value.owner.name in _WIDENINGS:
         unsigned = value.owner.name in ("arith.extui", "arith.uitofp")
@@ -64,9 +62,9 @@ def contract(
     contraction: Contraction, operands: Sequence[Any], maps: Sequence[AffineMap], reductions: Sequence[int]
 ) -> Array:
     """
-    Accumulate products into the output, the last operand.
+    Add the sum of products to the output, the last operand, as a batch of matrix products.
 
-    Args: `operands` as seen along the loops. Sums of floats are made in f64 and rounded once.
+    Args: `operands` have one dimension per loop. Sums of floats are computed in f64 and rounded once.
     """
     output = operands[-1]
     rank = output.ndim
@@ -95,10 +93,8 @@ def contract(
     return (output.astype(exact) + spread).astype(output.dtype)
 
 
-"""+"""
-
-
 def _as_number(operand: Array, exact: np.dtype[Any], unsigned: bool) -> Array:
+    """An operand converted to the dtype of the exact sum, its bits read as unsigned if so."""
     if unsigned:
         bits = np.dtype(np.uint8) if operand.dtype.kind == "b" else np.dtype(f"u{operand.itemsize}")
         return np.ascontiguousarray(operand).view(bits).astype(exact)
@@ -106,7 +102,7 @@ def _as_number(operand: Array, exact: np.dtype[Any], unsigned: bool) -> Array:
 
 
 def _matrix(array: Array, batch: Sequence[int], rows: Sequence[int], columns: Sequence[int]) -> Array:
-    """A stack of matrices from the dimensions named; the others have extent 1."""
+    """A batch of matrices from the named dimensions; the others have extent 1."""
     used = [*batch, *rows, *columns]
     rest = [d for d in range(array.ndim) if d not in used]
     shape = array.shape

@@ -22,13 +22,13 @@ from stepwell.runtime.errors import StepwellError
 
 
 def _packed(values: Sequence[Value]) -> Value:
-    """Values as a step returns them."""
+    """Values as a step returns them: one alone, or a tuple."""
     return values[0] if len(values) == 1 else tuple(values)
 
 
 @implements_in_frame("scf.for")
 def prepare_for(op: scf.ForOp, compiler: Compiler) -> Step:
-    """A loop that carries values."""
+    """A counted loop that carries values."""
     body = compiler.program(op.body.block)
 
     def run(frame: Frame, lower: int, upper: int, step: int, *carried: Value) -> Value:
@@ -42,7 +42,7 @@ def prepare_for(op: scf.ForOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("scf.parallel")
 def prepare_parallel(op: scf.ParallelOp, compiler: Compiler) -> Step:
-    """Loops whose iterations are independent; they run backward, which shows when they are not."""
+    """Loops with independent iterations; run backward, which exposes iterations that are not."""
     body = compiler.program(op.body.block)
     count = len(op.lowerBound)
     if op.res:
@@ -59,7 +59,7 @@ def prepare_parallel(op: scf.ParallelOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("scf.while")
 def prepare_while(op: scf.WhileOp, compiler: Compiler) -> Step:
-    """A loop that runs while its first region says so."""
+    """A loop that runs while its first region yields true."""
     before = compiler.program(op.before_region.block)
     after = compiler.program(op.after_region.block)
 
@@ -74,7 +74,7 @@ def prepare_while(op: scf.WhileOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("scf.if")
 def prepare_if(op: scf.IfOp, compiler: Compiler) -> Step:
-    """One of two branches; on a grid both, each for the elements that take it."""
+    """The branch that a condition selects; on a grid both branches, each for its own elements."""
     branches = [compiler.program(region.block) if region.blocks else None for region in op.regions]
     then, otherwise = branches
 
@@ -90,6 +90,7 @@ def prepare_if(op: scf.IfOp, compiler: Compiler) -> Step:
 
 
 def _run_masked(branch: Program | None, frame: Frame, mask: Value) -> Sequence[Value]:
+    """Run a branch on a grid, for the elements of a mask."""
     if branch is None:
         return []
     outer = frame.mask
@@ -101,7 +102,7 @@ def _run_masked(branch: Program | None, frame: Frame, mask: Value) -> Sequence[V
 
 @implements_in_frame("scf.index_switch")
 def prepare_index_switch(op: scf.IndexSwitchOp, compiler: Compiler) -> Step:
-    """The region of a case, or the default one."""
+    """The region of the case that equals the index, else the default region."""
     default = compiler.program(op.default_region.block)
     cases = {
         case: compiler.program(region.block)
@@ -127,7 +128,7 @@ def prepare_call(op: func.CallOp, compiler: Compiler) -> Step:
 
 @implements("affine.apply")
 def prepare_apply(op: affine.ApplyOp) -> Step:
-    """An affine expression."""
+    """The value of an affine expression."""
     map = op.map.data
 
     def apply(*values: int) -> int:

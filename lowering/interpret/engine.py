@@ -19,7 +19,7 @@ from stepwell.runtime.errors import StepwellError
 Value: TypeAlias = Any
 """An array for a tensor, a vector or a buffer; a numpy scalar for a number; an int for an index."""
 Step: TypeAlias = Callable[..., Value]
-"""Takes the values of the operands; gives the result, or a tuple when there are several or none."""
+"""Maps the operands' values to the result, or to a tuple when there are several results or none."""
 Unary: TypeAlias = Callable[[Value], Value]
 """A step on one operand."""
 Binary: TypeAlias = Callable[[Value, Value], Value]
@@ -36,11 +36,13 @@ class Frame:
     grid: Sequence[Value] = ()
     """Inside a structured op: the index along each of its loops."""
     mask: Value | None = None
-    """Where a grid runs a branch that not all of its elements take: those that do."""
+    """Inside a branch that is run on a grid: the elements of the grid for which it is selected."""
 
 
 @dataclass(frozen=True)
 class _Prepared:
+    """An op, prepared: its step and the slots of its operands and results."""
+
     step: Step
     operands: tuple[int, ...]
     results: tuple[int, ...]
@@ -83,6 +85,8 @@ class Program:
 
 @dataclass(frozen=True)
 class _Handler:
+    """The function that prepares an op, and whether it gets the compiler."""
+
     prepare: Callable[..., Step]
     has_regions: bool
 
@@ -91,7 +95,7 @@ _HANDLERS: dict[str, _Handler] = {}
 
 
 def implements(*names: str) -> Callable[[Callable[[Any], Step]], Callable[[Any], Step]]:
-    """Register a function that prepares ops: it takes the op and returns its step on operand values."""
+    """Register a function that prepares ops by name: it maps the op to a step on operand values."""
 
     def register(prepare: Callable[[Any], Step]) -> Callable[[Any], Step]:
         for name in names:
@@ -102,7 +106,10 @@ def implements(*names: str) -> Callable[[Callable[[Any], Step]], Callable[[Any],
 
 
 def implements_in_frame(*names: str) -> Callable[[Callable[..., Step]], Callable[..., Step]]:
-    """As `implements`, for ops with regions or effects: takes the compiler too; the step, the frame first."""
+    """
+    As `implements`, for ops with regions or effects: the function gets the compiler too, the step the frame
+    first.
+    """
 
     def register(prepare: Callable[..., Step]) -> Callable[..., Step]:
         for name in names:
@@ -119,6 +126,8 @@ def implement_all(table: Mapping[str, Step]) -> None:
 
 
 def _same(step: Step) -> Callable[[Operation], Step]:
+    """A function that prepares any op by the same step."""
+
     def prepare(_: Operation) -> Step:
         return step
 
@@ -127,7 +136,9 @@ def _same(step: Step) -> Callable[[Operation], Step]:
 
 @dataclass
 class Compiler:
-    """Prepares the blocks of one function; `machine` is what its ops reach outside of it."""
+    """
+    Prepares the blocks of one function; `machine` has the functions, symbols and weights that its ops use.
+    """
 
     machine: Any
     _slots: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
@@ -142,7 +153,7 @@ class Compiler:
 
     def program(self, block: Block) -> Program:
         """
-        Prepare a block and what is inside it.
+        Prepare a block and the blocks nested in it.
 
         Raises: StepwellError `unsupported-op` for an op that the interpreter cannot run.
         """
@@ -155,6 +166,7 @@ class Compiler:
         return Program(steps, args, [])
 
     def _prepare(self, op: Operation) -> _Prepared:
+        """Prepare an op by the handler of its name or dialect."""
         handler = _HANDLERS.get(op.name) or _HANDLERS.get(f"{op.name.partition('.')[0]}.*")
         if handler is None:
             raise StepwellError("unsupported-op", op, f"the interpreter cannot run {op.name}")

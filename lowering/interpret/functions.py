@@ -29,7 +29,7 @@ def _round_half_away(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def fused_multiply_add(a: Value, b: Value, c: Value) -> Value:
-    """a * b + c, rounded once where f64 holds the product."""
+    """a * b + c, rounded once when the product is exact in f64."""
     dtype = np.result_type(a, b, c)
     total = np.asarray(a, np.float64) * np.asarray(b, np.float64) + np.asarray(c, np.float64)
     return total.astype(dtype)[()]

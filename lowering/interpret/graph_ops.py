@@ -27,7 +27,7 @@ from stepwell.runtime.meaning import evaluate, has_meaning
 
 @implements_in_frame("graph.*")
 def prepare_graph_op(op: Operation, compiler: Compiler) -> Step:
-    """An op by its meaning."""
+    """An op by its numpy meaning."""
     if not isinstance(op, GraphOp) or not has_meaning(op.name):
         raise StepwellError("unsupported-op", op, f"the interpreter cannot run {op.name}")
     present = [value is not None for value in operand_slots(op)]
@@ -45,6 +45,7 @@ def prepare_graph_op(op: Operation, compiler: Compiler) -> Step:
 
 
 def _is_symbolic(op: Operation) -> bool:
+    """Whether a property of an op has symbolic dimensions."""
     return any(
         not dim.is_static
         for attribute in op.properties.values()
@@ -54,10 +55,11 @@ def _is_symbolic(op: Operation) -> bool:
 
 
 def _properties(op: Operation, symbols: Mapping[str, int]) -> Mapping[str, object]:
+    """The properties of an op as the meanings expect them, symbols replaced by sizes."""
     try:
         return plain_properties(op, symbols)
     except KeyError as error:
-        raise StepwellError("run-time", op, f"{op.name}: no input tells the size of {error}") from None
+        raise StepwellError("run-time", op, f"{op.name}: no input determines the size of {error}") from None
 
 
 @implements_in_frame("graph.constant")
@@ -69,7 +71,7 @@ def prepare_constant(op: graph.ConstantOp, compiler: Compiler) -> InFrame:
 
 @implements_in_frame("graph.fused", "graph.composite")
 def prepare_closed_region(op: graph.FusedOp | graph.CompositeOp, compiler: Compiler) -> Step:
-    """The ops of a kernel, or of a matched pattern."""
+    """The ops inside a kernel, or inside a matched pattern."""
     body = compiler.program(op.body.block)
     single = len(op.results) == 1
 
@@ -82,7 +84,7 @@ def prepare_closed_region(op: graph.FusedOp | graph.CompositeOp, compiler: Compi
 
 @implements("graph.tuple")
 def prepare_tuple(op: graph.TupleOp) -> Step:
-    """Several values as one."""
+    """Several values as one tuple."""
 
     def pack(*values: Value) -> Value:
         return values
@@ -92,20 +94,22 @@ def prepare_tuple(op: graph.TupleOp) -> Step:
 
 @implements("graph.get")
 def prepare_get(op: graph.GetOp) -> Unary:
-    """One field of a tuple."""
+    """The field of a tuple at an index."""
     index = op.index.value.data
     return lambda values: values[index]
 
 
 @implements_in_frame("graph.assert")
 def prepare_assert(op: graph.AssertOp, compiler: Compiler) -> Step:
-    """Compare two dimensions."""
+    """A check that two dimensions are equal."""
     lhs, rhs = Dim.of(op.lhs.data), Dim.of(op.rhs.data)
 
     def run(frame: Frame) -> tuple[()]:
         symbols = compiler.machine.symbols
         if unknown := (lhs.symbols() | rhs.symbols()) - symbols.keys():
-            raise StepwellError("run-time", op, f"no input tells the size of {', '.join(sorted(unknown))}")
+            raise StepwellError(
+                "run-time", op, f"no input determines the size of {', '.join(sorted(unknown))}"
+            )
         a, b = lhs.evaluate(symbols), rhs.evaluate(symbols)
         if a != b:
             raise StepwellError("shape-mismatch", op, op.message.data, note=f"{lhs} is {a}, {rhs} is {b}")

@@ -1,4 +1,4 @@
-"""Operands of structured ops seen along the loops: strided views where indices are linear, else gathers."""
+"""Operands of structured ops with one dimension per loop: strided views for linear indices, else gathers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Array = npt.NDArray[Any]
 
 def loop_extents(maps: Sequence[AffineMap], operands: Sequence[Any]) -> list[int]:
     """
-    The number of steps of each loop, from the operands that are indexed by it alone.
+    The number of iterations of each loop, from the operands that are indexed by the loop alone.
 
-    Raises: ValueError for a loop that no operand gives the extent of, or that two disagree about.
+    Raises: ValueError for a loop whose extent no operand gives, or for which two operands differ.
     """
     extents: list[int | None] = [None] * maps[0].num_dims
     for map, operand in zip(maps, operands, strict=True):
@@ -39,7 +39,7 @@ def loop_extents(maps: Sequence[AffineMap], operands: Sequence[Any]) -> list[int
 
 
 def linear_form(expr: AffineExpr, loops: int) -> tuple[list[int], int] | None:
-    """An affine expression as a coefficient for each loop and a constant; None when it divides."""
+    """An affine expression as a coefficient per loop and a constant; None when it divides."""
     match expr:
         case AffineConstantExpr(value):
             return [0] * loops, value
@@ -61,10 +61,10 @@ def linear_form(expr: AffineExpr, loops: int) -> tuple[list[int], int] | None:
 
 def along_loops(array: Array, map: AffineMap, extents: Sequence[int]) -> Array:
     """
-    An operand indexed along the loops: one dimension a loop, of extent 1 where the operand does not move.
+    An operand as an array with one dimension per loop, of extent 1 along loops without effect on the indices.
 
     A view when the indices are linear; a view of an output may be written.
-    Raises: IndexError when an index leaves the operand.
+    Raises: IndexError when an index is out of the operand's bounds.
     """
     forms = [linear_form(expr, map.num_dims) for expr in map.results]
     linear = [form for form in forms if form is not None]
@@ -84,6 +84,7 @@ def along_loops(array: Array, map: AffineMap, extents: Sequence[int]) -> Array:
 
 
 def _indices(array: Array, map: AffineMap, extents: Sequence[int]) -> tuple[Any, ...]:
+    """The indices of an operand for all iterations, as arrays that broadcast over the loops."""
     grid = index_grid(extents)
     indices = tuple(_evaluate(expr, grid) for expr in map.results)
     for index, size in zip(indices, array.shape, strict=True):
@@ -101,6 +102,7 @@ def index_grid(extents: Sequence[int]) -> list[Array]:
 
 
 def _evaluate(expr: AffineExpr, grid: Sequence[Array]) -> Any:
+    """The values of an affine expression for all iterations."""
     match expr:
         case AffineConstantExpr(value):
             return value

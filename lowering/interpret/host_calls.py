@@ -18,7 +18,7 @@ from stepwell.runtime.host import Callee, load_callee
 
 @implements_in_frame("graph.host_call")
 def prepare_host_call(op: graph.HostCallOp, compiler: Compiler) -> Step:
-    """A call of the host: its function makes every result."""
+    """A host call: its Python function computes every result and defines the symbols of their sizes."""
     machine = compiler.machine
     code = payload_bytes(op, machine.weights)
     function = load_callee(Callee(op.kind.data, op.callee.data, code, (), (), describe_location(op)))

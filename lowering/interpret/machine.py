@@ -49,7 +49,7 @@ OPS = (
     transfers,
     vectors,
 )
-"""The files that say how ops run."""
+"""The files with the steps of the ops."""
 
 
 def interpret(
@@ -58,9 +58,9 @@ def interpret(
     """
     Run a function on arrays.
 
-    Args: `inputs` are the function's tensors, or its input buffers, and stay as they are; outputs, scratch
-    and the values of symbols are added.
-    Returns: its results, or its output buffers; without `sched.outputs`, all its buffers as they are at last.
+    Args: `inputs` are the function's tensors, or its input buffers, and are not changed; outputs, scratch and
+    the values of symbols are added.
+    Returns: its results, or its output buffers; without `sched.outputs`, the final contents of all buffers.
     Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`.
     """
     machine = _Machine(module, ctx)
@@ -79,7 +79,7 @@ def interpret(
 
 
 class _Machine:
-    """A module ready to run."""
+    """A module, its functions and global state, ready to be interpreted."""
 
     def __init__(self, module: ModuleOp, ctx: Context):
         self.weights = weights_of(ctx)
@@ -87,13 +87,13 @@ class _Machine:
         self.symbols: dict[str, int] = {}
         """The sizes of the model's symbolic dimensions."""
         self.tiles: list[Array] = []
-        """The tile registers, since they were configured."""
+        """The tile registers of the last `amx.configure`."""
         self._depth = 0
         self._globals = {g.sym_name.data: g for g in module.walk() if isinstance(g, memref.GlobalOp)}
         self._programs: dict[str, tuple[Compiler, Program]] = {}
 
     def call(self, name: str, values: Sequence[Value], at: Operation) -> list[Value]:
-        """Call a function of the module."""
+        """Call a function of the module; prepares it at its first call."""
         if name not in self._programs:
             callee = self.functions.get(name)
             if callee is None or not callee.body.blocks:
@@ -104,7 +104,7 @@ class _Machine:
         return program.run(compiler.frame(), values)
 
     def call_by_name(self, name: str, values: Sequence[Value], at: Operation) -> list[Value]:
-        """Call a function of level 1, whose symbols are its own."""
+        """Call a function of level 1 in a scope of its own symbols, bound from the arguments' shapes."""
         callee = self.functions.get(name)
         if callee is None:
             raise StepwellError("unknown-function", at, f"no function is named @{name}")
@@ -118,7 +118,7 @@ class _Machine:
 
     @contextmanager
     def scope(self, symbols: dict[str, int], at: Operation) -> Generator[None]:
-        """Let symbols have other sizes while a function runs. Raises: StepwellError when calls never end."""
+        """Replace the symbols while a function runs. Raises: StepwellError when calls nest too deep."""
         if self._depth >= regions.MAX_CALLS:
             raise StepwellError("run-time", at, f"calls nest more than {regions.MAX_CALLS} deep")
         outer, self.symbols = self.symbols, dict(symbols)
@@ -131,10 +131,10 @@ class _Machine:
 
     def buffer_of(self, name: str, at: Operation) -> Any:
         """The contents of a global buffer."""
-        held = self._globals.get(name)
-        if held is None:
+        buffer = self._globals.get(name)
+        if buffer is None:
             raise StepwellError("invalid-ir", at, f"no memref.global is named @{name}")
-        weight = held.attributes.get("sched.weight")
+        weight = buffer.attributes.get("sched.weight")
         if isinstance(weight, WeightAttr):
             return self.weights.get(weight.hash.data)
-        return scalars.constant_value(held.initial_value)
+        return scalars.constant_value(buffer.initial_value)

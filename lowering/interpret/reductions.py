@@ -1,4 +1,4 @@
-"""Structured ops whose body combines each output with a value of its own: reductions that numpy has."""
+"""Structured ops whose body combines each output with one independent value: reductions that numpy has."""
 
 from __future__ import annotations
 
@@ -34,15 +34,17 @@ _UFUNCS: Mapping[str, tuple[np.ufunc, bool]] = {
 
 @dataclass(frozen=True)
 class Combiner:
-    """How one output is reduced."""
+    """The reduction of one output: a numpy function and the slot of the combined value."""
 
     function: np.ufunc
     unsigned: bool
     slot: int
-    """Where the body leaves the value to combine."""
+    """The slot in which the body leaves the value to combine."""
 
     def reduce(self, value: Value, output: Array, shape: Sequence[int], reductions: Sequence[int]) -> Array:
-        """The output combined with a grid of values of `shape`, in f64 for sums and products of floats."""
+        """
+        The output combined with a grid of values of `shape`; sums and products of floats are computed in f64.
+        """
         bits = np.dtype(f"u{output.itemsize}") if self.unsigned else output.dtype
         exact = bits
         if output.dtype.kind not in "iub" and self.function in (np.add, np.multiply):
@@ -56,7 +58,7 @@ class Combiner:
 
 
 def combiners_of(op: LinalgStructuredOperation, compiler: Compiler) -> list[Combiner] | None:
-    """How each output of an op is reduced; None when its body does anything else with its outputs."""
+    """The reduction of each output of an op; None when its body uses an output in another way."""
     block = op.body.block
     accumulators = list(block.args[len(op.inputs) :])
     if block.last_op is None or not accumulators:

@@ -1,4 +1,4 @@
-"""`graph`'s branches, loops, function values and calls."""
+"""The branches, loops, function values and calls of `graph`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from stepwell.lowering.main_to_buffers import signature_of
 from stepwell.runtime.dims import Dim
 
 MAX_CALLS = 100
-"""How deep calls may nest, which stops a function that calls itself for ever."""
+"""The greatest depth of nested calls, which stops endless recursion."""
 
 
 def packed(values: Sequence[Value]) -> Value:
-    """Values as a step returns them."""
+    """Values as a step returns them: one alone, or a tuple."""
     return values[0] if len(values) == 1 else tuple(values)
 
 
 def _sizes(
     names: Sequence[str], types: Sequence[Attribute], compiler: Compiler
 ) -> Callable[[Sequence[Value]], list[int]]:
-    """What reads the sizes that symbols name from the shapes of values of these types, and tells them."""
-    places = {
+    """
+    A function that binds symbols to the sizes in the shapes of values of given types, and returns the sizes.
+    """
+    positions = {
         str(dim): (position, axis)
         for position, type in enumerate(types)
         if type.name == "tensor"
@@ -36,7 +38,7 @@ def _sizes(
     machine = compiler.machine
 
     def bind(values: Sequence[Value]) -> list[int]:
-        sizes = [int(np.shape(values[places[name][0]])[places[name][1]]) for name in names]
+        sizes = [int(np.shape(values[positions[name][0]])[positions[name][1]]) for name in names]
         machine.symbols.update(zip(names, sizes, strict=True))
         return sizes
 
@@ -45,7 +47,7 @@ def _sizes(
 
 @implements_in_frame("graph.if")
 def prepare_if(op: graph.IfOp, compiler: Compiler) -> Step:
-    """One of two branches."""
+    """The branch that the condition selects."""
     then, otherwise = (compiler.program(region.block) for region in op.regions)
     bind = _sizes(op.names, signature_of(op).outputs.data, compiler)
 
@@ -58,7 +60,7 @@ def prepare_if(op: graph.IfOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("graph.while")
 def prepare_while(op: graph.WhileOp, compiler: Compiler) -> Step:
-    """A loop that runs while its first region says so."""
+    """A loop that runs while its first region yields true."""
     test, body = compiler.program(op.test.block), compiler.program(op.body.block)
     bind_carried = _sizes(op.carried_names, signature_of(op).inputs.data, compiler)
     bind = _sizes(op.names, signature_of(op).outputs.data, compiler)
@@ -91,7 +93,7 @@ def prepare_for(op: graph.ForOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("graph.lambda")
 def prepare_lambda(op: graph.LambdaOp, compiler: Compiler) -> InFrame:
-    """A closure: the values that its region sees are those of the moment at which it is made."""
+    """A closure: captures the values and symbols at the moment of its creation."""
     captured = list(captured_values(op.body))
     inner = Compiler(compiler.machine)
     outer_slots = [compiler.slot(value) for value in captured]
@@ -101,12 +103,12 @@ def prepare_lambda(op: graph.LambdaOp, compiler: Compiler) -> InFrame:
     machine = compiler.machine
 
     def make(frame: Frame) -> Value:
-        held = [frame.slots[slot] for slot in outer_slots]
+        snapshot = [frame.slots[slot] for slot in outer_slots]
         symbols = dict(machine.symbols)
 
         def call(*values: Value) -> list[Value]:
             own = inner.frame()
-            for slot, value in zip(inner_slots, held, strict=True):
+            for slot, value in zip(inner_slots, snapshot, strict=True):
                 own.slots[slot] = value
             with machine.scope(symbols, op):
                 bind(values)
@@ -135,7 +137,7 @@ def prepare_function(op: graph.FunctionOp, compiler: Compiler) -> InFrame:
 
 @implements_in_frame("graph.call")
 def prepare_call(op: graph.CallOp, compiler: Compiler) -> Step:
-    """A call of a function of the module, or of a value."""
+    """A call of a function of the module, or of a function value."""
     machine = compiler.machine
     callee = None if op.callee is None else op.callee.string_value()
 
@@ -150,7 +152,7 @@ def prepare_call(op: graph.CallOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("graph.external")
 def prepare_external(op: graph.ExternalOp, compiler: Compiler) -> Step:
-    """A partition by what it means: its function, whose symbols are those of the caller."""
+    """A partition by the meaning of its function, which has the caller's symbols."""
     machine, callee = compiler.machine, op.callee.string_value()
 
     def run(frame: Frame, *values: Value) -> Value:

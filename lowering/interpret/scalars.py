@@ -25,7 +25,7 @@ from stepwell.dialects.types import dtype_of
 from stepwell.lowering.interpret.engine import Binary, Unary, Value, implement_all, implements
 
 _python: Any = operator
-"""Python's operators, which take numpy's scalars ten times faster than numpy's functions do."""
+"""Python's operators: on numpy's scalars they are ten times faster than numpy's functions."""
 _numpy: Any = np
 
 
@@ -38,7 +38,7 @@ def numpy_dtype(type: Attribute) -> np.dtype[np.generic]:
 
 
 def is_grid(value: Value) -> bool:
-    """Whether a value stands for many elements at once."""
+    """Whether a value is an array of elements, of a vector or of a whole grid, not a single one."""
     return isinstance(value, np.ndarray) and value.ndim > 0
 
 
@@ -70,6 +70,7 @@ def constant_value(attribute: Attribute) -> Value:
 
 
 def _wrapped(number: int, dtype: np.dtype[np.generic]) -> Value:
+    """An integer modulo two to the width of a dtype."""
     return np.array(number & ((1 << 8 * dtype.itemsize) - 1), np.dtype(f"u{dtype.itemsize}")).view(dtype)[()]
 
 
@@ -220,7 +221,7 @@ def prepare_cmpf(op: arith.CmpfOp) -> Binary:
 
 
 def select(condition: Value, a: Value, b: Value) -> Value:
-    """One of two values, or one of two elements in each place."""
+    """The first or the second value by a condition, elementwise for a grid of conditions."""
     return _numpy.where(condition, a, b) if is_grid(condition) else (a if condition else b)
 
 
@@ -242,7 +243,7 @@ def prepare_dot_bytes(op: DotBytesOp) -> Callable[[Value, Value, Value], Value]:
 
 @implements("arith.dot_shorts")
 def prepare_dot_shorts(op: DotShortsOp) -> Callable[[Value, Value, Value], Value]:
-    """A sum plus two products of signed halves."""
+    """A sum plus two products of signed 16-bit numbers."""
 
     def dot(a: Value, b: Value, acc: Value) -> Value:
         halves = [np.ascontiguousarray(np.asarray(x, np.int32)[..., None]).view(np.int16) for x in (a, b)]
@@ -254,12 +255,12 @@ def prepare_dot_shorts(op: DotShortsOp) -> Callable[[Value, Value, Value], Value
 
 @implements("arith.dot_bfloats")
 def prepare_dot_bfloats(op: DotBfloatsOp) -> Callable[[Value, Value, Value], Value]:
-    """A sum plus the products of two pairs of bf16."""
+    """A sum plus the products of two pairs of bf16, rounded to f32 after each."""
 
     def dot(a: Value, b: Value, acc: Value) -> Value:
-        words = [np.asarray(x, np.int32).view(np.uint32) for x in (a, b)]
-        upper = [(w & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64) for w in words]
-        lower = [(w << np.uint32(16)).view(np.float32).astype(np.float64) for w in words]
+        packed = [np.asarray(x, np.int32).view(np.uint32) for x in (a, b)]
+        upper = [(w & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64) for w in packed]
+        lower = [(w << np.uint32(16)).view(np.float32).astype(np.float64) for w in packed]
         total = (upper[0] * upper[1] + acc).astype(np.float32)
         return (lower[0] * lower[1] + total).astype(np.float32)[()]
 
@@ -268,7 +269,7 @@ def prepare_dot_bfloats(op: DotBfloatsOp) -> Callable[[Value, Value, Value], Val
 
 @implements("arith.scale")
 def prepare_scale(op: ScaleOp) -> Binary:
-    """A product with a power of two, the exponent a float."""
+    """A product with a power of two whose exponent is a float."""
     return lambda x, n: np.ldexp(x, np.asarray(np.clip(n, -1000, 1000), np.int32))
 
 
@@ -279,7 +280,7 @@ def converted(value: Value, dtype: np.dtype[np.generic]) -> Value:
 
 @implements("arith.extf", "arith.truncf", "arith.sitofp", "arith.extsi", "arith.trunci")
 def prepare_signed_cast(op: Operation) -> Unary:
-    """Casts where integers are signed; a set bit is -1."""
+    """Casts of signed integers and floats; a set bit is -1."""
     source, target = numpy_dtype(op.operands[0].type), numpy_dtype(op.results[0].type)
     if target.kind == "b" and source.kind == "i":
         return lambda a: converted(a & 1, target)
@@ -290,7 +291,7 @@ def prepare_signed_cast(op: Operation) -> Unary:
 
 @implements("arith.extui", "arith.uitofp")
 def prepare_unsigned_source(op: Operation) -> Unary:
-    """Casts from integers that are unsigned."""
+    """Casts of unsigned integers to wider types and floats."""
     source, target = numpy_dtype(op.operands[0].type), numpy_dtype(op.results[0].type)
     bits = np.dtype(np.uint8) if source.kind == "b" else np.dtype(f"u{source.itemsize}")
     return lambda a: converted(np.asarray(a, source).view(bits), target)
@@ -298,7 +299,7 @@ def prepare_unsigned_source(op: Operation) -> Unary:
 
 @implements("arith.fptosi")
 def prepare_signed_target(op: Operation) -> Unary:
-    """The cast to a signed integer: the nearest bound where a number does not fit, 0 for NaN."""
+    """The cast of a float to a signed integer: the nearest bound if it does not fit, 0 for NaN."""
     target = numpy_dtype(op.results[0].type)
     bits = 1 if target.kind == "b" else 8 * target.itemsize
     beyond = 1 << bits - 1
@@ -314,7 +315,7 @@ def prepare_signed_target(op: Operation) -> Unary:
 
 @implements("arith.fptoui")
 def prepare_unsigned_target(op: Operation) -> Unary:
-    """The cast to an unsigned integer."""
+    """The cast of a float to an unsigned integer."""
     target = numpy_dtype(op.results[0].type)
     bits = np.dtype(np.uint8) if target.kind == "b" else np.dtype(f"u{target.itemsize}")
     return lambda a: converted(a, bits).view(target)
@@ -329,7 +330,7 @@ def prepare_bitcast(op: Operation) -> Unary:
 
 @implements("arith.index_cast", "arith.index_castui")
 def prepare_index_cast(op: Operation) -> Unary:
-    """Between an index, a plain int, and a number of some width."""
+    """A cast between an index, a plain int, and a number of some width."""
     if isinstance(op.results[0].type, IndexType):
         return lambda a: converted(a, np.dtype(np.int64)) if is_grid(a) else int(a)
     target = numpy_dtype(op.results[0].type)

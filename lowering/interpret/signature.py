@@ -1,4 +1,6 @@
-"""What a function takes: which arguments the caller gives, and which follow from them."""
+"""
+The signature of an interpreted function: arguments that the caller passes, and those computed from them.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +37,15 @@ class Signature:
     function: func.FuncOp
     types: tuple[Attribute, ...]
     dims: tuple[tuple[Dim, ...], ...]
-    """The dimensions of each argument but the symbols."""
+    """The dimensions of each argument except the symbols."""
     names: tuple[str, ...]
-    """The symbols that are arguments."""
+    """The names of the symbols that are arguments."""
     inputs: int
     outputs: int
 
     @staticmethod
     def of(function: func.FuncOp) -> Signature:
-        """Read a function's type and attributes."""
+        """The signature by a function's type and attributes."""
         types = function.function_type.inputs.data
         symbols = cast("ArrayAttr[StringAttr]", function.attributes.get("sched.symbols", ArrayAttr([])))
         names = tuple(name.data for name in symbols) if types and not _is_shaped(types[-1]) else ()
@@ -57,7 +59,7 @@ class Signature:
 
     def symbols(self, inputs: Sequence[Array]) -> dict[str, int]:
         """
-        The sizes of symbolic dimensions: from the shapes of inputs, or given behind them.
+        The sizes of symbolic dimensions: solved from the shapes of inputs, or passed after them.
 
         Raises: StepwellError `bad-inputs` for inputs that do not fit.
         """
@@ -72,10 +74,11 @@ class Signature:
                     _solve(dim, next(iter(names)), size, found)
         self._check(inputs, found)
         if missing := [name for name in self.names if name not in found]:
-            raise self._error(f"needs the sizes of {', '.join(missing)} behind its inputs")
+            raise self._error(f"needs the sizes of {', '.join(missing)} after its inputs")
         return found
 
     def _check(self, inputs: Sequence[Array], symbols: Mapping[str, int]) -> None:
+        """Check the shapes and element types of inputs."""
         for position, (array, dims) in enumerate(zip(inputs[: self.inputs], self.dims, strict=False)):
             for size, dim in zip(np.shape(array), dims, strict=True):
                 if not dim.is_unknown and dim.symbols() <= symbols.keys() and dim.evaluate(symbols) != size:
@@ -90,7 +93,7 @@ class Signature:
         return StepwellError("bad-inputs", self.function, f"@{self.function.sym_name.data} {message}")
 
     def arguments(self, inputs: Sequence[Array], symbols: Mapping[str, int]) -> list[object]:
-        """All arguments: inputs, copied where they are buffers, and what is added to them."""
+        """All arguments of the call: inputs (buffers are copied), then new outputs, scratch and symbols."""
         arguments: list[object] = []
         for position, (type, dims) in enumerate(zip(self.types, self.dims, strict=False)):
             if position < self.inputs:
@@ -110,13 +113,14 @@ class Signature:
         return [*arguments, *(symbols[name] for name in self.names)]
 
     def _scratch_bytes(self, symbols: Mapping[str, int]) -> int:
+        """The bytes of the scratch or arena argument."""
         for name in ("sched.scratch", "sched.arena"):
             if isinstance(size := self.function.attributes.get(name), StringAttr):
                 return Dim.of(size.data).evaluate(symbols)
         raise self._error("takes more buffers than its attributes explain")
 
     def results(self, arguments: Sequence[object], returned: Sequence[object]) -> list[Array]:
-        """What the caller gets: the returned values, or the buffers that were written."""
+        """The results for the caller: the returned values, or the written buffers."""
         if returned or not any(isinstance(type, MemRefType) for type in self.types):
             return [np.asarray(value) for value in returned]
         written = arguments[self.inputs :][: self.outputs] if self.outputs else arguments[: len(self.dims)]
@@ -124,14 +128,14 @@ class Signature:
 
 
 def _value(given: Array, type: Attribute) -> object:
-    """What a function sees of an input: a copy when it may write it, a number when it is one."""
+    """An input as an argument: a copy if it is a buffer, a plain int if it is an index."""
     if isinstance(type, IndexType):
         return int(given)
     return np.array(given) if isinstance(type, MemRefType) else np.asarray(given)[()]
 
 
 def _solve(dim: Dim, name: str, size: int, found: dict[str, int]) -> None:
-    """Find the one unknown symbol of an extent, where it occurs linearly."""
+    """Solve for the one unknown symbol of an extent, if it occurs linearly."""
     start, step = (dim.substitute({name: Dim.of(n)}).evaluate(found) for n in (0, 1))
     if step != start and (size - start) % (step - start) == 0:
         value = (size - start) // (step - start)
@@ -149,6 +153,7 @@ def _number(function: func.FuncOp, name: str, default: int) -> int:
 
 
 def _dims(type: Attribute, attributes: DictionaryAttr) -> tuple[Dim, ...]:
+    """The dimensions of an argument, from `graph.dims` or from its type."""
     if isinstance(declared := attributes.data.get("graph.dims"), DimsAttr):
         return declared.get()
     if isinstance(type, MemRefType | VectorType):

@@ -1,4 +1,4 @@
-"""Sizes that depend on data: in the interpreter a symbol is known from the op on that defines it."""
+"""Sizes that depend on data: the defining op binds the symbol at run time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepwell.runtime.errors import StepwellError
 
 @implements_in_frame("graph.bind_sizes")
 def prepare_bind_sizes(op: graph.BindSizesOp, compiler: Compiler) -> Step:
-    """The elements of a tensor as symbols."""
+    """The elements of a tensor as sizes, bound to symbols."""
     machine = compiler.machine
     names = [name for name, _ in defined_symbols(op)]
 
@@ -27,7 +27,7 @@ def prepare_bind_sizes(op: graph.BindSizesOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("graph.define_sizes")
 def prepare_define_sizes(op: graph.DefineSizesOp, compiler: Compiler) -> Step:
-    """Expressions as symbols."""
+    """The values of expressions as sizes, bound to symbols."""
     machine = compiler.machine
     names, dims = [name for name, _ in defined_symbols(op)], op.dims.get()
 
@@ -50,6 +50,7 @@ def prepare_check_indices(op: graph.CheckIndicesOp) -> Step:
 def _define(
     op: graph.BindSizesOp | graph.DefineSizesOp, names: list[str], sizes: list[int], symbols: dict[str, int]
 ) -> Value:
+    """Bind symbols to sizes, none of which may be negative; returns the sizes."""
     if negative := [size for size in sizes if size < 0]:
         raise StepwellError("bad-size", op, f"a size that depends on data is {negative[0]}")
     symbols.update(zip(names, sizes, strict=True))

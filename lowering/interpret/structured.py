@@ -1,8 +1,8 @@
 """
 `linalg`: structured ops, their bodies run on whole grids of elements.
 
-Loops that nothing is carried along run at once. Reductions go the fastest way that their body allows: as a
-product of matrices, as one numpy reduction, or step by step along them with everything else at once.
+Parallel loops run all iterations at once. Reductions are computed in the fastest way that their body allows:
+as a matrix product, as one numpy reduction, or step by step along them with all parallel iterations at once.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def prepare_structured(op: Operation, compiler: Compiler) -> Step:
 
 @implements_in_frame("linalg.index")
 def prepare_index(op: IndexOp, compiler: Compiler) -> InFrame:
-    """The index along one of the loops of the structured op around."""
+    """The index along a loop of the enclosing structured op."""
     dim = op.dim.value.data
     return lambda frame: frame.grid[dim]
 
 
 class _Structured:
-    """One structured op, prepared."""
+    """A structured op, prepared."""
 
     def __init__(self, op: LinalgStructuredOperation, compiler: Compiler):
         self._maps: list[AffineMap] = [attr.data for attr in op.get_indexing_maps()]
@@ -71,12 +71,12 @@ class _Structured:
         self._combiners = combiners_of(op, compiler)
 
     def _moves_evenly(self, map: AffineMap) -> bool:
-        """Whether an output is written once at each of its elements that the loops reach."""
+        """Whether an output's element is written once, by linear indices of parallel loops only."""
         linear = all(linear_form(expr, map.num_dims) is not None for expr in map.results)
         return linear and not map.used_dims() & set(self._reductions)
 
     def run(self, frame: Frame, *operands: Value) -> Value:
-        """The op's step: takes operands, gives results."""
+        """The op's step: maps operands to results."""
         outputs = operands[self._inputs :]
         if not self._in_place:
             outputs = tuple(np.array(output) for output in outputs)
@@ -96,32 +96,33 @@ class _Structured:
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _run_one_by_one(self, frame: Frame, operands: Sequence[Value], extents: Sequence[int]) -> None:
-        """Element by element, for outputs that are written at the same place again."""
+        """Run element by element, for outputs whose elements may be written repeatedly."""
         outer = frame.grid
         for frame.grid in np.ndindex(*extents):
-            places = [map.eval(frame.grid, ()) for map in self._maps]
+            indices = [map.eval(frame.grid, ()) for map in self._maps]
             elements = [
-                operand[checked(place, operand.shape)] if is_shaped else operand
-                for operand, place, is_shaped in zip(operands, places, self._shaped, strict=True)
+                operand[checked(index, operand.shape)] if is_shaped else operand
+                for operand, index, is_shaped in zip(operands, indices, self._shaped, strict=True)
             ]
             results = self._body.run(frame, elements)
             for k, result in enumerate(results, self._inputs):
-                operands[k][places[k]] = result
+                operands[k][indices[k]] = result
         frame.grid = outer
 
     def _run_in_pieces(self, frame: Frame, operands: Sequence[Value], extents: Sequence[int]) -> None:
+        """Run on grids of bounded size, one piece of the longest loop at a time."""
         grid = index_grid(extents)
         outer, mask = frame.grid, frame.mask
         frame.mask = None
-        held = self._held_at_once(extents)
-        splittable = held if self._combiners and self._contraction is None else self._parallel
-        axis = max((dim for dim in held if dim in splittable), key=lambda dim: extents[dim], default=None)
-        for piece in _pieces([extents[dim] for dim in held], None if axis is None else extents[axis]):
+        resident = self._resident_loops(extents)
+        splittable = resident if self._combiners and self._contraction is None else self._parallel
+        axis = max((dim for dim in resident if dim in splittable), key=lambda dim: extents[dim], default=None)
+        for piece in _pieces([extents[dim] for dim in resident], None if axis is None else extents[axis]):
             frame.grid = [_part(index, axis, piece) for index in grid]
             self._run_piece(frame, [_part(operand, axis, piece) for operand in operands])
         frame.grid, frame.mask = outer, mask
 
-    def _held_at_once(self, extents: Sequence[int]) -> Sequence[int]:
+    def _resident_loops(self, extents: Sequence[int]) -> Sequence[int]:
         """The loops whose product is the number of elements that are in memory together."""
         if self._contraction is not None:
             factors = (self._maps[k].used_dims() for k in (self._contraction.lhs, self._contraction.rhs))
@@ -131,6 +132,7 @@ class _Structured:
         return range(len(extents))
 
     def _run_piece(self, frame: Frame, operands: Sequence[Value]) -> None:
+        """Run on one piece: elementwise, as a matrix product, as numpy reductions, or step by step."""
         outputs = operands[self._inputs :]
         if not self._reductions:
             results: Sequence[Value] = self._body.run(frame, operands)
@@ -149,7 +151,7 @@ class _Structured:
             output[...] = _last(result, output.shape)
 
     def _run_steps(self, frame: Frame, operands: Sequence[Value]) -> Sequence[Value]:
-        """Step by step along the reductions; returns the outputs' elements."""
+        """Run step by step along the reductions; returns the outputs' elements."""
         grid = frame.grid
         inputs, results = operands[: self._inputs], list(operands[self._inputs :])
         for step in np.ndindex(*(np.shape(grid[dim])[dim] for dim in self._reductions)):
@@ -160,18 +162,18 @@ class _Structured:
         return results
 
 
-def _pieces(held: Sequence[int], extent: int | None) -> Iterator[slice]:
-    """The parts of a loop of some extent that keep small the number of elements held at once."""
+def _pieces(resident: Sequence[int], extent: int | None) -> Iterator[slice]:
+    """The parts of a loop of some extent such that each part's elements in memory stay below the limit."""
     if extent is None:
         yield slice(None)
         return
-    size = -(-extent // min(extent, -(-prod(held) // MAX_GRID_ELEMS)))
+    size = -(-extent // min(extent, -(-prod(resident) // MAX_GRID_ELEMS)))
     for start in range(0, extent, size):
         yield slice(start, start + size)
 
 
 def _part(value: Value, axis: int | None, piece: slice) -> Value:
-    """The part of a value along one loop; all of it where it does not move."""
+    """The part of a value along one loop; all of it if the loop does not index it."""
     if axis is None or not is_grid(value) or value.shape[axis] == 1:
         return value
     return value[(slice(None),) * axis + (piece,)]
@@ -189,7 +191,7 @@ def _at(value: Value, steps: Mapping[int, int]) -> Value:
 
 
 def _last(value: Value, shape: Sequence[int]) -> Array:
-    """A value for an output; along loops that the output does not move with, the last one stays."""
+    """A value for an output; along loops that do not index the output, the last iteration's."""
     array = np.asarray(value)
     if array.ndim < len(shape):
         return array

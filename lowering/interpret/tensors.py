@@ -1,4 +1,4 @@
-"""`tensor`: arrays that are never changed once made."""
+"""`tensor`: arrays that are never changed after their creation."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from stepwell.lowering.interpret.scalars import is_grid, numpy_dtype
 
 
 def fill_in(static: Sequence[int], dynamic: Sequence[int]) -> tuple[int, ...]:
-    """Numbers, with those known at run time only in place of `DYNAMIC_INDEX`."""
+    """Numbers, with each `DYNAMIC_INDEX` replaced by the next dynamic one."""
     rest = iter(dynamic)
     return tuple(next(rest) if n == DYNAMIC_INDEX else n for n in static)
 
 
 def undefined(shape: Sequence[int], element: Attribute) -> Array:
-    """An array whose contents must not matter: NaN, or a number that stands out."""
+    """An array whose contents must not matter: NaN, or a conspicuous number, so that misuse is found."""
     dtype = numpy_dtype(element)
     array: Any = np.empty(shape, dtype)
     if dtype.kind in "iu":
@@ -48,7 +48,7 @@ def undefined(shape: Sequence[int], element: Attribute) -> Array:
 
 @implements("tensor.empty")
 def prepare_empty(op: tensor.EmptyOp) -> Step:
-    """An array that nobody may read before it is written."""
+    """An array that must be written before it is read."""
     type = tensor_of(op.tensor)
 
     def empty(*sizes: int) -> Array:
@@ -59,7 +59,7 @@ def prepare_empty(op: tensor.EmptyOp) -> Step:
 
 @implements("tensor.splat")
 def prepare_splat(op: tensor.SplatOp) -> Step:
-    """One number everywhere."""
+    """An array with the same number everywhere."""
     type = tensor_of(op.result)
 
     def splat(value: Value, *sizes: int) -> Array:
@@ -70,7 +70,7 @@ def prepare_splat(op: tensor.SplatOp) -> Step:
 
 @implements("tensor.from_elements")
 def prepare_from_elements(op: tensor.FromElementsOp) -> Step:
-    """Elements row-major."""
+    """An array from its elements in row-major order."""
     type = tensor_of(op.result)
 
     def from_elements(*values: Value) -> Array:
@@ -85,7 +85,7 @@ def same(array: Array) -> Array:
 
 
 def extent_of(array: Array, dim: int) -> int:
-    """One extent of an array."""
+    """The extent of an array along a dimension."""
     return array.shape[dim]
 
 
@@ -93,7 +93,7 @@ implement_all({"tensor.cast": same, "tensor.dim": extent_of})
 
 
 def parts(op: Any, operands: Sequence[int]) -> list[slice]:
-    """The slices that an op with offsets, sizes and strides takes; `operands` are those not in attributes."""
+    """The slices that an op with offsets, sizes and strides selects; `operands` are the dynamic ones."""
     rest = iter(operands)
     lists = [
         [next(rest) if n == DYNAMIC_INDEX else n for n in attribute.get_values()]
@@ -106,7 +106,7 @@ def parts(op: Any, operands: Sequence[int]) -> list[slice]:
 
 
 def take(array: Array, slices: Sequence[slice]) -> Array:
-    """A view of a part of an array. Raises: IndexError when the part leaves it."""
+    """A view of a part of an array. Raises: IndexError when the part exceeds the array."""
     for part, size in zip(slices, array.shape, strict=True):
         if part.start < 0 or part.stop > size:
             raise IndexError(f"slice {part.start}..{part.stop - 1} leaves a dimension of extent {size}")
@@ -114,7 +114,7 @@ def take(array: Array, slices: Sequence[slice]) -> Array:
 
 
 def drop_dims(array: Array, rank: int) -> Array:
-    """An array without so many of its extents of 1 that it has `rank` dimensions."""
+    """An array without its first extents of 1, as many as are too much for `rank` dimensions."""
     if array.ndim == rank:
         return array
     shape = list(array.shape)
@@ -125,7 +125,7 @@ def drop_dims(array: Array, rank: int) -> Array:
 
 @implements("tensor.extract_slice")
 def prepare_extract_slice(op: tensor.ExtractSliceOp) -> Step:
-    """A part of an array."""
+    """A strided part of an array."""
     rank = len(tensor_of(op.result).get_shape())
 
     def extract(x: Array, *sizes: int) -> Array:
@@ -136,7 +136,7 @@ def prepare_extract_slice(op: tensor.ExtractSliceOp) -> Step:
 
 @implements("tensor.insert_slice")
 def prepare_insert_slice(op: tensor.InsertSliceOp) -> Step:
-    """A copy of an array with a part replaced."""
+    """A copy of an array with a strided part replaced."""
 
     def insert(source: Array, dest: Array, *sizes: int) -> Array:
         result = dest.copy()
@@ -149,7 +149,7 @@ def prepare_insert_slice(op: tensor.InsertSliceOp) -> Step:
 
 @implements("tensor.collapse_shape")
 def prepare_collapse_shape(op: tensor.CollapseShapeOp) -> Unary:
-    """Groups of dimensions merged."""
+    """An array with groups of dimensions merged."""
     groups = groups_of(op.reassociation)
     return lambda x: x.reshape(collapsed_shape(x, groups))
 
@@ -161,7 +161,7 @@ def collapsed_shape(array: Array, groups: Sequence[Sequence[int]]) -> list[int]:
 
 @implements("tensor.expand_shape")
 def prepare_expand_shape(op: tensor.ExpandShapeOp) -> Step:
-    """Dimensions split in groups."""
+    """An array with dimensions split into groups."""
     shape = op.static_output_shape.get_values()
 
     def expand(x: Array, *sizes: int) -> Array:
@@ -184,7 +184,7 @@ def prepare_insert(op: tensor.InsertOp) -> Step:
 
 @implements_in_frame("tensor.extract", "memref.load")
 def prepare_extract(op: Operation, compiler: Compiler) -> Step:
-    """One element; in a structured op's body, one for each element of the grid."""
+    """An element of an array; in a structured op's body, an element for each one of the grid."""
 
     def extract(frame: Frame, array: Array, *indices: Value) -> Value:
         if any(is_grid(index) for index in indices):
@@ -195,7 +195,7 @@ def prepare_extract(op: Operation, compiler: Compiler) -> Step:
 
 
 def checked(indices: Sequence[Value], shape: Sequence[int]) -> tuple[Value, ...]:
-    """Indices of an element. Raises: IndexError when one leaves the array: numpy would wrap negative ones."""
+    """Indices of an element. Raises: IndexError for one out of bounds: numpy would wrap negative ones."""
     for index, size in zip(indices, shape, strict=True):
         if not 0 <= index < size:
             raise IndexError(f"index {index} leaves a dimension of extent {size}")
@@ -203,7 +203,7 @@ def checked(indices: Sequence[Value], shape: Sequence[int]) -> tuple[Value, ...]
 
 
 def _gathered(indices: Sequence[Value], shape: Sequence[int], mask: Value | None) -> tuple[Value, ...]:
-    """Indices of many elements; those that a branch does not take may be anything."""
+    """Indices of many elements; those outside the mask are clamped, since their branch is not selected."""
     gathered: list[Value] = []
     for index, size in zip(indices, shape, strict=True):
         outside = (index < 0) | (index >= size)

@@ -1,4 +1,4 @@
-"""`amx`: tile registers as small arrays of words, of one machine."""
+"""`amx`: tile registers as small arrays of packed 32-bit elements, of one machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stepwell.lowering.interpret.grids import Array
 
 @implements_in_frame("amx.configure")
 def prepare_configure(op: amx.ConfigureOp, compiler: Compiler) -> Step:
-    """Tiles of other sizes, all zero."""
+    """New tile registers of the configured sizes, all zero."""
     sizes = list(zip(op.rows.get_values(), op.words.get_values(), strict=True))
 
     def configure(_: Frame) -> None:
@@ -24,7 +24,7 @@ def prepare_configure(op: amx.ConfigureOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("amx.tile_zero")
 def prepare_tile_zero(op: amx.TileZeroOp, compiler: Compiler) -> Step:
-    """A tile of zeros."""
+    """Sets a tile to zero."""
 
     def zero(_: Frame) -> None:
         compiler.machine.tiles[op.tile.value.data][...] = 0
@@ -34,7 +34,7 @@ def prepare_tile_zero(op: amx.TileZeroOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("amx.tile_load")
 def prepare_tile_load(op: amx.TileLoadOp, compiler: Compiler) -> Step:
-    """A tile from a buffer."""
+    """Loads a tile from a buffer."""
 
     def load(_: Frame, array: Array, *indices: int) -> None:
         tile = compiler.machine.tiles[op.tile.value.data]
@@ -45,7 +45,7 @@ def prepare_tile_load(op: amx.TileLoadOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("amx.tile_store")
 def prepare_tile_store(op: amx.TileStoreOp, compiler: Compiler) -> Step:
-    """A tile to a buffer."""
+    """Stores a tile to a buffer."""
 
     def store(_: Frame, array: Array, *indices: int) -> None:
         tile = compiler.machine.tiles[op.tile.value.data]
@@ -56,14 +56,14 @@ def prepare_tile_store(op: amx.TileStoreOp, compiler: Compiler) -> Step:
 
 @implements_in_frame("amx.tile_muli")
 def prepare_tile_muli(op: amx.TileMulOp, compiler: Compiler) -> Step:
-    """A sum of products of bytes, unsigned times signed, modulo 2^32."""
+    """Adds products of unsigned and signed bytes to a tile, modulo 2^32."""
     numbers = [attr.value.data for attr in (op.acc, op.lhs, op.rhs)]
 
     def multiply(_: Frame) -> None:
         acc, lhs, rhs = (compiler.machine.tiles[number] for number in numbers)
         rows = lhs.view(np.uint8).astype(np.int64)  # [m, 4 k]
-        words = rhs[..., None].view(np.int8).astype(np.int64)  # [k, n, 4]
-        columns = words.transpose(0, 2, 1).reshape(-1, rhs.shape[1])
+        packed = rhs[..., None].view(np.int8).astype(np.int64)  # [k, n, 4]
+        columns = packed.transpose(0, 2, 1).reshape(-1, rhs.shape[1])
         acc[...] = (acc + rows @ columns).astype(np.int32)
 
     return multiply
@@ -72,12 +72,12 @@ def prepare_tile_muli(op: amx.TileMulOp, compiler: Compiler) -> Step:
 def _window(
     op: amx.TileLoadOp | amx.TileStoreOp, array: Array, indices: Sequence[int], shape: Sequence[int]
 ) -> Array:
-    """The part of a buffer that a tile is. Raises: IndexError where it is not all in the buffer."""
-    along, step, (rows, words) = op.along.value.data, op.step.value.data, shape
+    """The part of a buffer that a tile covers. Raises: IndexError if it exceeds the buffer."""
+    along, step, (rows, columns) = op.along.value.data, op.step.value.data, shape
     at: list[int | slice] = [int(index) for index in indices]
     first, start = int(indices[along]), int(indices[-1])
-    at[along], at[-1] = slice(first, first + rows * step, step), slice(start, start + words)
+    at[along], at[-1] = slice(first, first + rows * step, step), slice(start, start + columns)
     window = array[tuple(at)]
-    if window.shape != (rows, words):
-        raise IndexError(f"a tile of {rows}x{words} at {list(map(int, indices))} of {list(array.shape)}")
+    if window.shape != (rows, columns):
+        raise IndexError(f"a tile of {rows}x{columns} at {list(map(int, indices))} of {list(array.shape)}")
     return window

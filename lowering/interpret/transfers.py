@@ -14,7 +14,9 @@ from stepwell.lowering.interpret.vectors import vector_shape
 
 
 class _Transfer:
-    """Which part of an array a transfer covers: an index a dimension, and a range where a vector's lies."""
+    """
+    The part of an array that a transfer covers: an index per dimension, and a range along vector dimensions.
+    """
 
     def __init__(self, op: vector.TransferReadOp | vector.TransferWriteOp, shape: Sequence[int]):
         exprs = op.permutation_map.data.results
@@ -26,18 +28,18 @@ class _Transfer:
         ]
         self._ranges = sorted(ranges)
         self.shape = tuple(n for _, n, _ in self._ranges)
-        """The vector's extents that move, in the order of the array's dimensions."""
+        """The vector's extents along array dimensions, in the array's order."""
         in_order = [dim for dim, _, _ in self._ranges]
         self.order = [in_order.index(dim) for dim, _, _ in ranges]
-        """For each dimension of the vector that moves, its position in `shape`."""
+        """The position in `shape` of each vector dimension that is along an array dimension."""
         self.repeated = [axis for axis, dim in enumerate(dims) if dim is None]
-        """Dimensions of the vector that do not move with the array."""
+        """Dimensions of the vector along which one array element is repeated."""
 
     def window(self, array: Array, indices: Sequence[int]) -> tuple[Array, tuple[slice, ...]]:
         """
-        The part of the array that there is, and where in `shape` it lies.
+        The covered part of the array, cut at its end, and the slices of `shape` that the part fills.
 
-        Raises: IndexError when the transfer leaves the array where it says it does not.
+        Raises: IndexError when the transfer exceeds the array along a dimension declared in bounds.
         """
         windows: list[int | slice] = list(indices)
         inside: list[slice] = []
@@ -53,7 +55,7 @@ class _Transfer:
 
 @implements("vector.transfer_read")
 def prepare_read(op: vector.TransferReadOp) -> Step:
-    """A vector from an array, padded where the array ends or the mask is not set."""
+    """A vector from an array, padded beyond the array's end and where the mask is not set."""
     shape = vector_shape(op.result)
     transfer = _Transfer(op, shape)
     rank = len(op.indices)
@@ -73,7 +75,7 @@ def prepare_read(op: vector.TransferReadOp) -> Step:
 
 @implements("vector.transfer_write")
 def prepare_write(op: vector.TransferWriteOp) -> Step:
-    """A vector into an array, or into a copy when it is a tensor; what lies outside is not written."""
+    """A vector into an array, or into a copy if it is a tensor; elements out of bounds are not written."""
     transfer = _Transfer(op, vector_shape(op.vector))
     rank = len(op.indices)
     makes_copy = op.result is not None

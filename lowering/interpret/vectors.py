@@ -32,7 +32,7 @@ _UFUNCS: Mapping[str, tuple[np.ufunc, bool]] = {
 
 
 def vector_shape(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a vector; a number has none."""
+    """The shape of a vector; empty for a number."""
     type = value.type
     return cast("VectorType[Attribute]", type).get_shape() if isinstance(type, VectorType) else ()
 
@@ -53,7 +53,7 @@ def prepare_shape_cast(op: ShapeCastOp) -> Unary:
 
 @implements("vector.extract")
 def prepare_extract(op: vector.ExtractOp) -> Step:
-    """A part of a vector along its leading dimensions."""
+    """The part of a vector at a position along its leading dimensions."""
     static = op.static_position.get_values()
 
     def extract(x: Array, *dynamic: int) -> Value:
@@ -64,7 +64,7 @@ def prepare_extract(op: vector.ExtractOp) -> Step:
 
 @implements("vector.insert")
 def prepare_insert(op: vector.InsertOp) -> Step:
-    """A copy of a vector with a part replaced."""
+    """A copy of a vector with the part at a position replaced."""
     static = op.static_position.get_values()
 
     def insert(part: Value, x: Array, *dynamic: int) -> Array:
@@ -82,13 +82,13 @@ def _position(static: Sequence[int], dynamic: Sequence[int]) -> tuple[int, ...]:
 
 @implements("vector.shuffle")
 def prepare_shuffle(op: vector.ShuffleOp) -> Binary:
-    """Elements of two vectors by number; -1 is any."""
+    """Elements of two vectors by number; -1 is any element."""
     mask = np.array(op.mask.get_values())
     return lambda a, b: np.concatenate([np.atleast_1d(a), np.atleast_1d(b)])[np.maximum(mask, 0)]
 
 
 def combine(kind: str, values: Any, axes: tuple[int, ...]) -> Any:
-    """A vector combined along some of its dimensions, in f64 for sums and products of floats."""
+    """A vector reduced along some of its dimensions; sums and products of floats are computed in f64."""
     function, is_unsigned = _UFUNCS[kind]
     dtype = values.dtype
     if is_unsigned:
@@ -104,7 +104,7 @@ def _combine_two(kind: str, a: Value, b: Value) -> Value:
 
 @implements("vector.reduction")
 def prepare_reduction(op: vector.ReductionOp) -> Step:
-    """All elements of a vector combined, with an accumulator when there is one."""
+    """All elements of a vector reduced, with an accumulator if there is one."""
     kind = op.kind.data.value
 
     def reduce(x: Array, *acc: Value) -> Value:
@@ -116,7 +116,7 @@ def prepare_reduction(op: vector.ReductionOp) -> Step:
 
 @implements("vector.multi_reduction")
 def prepare_multi_reduction(op: MultiReductionOp) -> Binary:
-    """A vector combined along some of its dimensions with an accumulator."""
+    """A vector reduced along some of its dimensions, with an accumulator."""
     kind, axes = op.kind.data.value, tuple(op.reduction_dims.get_values())
     return lambda x, acc: _combine_two(kind, acc, combine(kind, x, axes))[()]
 
@@ -136,7 +136,7 @@ def prepare_create_mask(op: vector.CreateMaskOp) -> Step:
 
 @implements("vector.load")
 def prepare_load(op: vector.LoadOp) -> Step:
-    """Elements that lie one after the other in a buffer's last dimensions."""
+    """A contiguous vector of elements along a buffer's last dimensions."""
     shape = vector_shape(op.result)
 
     def load(buffer: Array, *indices: int) -> Array:
@@ -147,7 +147,7 @@ def prepare_load(op: vector.LoadOp) -> Step:
 
 @implements("vector.store")
 def prepare_store(op: vector.StoreOp) -> Step:
-    """Write elements one after the other in a buffer's last dimensions."""
+    """A write of a contiguous vector along a buffer's last dimensions."""
     shape = vector_shape(op.vector)
 
     def store(x: Array, buffer: Array, *indices: int) -> None:
@@ -157,6 +157,7 @@ def prepare_store(op: vector.StoreOp) -> Step:
 
 
 def _window(buffer: Array, indices: Sequence[int], shape: Sequence[int]) -> tuple[int | slice, ...]:
+    """The indices of a contiguous vector in a buffer, checked against its shape."""
     leading = buffer.ndim - len(shape)
     for index, extent, size in zip(indices, buffer.shape, (*[1] * leading, *shape), strict=True):
         if index < 0 or index + size > extent:
@@ -181,7 +182,7 @@ def prepare_masked_load(op: vector.MaskedLoadOp) -> Step:
 
 @implements("vector.maskedstore")
 def prepare_masked_store(op: vector.MaskedStoreOp) -> Step:
-    """Write elements to a buffer where a mask is set."""
+    """A write of the elements of a vector to a buffer where a mask is set."""
 
     def store(buffer: Array, *operands: Value) -> None:
         *indices, mask, x = operands
@@ -196,9 +197,10 @@ def _row(buffer: Array, indices: Sequence[int]) -> Array:
 
 
 def _lanes(buffer: Array, indices: Sequence[int], lanes: Array) -> Array:
-    places = indices[-1] + lanes
-    if lanes.size and (places.min() < 0 or places.max() >= buffer.shape[-1]):
+    """The checked indices of some lanes along a buffer's last dimension."""
+    positions = indices[-1] + lanes
+    if lanes.size and (positions.min() < 0 or positions.max() >= buffer.shape[-1]):
         raise IndexError(
-            f"lanes {places.min()}..{places.max()} leave a dimension of extent {buffer.shape[-1]}"
+            f"lanes {positions.min()}..{positions.max()} leave a dimension of extent {buffer.shape[-1]}"
         )
-    return places
+    return positions

@@ -1,1 +1,1 @@
-"""Compilation of kernels: the pipeline of one, worker processes, machine code, cache keys."""
+"""Compilation of kernels: the pipeline of a kernel, worker processes, machine code, cache keys."""

@@ -1,4 +1,4 @@
-"""The fingerprint of the compiler: what a cached kernel depends on besides its IR, target and options."""
+"""The compiler's fingerprint, on which a cached kernel depends besides its IR, target and options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stepwell.runtime.plugins import LOADED
 
-_KERNEL_FOLDERS = ("dialects", "passes", "lowering", "runtime")  # what can change a kernel's code
+_KERNEL_FOLDERS = ("dialects", "passes", "lowering", "runtime")  # the sources that determine a kernel's code
 DEPENDENCIES = ("xdsl", "llvmlite", "numpy", "ml_dtypes", "onnx")
 """The packages that the compiler is built on; llvmlite brings LLVM."""
 _KEY_BYTES = 16
@@ -20,9 +20,9 @@ _KEY_BYTES = 16
 @cache
 def compiler_fingerprint(folders: tuple[str, ...] = _KERNEL_FOLDERS) -> str:
     """
-    A digest of the versions of what we build on (llvmlite brings LLVM) and of our own sources in `folders`.
+    A digest of the versions of our dependencies (llvmlite includes LLVM) and of our own sources in `folders`.
 
-    An edited pass therefore never meets a stale object.
+    An edited pass therefore never uses a stale object.
     """
     digest = hashlib.blake2b(digest_size=_KEY_BYTES)
     versions = " ".join(version(name) for name in DEPENDENCIES)
@@ -58,7 +58,7 @@ def _installed_plugins() -> str:
 
 def kernel_key(text: str, options: str) -> str:
     """
-    The cache key of a kernel: its canonical text, the target and options as text, and the fingerprints of the
+    The cache key of a kernel: canonical text, target and options as text, and the fingerprints of the
     compiler and of plugins.
     """
     digest = hashlib.blake2b(digest_size=_KEY_BYTES)

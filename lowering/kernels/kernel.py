@@ -1,6 +1,4 @@
-"""
-One kernel from level 2 to an object file: the pipeline that every kernel goes through, here or in a worker.
-"""
+"""Compilation of a kernel from level 2 to an object file, by the same pipeline in every process."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ from stepwell.runtime.machine.target import TargetDescription
 
 @dataclass(frozen=True)
 class KernelObject:
-    """A compiled kernel: its object file and what its callers must know."""
+    """A compiled kernel: its object file, and metadata for its callers."""
 
     code: bytes
     meta: Mapping[str, object]
@@ -36,19 +34,17 @@ class KernelObject:
 
     @property
     def remarks(self) -> list[Remark]:
-        """What the passes said when it was compiled, maybe long ago."""
+        """The remarks of the passes at the time of the compilation, maybe long ago."""
         return [Remark(*row) for row in cast("list[tuple[str, str, str]]", self.meta.get("remarks", []))]
 
     @property
     def scratch(self) -> str:
-        """Scratch bytes as a dimension expression over the kernel's symbols; `"0"` when it needs none."""
+        """Bytes of scratch memory as a dimension expression over the kernel's symbols; `"0"` for none."""
         return str(self.meta.get("scratch", "0"))
 
 
 def canonical_text(func: FuncOp) -> str:
-    """
-    A kernel as text that is the same for equal kernels: without its own name, value names and locations.
-    """
+    """The text of a kernel without its name, value names and locations, which is equal for equal kernels."""
     name = func.sym_name
     func.properties["sym_name"] = StringAttr("kernel")
     for op in func.walk():
@@ -68,8 +64,8 @@ def has_vectors(module: ModuleOp) -> bool:
     """
     Whether code computes on vectors already.
 
-    Such code is what we want it to be, and LLVM's pipeline would double its compile time for nothing
-    (measured: under 2 % of run time); scalar loops need the pipeline, which vectorizes them.
+    LLVM's pipeline would double the compile time of such code for nothing (measured: under 2 % of run time);
+    scalar loops need the pipeline, which vectorizes them.
     """
     return any(isinstance(result.type, VectorType) for op in module.walk() for result in op.results)
 
@@ -77,7 +73,7 @@ def has_vectors(module: ModuleOp) -> bool:
 @collector_paused()
 def compile_kernel(module: ModuleOp, ctx: StepwellContext, target: TargetDescription) -> KernelObject:
     """
-    Lower a module that holds one kernel (level 2) and compile it.
+    The object of a kernel, the only one in a module of level 2, lowered in place.
 
     Raises: StepwellError when a pass refuses the kernel.
     """

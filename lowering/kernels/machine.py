@@ -1,4 +1,4 @@
-"""From LLVM IR text to machine code: objects and assembly, with or without LLVM's optimization passes."""
+"""LLVM IR text to machine code: objects and assembly, with or without LLVM's optimization passes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from stepwell.runtime.machine.native import parse_module, target_machine
 from stepwell.runtime.machine.target import TargetDescription
 
 # After instruction selection LLVM hoists constants out of all loops, whatever registers are left: those of an
-# epilogue's polynomial stayed in registers across the loop of the sums, which spilled (a product with erf ran
-# at 18 GFLOP/s instead of 110). Our own passes hoist what is worth it; without LLVM's, no model was slower.
+# epilogue's polynomial occupied registers across the reduction loop, which spilled (a product with erf ran at
+# 18 GFLOP/s instead of 110). Our own passes hoist where it pays; without LLVM's, no model was slower.
 llvm.set_option("stepwell", "-disable-machine-licm")
-# It also keeps one copy of a constant for all blocks behind the first that has it: constants of the epilogue
-# of whole tiles lay in registers across the loop of the sums of the tiles that are left over, which spilled.
+# It also shares one copy of a constant among all blocks after the first one that uses it: constants of the
+# epilogue of whole tiles occupied registers across the reduction loop of the remainder tiles, which spilled.
 llvm.set_option("stepwell", "-disable-machine-cse")
 
 _STORE = r"^\s*(?:v?mov[ua]p[sd]\s+%[xyz]mm\d+, .*\(%{}\b|st[rpu]\w*\s+q\d+.*\[(?:sp|x29)\b)"
@@ -36,14 +36,14 @@ def compile_to_object(text: str, target: TargetDescription, *, optimize: bool) -
 
 
 def emit_assembly(text: str, target: TargetDescription, *, optimize: bool) -> str:
-    """The assembly of LLVM IR text, to read and to count spills in; arguments as for `compile_to_object`."""
+    """The assembly of LLVM IR text, to read and to count spills; arguments as for `compile_to_object`."""
     machine = target_machine(target)
     return machine.emit_assembly(_module(text, machine, optimize))
 
 
 def vector_spills(assembly: str) -> int:
     """
-    How many vector registers assembly stores on the stack: a register tile that spills is slow.
+    The number of instructions that store vector registers on the stack: a register tile that spills is slow.
 
     Args: `assembly` of x86-64 or aarch64; stores relative to the stack or frame pointer count (a function
     without a frame pointer uses that register for anything).
@@ -53,11 +53,12 @@ def vector_spills(assembly: str) -> int:
 
 
 def optimized_text(text: str, target: TargetDescription) -> str:
-    """The LLVM IR after LLVM's own pipeline, for people."""
+    """The LLVM IR after LLVM's own pipeline, to read."""
     return str(_module(text, target_machine(target), optimize=True))
 
 
 def _module(text: str, machine: llvm.TargetMachine, optimize: bool) -> llvm.ModuleRef:
+    """A parsed module, optimized by LLVM's pipeline if `optimize`."""
     # A module is emitted once only: code generation changes it, and emitting it twice can abort the process.
     module = parse_module(text, machine)
     if optimize:

@@ -1,4 +1,4 @@
-"""All kernels of a model: deduplicated by content, taken from the cache, the rest compiled on all cores."""
+"""Compilation of all kernels of a model: deduplicated, loaded from the cache or compiled on all cores."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from stepwell.runtime.plugins import LOADED
 
 _LOG = logging.getLogger(__name__)
 
-# A worker takes about 0.4 s to start and import; below this many characters of uncached kernels it does not
-# pay.
+# A worker needs about 0.4 s to start and import: below this many characters of uncached kernels, none pays.
 WORKER_PAYS_CHARS = 20_000
 
 
@@ -37,11 +36,11 @@ def compile_kernels(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, KernelObject], int]:
     """
-    Objects of kernels by cache key, in the order of `kernels`, and how many of them came from the cache.
+    Objects of kernels by cache key, in the order of `kernels`, and the number of cache hits.
 
-    Args: `kernels` maps a key to the level-2 function, named as it shall be called, and its canonical text;
-    `processes` (default: cores) bounds how many compile at once; `progress(done, total)` is called as they
-    finish.
+    Args: `kernels` maps a key to the level-2 function, under its final name, and its canonical text;
+    `processes` (default: cores) bounds the processes that compile at once; `progress(done, total)` is called
+    after each kernel.
     Raises: StepwellError of the first kernel that cannot be compiled.
     """
     done: dict[str, KernelObject] = {}
@@ -63,7 +62,7 @@ def compile_kernels(
 
 
 class _Pool:
-    """One compilation of several kernels: this process and its workers take from one queue."""
+    """A compilation of several kernels, which this process and its workers pop from a shared queue."""
 
     def __init__(
         self,
@@ -79,6 +78,11 @@ class _Pool:
         self.errors: list[StepwellError] = []
 
     def run(self, processes: int) -> None:
+        """
+        Compile all waiting kernels in this process and in workers, if there is enough to do.
+
+        Raises: the first StepwellError of any of them.
+        """
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
         helpers = min(processes - 1, len(self.waiting) - 1) if size >= WORKER_PAYS_CHARS else 0
         threads = [Thread(target=self._serve_worker, daemon=True) for _ in range(helpers)]
@@ -92,6 +96,7 @@ class _Pool:
             raise self.errors[0]
 
     def _serve_worker(self) -> None:
+        """Feed kernels to one worker process until the queue is empty."""
         worker = Worker()
         try:
             self._drain(lambda key: worker.compile(key, _text_of(self.kernels[key]), self.target))
@@ -99,6 +104,9 @@ class _Pool:
             worker.close()
 
     def _drain(self, compile_one: Callable[[str], KernelObject]) -> None:
+        """
+        Compile kernels from the queue until it is empty or an error occurs anywhere; store each in the cache.
+        """
         while not self.errors:
             try:
                 key = self.waiting.popleft()
@@ -119,9 +127,11 @@ class _Pool:
 
 
 def _module_of(func: FuncOp) -> ModuleOp:
+    """A module with a copy of a kernel."""
     return ModuleOp([func.clone()])
 
 
 def _text_of(kernel: tuple[FuncOp, str]) -> str:
+    """The text of a module with a kernel under its own name, from its canonical text."""
     func, text = kernel
     return "builtin.module {\n" + text.replace("@kernel", f"@{func.sym_name.data}", 1) + "\n}"

@@ -1,9 +1,10 @@
 """
-A worker process that compiles kernels: a Python that runs `main`, kernels as text over pipes.
+A worker process that compiles kernels: a Python that runs `main`, with kernels as text over pipes.
 
-Python is the slow part of a compilation and holds its lock, so a second core needs a second process. Not fork
-(live threads), not multiprocessing (it runs an unguarded user script again): a plain subprocess that reads
-requests and writes replies, each a JSON line and, behind it, as many bytes as the line says.
+Most of a compilation is Python code, which runs under the interpreter's lock, so a second core needs a second
+process. Not fork (live threads), not multiprocessing (it runs an unguarded user script again): a plain
+subprocess that reads requests and writes replies, each of them a JSON line and after it as many bytes as the
+line states.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import TargetDescription
 
-# Ctrl-C goes to a worker too: it ends without a word, while it still imports as well.
+# Ctrl-C is sent to a worker too: it ends silently, also while it still imports.
 _START = """
 import signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -32,13 +33,13 @@ main()
 
 
 def write_frame(stream: IO[bytes], head: Mapping[str, object], body: bytes) -> None:
-    """Send one message."""
+    """Send a message: a JSON line with the size of the body, then the body."""
     stream.write(json.dumps({**head, "bytes": len(body)}).encode() + b"\n" + body)
     stream.flush()
 
 
 def read_frame(stream: IO[bytes]) -> tuple[dict[str, object], bytes] | None:
-    """Receive one message; None at the end of the stream."""
+    """A received message; None at the end of the stream, or if that cuts the body off."""
     line = stream.readline()
     if not line:
         return None
@@ -49,7 +50,7 @@ def read_frame(stream: IO[bytes]) -> tuple[dict[str, object], bytes] | None:
 
 
 class Worker:
-    """The parent's end of one worker process."""
+    """The parent's side of a worker process."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -58,7 +59,7 @@ class Worker:
 
     def compile(self, name: str, text: str, target: TargetDescription) -> KernelObject:
         """
-        Compile one kernel, given as the text of a module.
+        The object of a kernel, passed to the process as the text of a module.
 
         Raises: StepwellError as `compile_kernel` does; InternalError, naming the kernel, when the worker
         died.
@@ -80,7 +81,7 @@ class Worker:
         return KernelObject(code, cast(Mapping[str, object], head["meta"]))
 
     def close(self) -> None:
-        """End the process."""
+        """Close the process's input, wait for its end, and close its output."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()
@@ -89,7 +90,7 @@ class Worker:
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Compile kernels until the requests end."""
+    """Compile kernels from `requests` until the stream ends."""
     while (request := read_frame(requests)) is not None:
         head, text = request
         ctx = StepwellContext()
@@ -111,5 +112,5 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
 
 
 def main() -> None:
-    """What the process runs: requests on its standard input, replies on its standard output."""
+    """The program of the worker process: requests on its standard input, replies on its standard output."""
     serve(sys.stdin.buffer, sys.stdout.buffer)

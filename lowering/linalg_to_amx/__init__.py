@@ -1,4 +1,4 @@
-"""Level 3: products of bytes on buffers → tile registers."""
+"""Products of bytes on buffers (level 3) → tile registers."""
 
 from stepwell.lowering.linalg_to_amx.convert import ConvertLinalgToAMXPass
 

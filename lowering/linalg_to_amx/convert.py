@@ -1,4 +1,4 @@
-"""`convert-linalg-to-amx`: sums of products of bytes on buffers, computed by tile registers."""
+"""`convert-linalg-to-amx`: sums of products of bytes on buffers → tile registers."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from stepwell.passes.context import count, remark
 from stepwell.runtime.machine.target import target_from
 
 _SIDE = 2
-"""Tiles of sums along each side of a block: four of the eight."""
-# Each product shares an operand with the one before it.
+"""Tiles of sums along each side of a block: four of the eight registers are sums."""
+# The order of a block's products: each shares an operand with the one before it.
 _ORDER = ((0, 0), (0, 1), (1, 1), (1, 0))
 
 
@@ -60,8 +60,8 @@ class ConvertLinalgToAMXPass(FunctionPass):
     }
     amx.tile_store 0, %c[%c0, %c0] along 0 step 1 : memref<16x16xi32>
     ```
-    Two by two tiles of sums share what they read; other sizes are several such blocks. Does nothing for a
-    target without tile registers, and leaves what it has no form for to `linalg-to-loops`.
+    Two by two tiles of sums share their operands; other sizes are several such blocks. Does nothing for a
+    target without tile registers, and leaves products that tiles cannot compute to `linalg-to-loops`.
     Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter 20.
     """
 
@@ -71,6 +71,7 @@ class ConvertLinalgToAMXPass(FunctionPass):
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        """Rewrite all products of bytes in a function that tiles can compute, and remark on others."""
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         if not target.has_tile_products:
             return
@@ -86,6 +87,7 @@ class ConvertLinalgToAMXPass(FunctionPass):
 
 
 def _rewrite(product: TileProduct, constants: Constants) -> None:
+    """Replace a product, and a fill of its result with zeros just before it, by blocks of tile ops."""
     emit = Emitter.before(product.op, constants)
     fill = _fill_before(product.op, product.out.buffer)
     rows = 1 if product.loops.rows is None else product.extents[product.loops.rows]
@@ -98,7 +100,7 @@ def _rewrite(product: TileProduct, constants: Constants) -> None:
 
 
 def _fill_before(op: Operation, buffer: SSAValue) -> FillOp | None:
-    """The op that sets a buffer to zero, when nothing happens between it and `op`."""
+    """The op that fills `buffer` with zero before `op`, if no op in between has effects; else None."""
     before = op.prev_op
     while before is not None and (isinstance(before, memref.SubviewOp) or is_side_effect_free(before)):
         before = before.prev_op
@@ -113,7 +115,7 @@ def _fill_before(op: Operation, buffer: SSAValue) -> FillOp | None:
 
 @dataclass(frozen=True)
 class _Side:
-    """Rows or columns of a block: one or two tiles of the same size."""
+    """The rows or columns of a block: one or two tiles of the same size."""
 
     offset: int
     size: int
@@ -121,7 +123,7 @@ class _Side:
 
 
 def _cut(extent: int, most: int) -> Iterator[_Side]:
-    """An extent in blocks: pairs of whole tiles, a single one, and what is left."""
+    """The blocks of an extent: pairs of whole tiles, a single tile, and the remainder."""
     offset = 0
     while extent > offset:
         left = extent - offset
@@ -133,7 +135,9 @@ def _cut(extent: int, most: int) -> Iterator[_Side]:
 
 @dataclass(frozen=True)
 class _Registers:
-    """The tiles of both operands for one length of the sum; the same one twice where there are too few."""
+    """
+    The tile registers of both operands for a length of the sum; a pair is one register where they are scarce.
+    """
 
     lhs: tuple[int, int]
     rhs: tuple[int, int]
@@ -141,7 +145,7 @@ class _Registers:
 
 
 class _Block:
-    """The code of one block of sums."""
+    """The code of a block of sums: up to two by two tiles."""
 
     def __init__(self, product: TileProduct, rows: _Side, columns: _Side, emit: Emitter):
         self._product = product
@@ -151,26 +155,27 @@ class _Block:
         self._sums = [(i, j) for i, j in _ORDER if i < rows.tiles and j < columns.tiles]
         self._whole, rest = divmod(product.extents[product.loops.sum], TILE_WORDS)
         if self._whole and rest:
-            # Sums of 16 words and of fewer take tiles of different sizes.
+            # Sums of 16 packed elements and of fewer need tiles of different sizes.
             self._main, self._rest = _Registers((4, 4), (5, 5), TILE_WORDS), _Registers((6, 6), (7, 7), rest)
         else:
             self._main = _Registers((4, 5), (6, 7), TILE_WORDS if self._whole else rest)
             self._rest = None if self._whole else self._main
 
     def write(self, *, starts_at_zero: bool) -> None:
-        """Add all of it."""
+        """Emit the block: configuration, initial sums, products, stores of the sums."""
         emit, out = self._emit, self._product.out
         emit.add(self._configuration())
         for i, j in self._sums:
             if starts_at_zero:
                 emit.add(TileZeroOp(_SIDE * i + j))
             else:
-                self._move(TileLoadOp, emit, _SIDE * i + j, out, self._place(i, j))
+                self._move(TileLoadOp, emit, _SIDE * i + j, out, self._position(i, j))
         self._sum_over(emit, self._product.loops.sums, {})
         for i, j in self._sums:
-            self._move(TileStoreOp, emit, _SIDE * i + j, out, self._place(i, j))
+            self._move(TileStoreOp, emit, _SIDE * i + j, out, self._position(i, j))
 
     def _configuration(self) -> ConfigureOp:
+        """The op that sets the rows and row lengths of all tiles that the block uses."""
         rows, words = [0] * TILES, [0] * TILES
 
         def set_size(tile: int, size: tuple[int, int]) -> None:
@@ -184,7 +189,7 @@ class _Block:
         return ConfigureOp(rows, words)
 
     def _sum_over(self, emit: Emitter, loops: Sequence[int], at: Mapping[int, Index]) -> None:
-        """The products of the loops that are summed over, from the given point of those around."""
+        """Emit the products inside the given reduction loops, at the indices `at` of the loops around."""
         if loops:
             first, *inner = loops
             self._loop(emit, first, self._product.extents[first], 1, inner, at)
@@ -203,7 +208,7 @@ class _Block:
         inner: Sequence[int] | None,
         at: Mapping[int, Index],
     ) -> None:
-        """A loop around the products, or around the `inner` loops; none for a single step."""
+        """Emit a loop around the products, or around the `inner` loops; a single step needs none."""
 
         def body(inside: Emitter, index: Index) -> None:
             point = {**at, dim: index}
@@ -223,21 +228,21 @@ class _Block:
         emit.loop(0, stop, step, [], loop_body)
 
     def _multiply(self, emit: Emitter, registers: _Registers, at: Mapping[int, Index]) -> None:
-        """One step of all sums: an operand is read where its tile does not hold it yet."""
-        held: dict[int, int] = {}
+        """Emit one step of all sums; an operand is loaded unless its tile register contains it already."""
+        loaded: dict[int, int] = {}
         product = self._product
         for i, j in self._sums:
             for tile, number, operand in (
                 (registers.lhs[i], i, product.lhs),
                 (registers.rhs[j], j, product.rhs),
             ):
-                if held.get(tile) != number:
-                    held[tile] = number
-                    self._move(TileLoadOp, emit, tile, operand, {**at, **self._place(i, j)})
+                if loaded.get(tile) != number:
+                    loaded[tile] = number
+                    self._move(TileLoadOp, emit, tile, operand, {**at, **self._position(i, j)})
             emit.add(TileMulOp(_SIDE * i + j, registers.lhs[i], registers.rhs[j]))
 
-    def _place(self, i: int, j: int) -> dict[int, Index]:
-        """The first row and column of a tile of sums."""
+    def _position(self, i: int, j: int) -> dict[int, Index]:
+        """The first row and column of a tile of sums, by loop."""
         at: dict[int, Index] = {self._product.loops.columns: self._columns.offset + j * self._columns.size}
         if self._product.loops.rows is not None:
             at[self._product.loops.rows] = self._rows.offset + i * self._rows.size
@@ -251,6 +256,6 @@ class _Block:
         operand: Operand,
         at: Mapping[int, Index],
     ) -> None:
-        """Read or write a tile at the place of an operand that the loops lead to."""
+        """Emit a load or store of a tile at the position of an operand for the loop indices `at`."""
         indices = [emit.materialize(index) for index in operand.indices(emit, at)]
         emit.add(op_type(tile, operand.buffer, indices, operand.rows.along, operand.rows.step))

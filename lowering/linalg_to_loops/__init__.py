@@ -1,4 +1,4 @@
-"""Level 3: what is left of `linalg` on buffers becomes loops over single elements."""
+"""The rest of `linalg` on buffers (level 3) → loops over single elements."""
 
 from stepwell.lowering.linalg_to_loops.linalg_to_loops import LinalgToLoopsPass
 

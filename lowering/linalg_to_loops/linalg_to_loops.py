@@ -1,4 +1,4 @@
-"""`linalg-to-loops`: structured ops and copies of buffers as loops over single elements."""
+"""`linalg-to-loops`: structured ops and copies of buffers → loops over single elements."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ class LinalgToLoopsPass(ModulePass):
     """
     Rewrite what is left of `linalg` on buffers, and each `memref.copy` with gaps, to loops over elements.
 
-    Parallel dimensions are the outer loops, in order; reductions are the inner ones and keep their results in
+    Parallel dimensions are the outer loops, in order; reductions are the inner ones, with their results in
     registers. With the attribute `sched.parallel` the outermost parallel loop becomes an `scf.parallel`.
-    Leaves `scf`, `arith`, `memref` and what the bodies hold. Fails when a structured op on tensors is left.
+    Leaves `scf`, `arith`, `memref` and the ops of the bodies. Fails when a structured op on tensors remains.
     """
 
     name = "linalg-to-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Convert copies and structured ops, and erase allocas without uses."""
         convert(op, [CopyToGeneric(), StructuredToLoops()], illegal=["linalg"], convert_new_ops=True)
         for alloca in [inner for inner in op.walk() if isinstance(inner, memref.AllocaOp)]:
             if not alloca.memref.uses:
@@ -50,7 +51,7 @@ class LinalgToLoopsPass(ModulePass):
 
 class CopyToGeneric(RewritePattern):
     """
-    A copy is an elementwise op, unless its elements lie side by side, so that rows of them can be moved.
+    A copy as an elementwise op, unless both sides are contiguous along the last axis: then rows are moved.
 
     ```mlir
     "memref.copy"(%x, %y) : (memref<4xf32>, memref<4xf32, strided<[2]>>) -> ()
@@ -64,6 +65,7 @@ class CopyToGeneric(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.CopyOp, rewriter: PatternRewriter) -> None:
+        """Emit a `linalg.generic` that yields its input, over all dimensions."""
         if _last_stride(op.source) == _last_stride(op.destination) == 1:
             return
         type = cast("MemRefType[Attribute]", op.source.type)
@@ -77,6 +79,7 @@ class CopyToGeneric(RewritePattern):
 
 
 def _last_stride(buffer: SSAValue) -> int | None:
+    """The stride of the last dimension of a buffer; None for a scalar."""
     strides = cast("MemRefType[Attribute]", buffer.type).get_strides()
     return strides[-1] if strides else None
 
@@ -107,13 +110,14 @@ class StructuredToLoops(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LinalgStructuredOperation, rewriter: PatternRewriter) -> None:
+        """Build the loops before the op and erase it; ops on tensors are left, and reported."""
         if not op.res:
             _StructuredLoops(op).build()
             rewriter.erase(op)
 
 
 class _StructuredLoops:
-    """The loops of one structured op."""
+    """The loops of a structured op under construction."""
 
     def __init__(self, op: LinalgStructuredOperation):
         self._op = op
@@ -123,12 +127,12 @@ class _StructuredLoops:
         self._parallel = [dim for dim, is_reduction in enumerate(reductions) if not is_reduction]
         self._reductions = [dim for dim, is_reduction in enumerate(reductions) if is_reduction]
         self._output_maps = self._maps[len(op.inputs) :]
-        # An output that moves with a reduction cannot stay in a register: it is read and written each time.
+        # An output indexed by a reduction loop cannot stay in a register: it is read and written each time.
         moves = any(m.used_dims() & set(self._reductions) for m in self._output_maps)
         self._keeps = bool(self._reductions) and not moves
 
     def build(self) -> None:
-        """Add the loops before the op; its body moves into them."""
+        """Insert the loops before the op and move its body into them."""
         opened = [dim for dim in self._parallel if self._open_parallel(dim)]
         if self._keeps:
             self._store(self._reduce(self._reductions, self._load_outputs()))
@@ -138,7 +142,7 @@ class _StructuredLoops:
             self._nest.close()
 
     def _open_parallel(self, dim: int) -> bool:
-        """Open the loop of a parallel dimension; returns False when it needs none."""
+        """Open the loop of a parallel dimension; False if its extent is 1."""
         if (extent := self._extent(dim)) is None:
             self._nest.skip(dim)
             return False
@@ -149,7 +153,7 @@ class _StructuredLoops:
         return True
 
     def _reduce(self, dims: Sequence[int], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """The loops of the reductions around the body; returns what they end with."""
+        """The final values of the reduction loops, emitted around the body."""
         if not dims:
             return self._inline_body(carried)
         if (extent := self._extent(dims[0])) is None:
@@ -160,7 +164,7 @@ class _StructuredLoops:
         return loop.results
 
     def _inline_body(self, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """The op's body in the innermost loop; returns what the loops carry on, else stores it."""
+        """The values that the innermost loop carries on, after the body is moved there; others are stored."""
         body = self._op.body.block
         for k, arg in enumerate(body.args):
             if self._keeps and k >= len(self._op.inputs):
@@ -184,19 +188,25 @@ class _StructuredLoops:
         return ()
 
     def _element(self, operand: SSAValue, map: AffineMap) -> SSAValue:
-        """What the body sees of an operand: an element, or the operand itself when it is a scalar."""
+        """The value of an operand in the body: a loaded element, or the operand itself if it is a scalar."""
         return self._nest.load(operand, map.results) if isinstance(operand.type, MemRefType) else operand
 
     def _load_outputs(self) -> list[SSAValue]:
+        """The initial elements of all outputs."""
         pairs = zip(self._op.outputs, self._output_maps, strict=True)
         return [self._element(output, map) for output, map in pairs]
 
     def _store(self, values: Sequence[SSAValue]) -> None:
+        """Store one element in each output."""
         for value, output, map in zip(values, self._op.outputs, self._output_maps, strict=True):
             self._nest.store(value, output, map.results)
 
     def _extent(self, dim: int) -> SSAValue | None:
-        """The number of steps of a dimension; None when it is known to be 1."""
+        """
+        The extent of a dimension; None when it is known to be 1.
+
+        Raises: StepwellError `unsupported` when no operand has it.
+        """
         sources = [
             (operand, position, cast("MemRefType[Attribute]", operand.type).get_shape()[position])
             for operand, map in zip(self._op.operands, self._maps, strict=True)

@@ -1,4 +1,4 @@
-"""A nest of loops under construction, where each value is computed as far out as it can be."""
+"""A loop nest under construction, in which each value is computed in the outermost possible loop."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _ARITH: Mapping[AffineBinaryOpKind, type[arith.SignlessIntegerBinaryOperation]] 
 
 class LoopNest:
     """
-    Loops before an op, opened from the outside in; level 0 is outside all of them.
+    Loops before an op, opened from the outermost to the innermost; level 0 is outside all of them.
 
-    Index arithmetic goes to the level of the innermost loop that it depends on, each expression once.
+    Index arithmetic is inserted at the level of the innermost loop that it depends on, each expression once.
     """
 
     def __init__(self, op: Operation):
@@ -59,14 +59,14 @@ class LoopNest:
         return self.index(AffineConstantExpr(value))
 
     def open(self, dim: int, extent: SSAValue, carried: Sequence[SSAValue] = ()) -> scf.ForOp:
-        """A loop over dimension `dim`; its body lacks the `scf.yield` of what it carries."""
+        """A loop over dimension `dim`; its body still lacks the `scf.yield` of the carried values."""
         block = Block(arg_types=[_INDEX, *(value.type for value in carried)])
         loop = scf.ForOp(self.constant(0), extent, self.constant(1), carried, Region(block))
         self._enter(dim, self.insert(loop), block)
         return loop
 
     def open_parallel(self, dim: int, extent: SSAValue) -> scf.ParallelOp:
-        """A loop over dimension `dim` whose iterations are independent."""
+        """A parallel loop over dimension `dim`, whose iterations are independent."""
         block = Block(arg_types=[_INDEX])
         loop = scf.ParallelOp([self.constant(0)], [extent], [self.constant(1)], Region(block))
         self._enter(dim, self.insert(loop), block)
@@ -76,7 +76,7 @@ class LoopNest:
         return loop
 
     def close(self, yielded: Sequence[SSAValue] = ()) -> None:
-        """End the innermost loop with what it yields; what follows goes after it."""
+        """End the innermost loop with its yielded values; further ops go after it."""
         block = self._points[-1].block
         if not isinstance(block.parent_op(), scf.ParallelOp):
             self.insert(scf.YieldOp(*yielded))
@@ -86,7 +86,7 @@ class LoopNest:
         self._points[-1] = InsertPoint.after(loop)
 
     def skip(self, dim: int) -> None:
-        """A dimension of extent 1: its index is 0."""
+        """Register a dimension of extent 1, whose index is 0, without a loop."""
         self._indices[AffineDimExpr(dim)] = self.constant(0)
         self._levels[dim] = 0
 
@@ -101,21 +101,23 @@ class LoopNest:
         return self._indices[expr]
 
     def load(self, buffer: SSAValue, exprs: Sequence[AffineExpr]) -> SSAValue:
-        """An element of a buffer, read as far out as its indices are known."""
+        """An element of a buffer, loaded in the outermost loop in which its indices are known."""
         load = memref.LoadOp.get(buffer, [self.index(expr) for expr in exprs])
         return self.insert(load, self.level_of(exprs)).res
 
     def store(self, value: SSAValue, buffer: SSAValue, exprs: Sequence[AffineExpr]) -> None:
-        """Write an element of a buffer in the innermost loop."""
+        """Store an element of a buffer in the innermost loop."""
         self.insert(memref.StoreOp.get(value, buffer, [self.index(expr) for expr in exprs]))
 
     def _enter(self, dim: int, loop: Operation, block: Block) -> None:
+        """Continue in the body of a new loop, whose argument is the index of `dim`."""
         self._points[-1] = InsertPoint.before(loop)
         self._points.append(InsertPoint.at_end(block))
         self._indices[AffineDimExpr(dim)] = block.args[0]
         self._levels[dim] = self.depth
 
     def _compute(self, expr: AffineExpr) -> SSAValue:
+        """The value of an affine expression that is not computed yet."""
         level = self.level_of([expr])
         match expr:
             case AffineConstantExpr(value):

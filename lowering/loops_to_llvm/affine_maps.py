@@ -1,4 +1,4 @@
-"""`affine`: maps become `llvm` arithmetic, the rest `memref` and `scf`, which their own patterns lower."""
+"""`affine` → `llvm` arithmetic for maps; accesses and loops → `memref` and `scf` ops, lowered in turn."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from stepwell.runtime.errors import InternalError
 
 
 def map_values(code: Code, attribute: AffineMapAttr, operands: Sequence[SSAValue]) -> list[SSAValue]:
-    """The results of an affine map: i64 values; `operands` are its dimensions, then its symbols."""
+    """The results of an affine map as i64 values; `operands` are its dimensions, then its symbols."""
     map = attribute.data
     dims, symbols = operands[: map.num_dims], operands[map.num_dims :]
     return [code.value(_evaluate(code, result, dims, symbols)) for result in map.results]
 
 
 def _evaluate(code: Code, expr: AffineExpr, dims: Sequence[SSAValue], symbols: Sequence[SSAValue]) -> Extent:
+    """The value of an affine expression, a number where it is constant."""
     match expr:
         case AffineConstantExpr(value=value):
             return value
@@ -47,6 +48,7 @@ def _evaluate(code: Code, expr: AffineExpr, dims: Sequence[SSAValue], symbols: S
 
 
 def _combine(code: Code, kind: AffineBinaryOpKind, left: Extent, right: Extent) -> Extent:
+    """The value of a binary affine expression from those of its operands."""
     match kind:
         case AffineBinaryOpKind.Add:
             return code.sum(code.value(left), code.value(right))
@@ -72,6 +74,7 @@ class ApplyLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: affine.ApplyOp | affine.MinOp, rewriter: PatternRewriter) -> None:
+        """Evaluate the map; `affine.min` is the least of its results."""
         code = self.code_at(op)
         result, *others = map_values(code, op.map, list(op.operands))
         for other in others:
@@ -90,6 +93,7 @@ class LoadLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: affine.LoadOp, rewriter: PatternRewriter) -> None:
+        """Evaluate the map and load at the resulting indices."""
         code = self.code_at(op)
         indices = map_values(code, op.map, list(op.indices))
         code.make(memref.LoadOp, [op.memref, *indices], op.result.type)
@@ -107,6 +111,7 @@ class StoreLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: affine.StoreOp, rewriter: PatternRewriter) -> None:
+        """Evaluate the map and store at the resulting indices."""
         code = self.code_at(op)
         indices = map_values(code, op.map, list(op.indices))
         store = memref.StoreOp.create(operands=[op.value, op.memref, *indices])
@@ -115,7 +120,7 @@ class StoreLowering(LoopsToLLVMPattern):
 
 class ForLowering(LoopsToLLVMPattern):
     """
-    The lower bound is the greatest result of its map, the upper bound the least of its own.
+    An `affine.for` whose lower bound is the greatest result of its map, the upper bound the least of its own.
 
     ```mlir
     affine.for %i = 0 to min affine_map<(d0) -> (d0, 8)>(%n) { … }
@@ -126,6 +131,7 @@ class ForLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: affine.ForOp, rewriter: PatternRewriter) -> None:
+        """Evaluate both bounds and move the body into an `scf.for`."""
         code = self.code_at(op)
         lower = self._bound(code, op.lowerBoundMap, list(op.lowerBoundOperands), SMaxOp)
         upper = self._bound(code, op.upperBoundMap, list(op.upperBoundOperands), SMinOp)
@@ -147,6 +153,7 @@ class ForLowering(LoopsToLLVMPattern):
         operands: Sequence[SSAValue],
         combine: type[Operation],
     ) -> SSAValue:
+        """The greatest or least result of a bound's map, as `combine` says."""
         result, *others = map_values(code, map, operands)
         for other in others:
             result = code.make(combine, [result, other])

@@ -1,4 +1,6 @@
-"""`arith` → `llvm`: one instruction each, but for constants, rounding divisions and conversions to bf16."""
+"""
+`arith` → `llvm`: one instruction for each op, except constants, rounding divisions and conversions to bf16.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,7 @@ _CastOp: TypeAlias = (
 
 
 def counterpart(op: Operation, table: dict[type[Operation], type[Operation]]) -> type[Operation]:
-    """The llvm op for an op, whose class may be a subclass of the one in the table."""
+    """The op class that a table lists for an op, by its class or a base class."""
     return next(table[base] for base in type(op).__mro__ if base in table)
 
 
@@ -95,7 +97,8 @@ def fast_math(op: Operation) -> llvm.FastMathAttr:
     """
     The fast-math flags of an arith or math op as the llvm dialect has them.
 
-    Of two zeros a maximum may be either, as in ONNX: telling their signs apart would double its instructions.
+    A maximum or minimum of two zeros may be either, as in ONNX: to distinguish their signs would double its
+    instructions.
     """
     flags = op.properties.get("fastmath")
     known = list(flags.data) if isinstance(flags, FastMathAttrBase) else []
@@ -115,6 +118,7 @@ class IntegerOpLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: _IntegerOp, rewriter: PatternRewriter) -> None:
+        """Replace a binary integer op by the llvm op in `INTEGER_OPS`."""
         lhs, rhs = op.operands
         new = counterpart(op, INTEGER_OPS).create(operands=[lhs, rhs], result_types=[lhs.type])
         rewriter.replace(op, new)
@@ -131,6 +135,9 @@ class FloatOpLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: _FloatOp, rewriter: PatternRewriter) -> None:
+        """
+        Replace a float op by the llvm op in `FLOAT_OPS`, computed in f32 where the target lacks the type.
+        """
         code = self.code_at(op)
         operands = [widened(code, operand) for operand in op.operands]
         properties = {"fastmathFlags": fast_math(op)}
@@ -153,6 +160,7 @@ class RoundingDivisionLowering(LoopsToLLVMPattern):
     def match_and_rewrite(
         self, op: arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDivUIOp, rewriter: PatternRewriter
     ) -> None:
+        """Emit the division for i64; a constant divisor may become a shift."""
         lhs, rhs = op.operands
         if bit_width(lhs.type) != 64:
             raise StepwellError(
@@ -171,6 +179,7 @@ class RoundingDivisionLowering(LoopsToLLVMPattern):
 
 
 def _unsigned_ceildiv(code: Code, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """The quotient of an unsigned division, plus 1 where a remainder is left."""
     quotient = code.make(llvm.UDivOp, [lhs, rhs])
     inexact = code.compare("ne", code.make(llvm.URemOp, [lhs, rhs]), code.constant(0))
     return code.sum(quotient, code.make(llvm.ZExtOp, [inexact], lhs.type))
@@ -187,6 +196,7 @@ class ConstantLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.ConstantOp, rewriter: PatternRewriter) -> None:
+        """Replace a scalar or dense constant by an llvm constant; `index` becomes i64."""
         code, type = self.code_at(op), converted_type(op.result.type)
         match op.value:
             case IntegerAttr(value=number) if isinstance(op.result.type, IndexType):
@@ -214,6 +224,7 @@ class CompareLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.CmpiOp | arith.CmpfOp, rewriter: PatternRewriter) -> None:
+        """Replace a comparison by `icmp` or `fcmp` with the same predicate."""
         # Both dialects number the predicates alike.
         properties: dict[str, Attribute] = {"predicate": op.predicate}
         code, new_type, operands = self.code_at(op), llvm.ICmpOp, list(op.operands)
@@ -235,6 +246,7 @@ class SelectLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.SelectOp, rewriter: PatternRewriter) -> None:
+        """Replace a select of scalars or vectors by llvm's."""
         new = instructions.SelectOp.create(
             operands=op.operands,
             result_types=[op.operands[1].type],
@@ -254,6 +266,7 @@ class CastLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: _CastOp, rewriter: PatternRewriter) -> None:
+        """Replace a cast by the llvm op in `CASTS`; integers become half floats by way of f32."""
         code, type = self.code_at(op), converted_type(op.results[0].type)
         if isinstance(op, arith.SIToFPOp | arith.UIToFPOp):
             wide = code.make(counterpart(op, CASTS), op.operands, wide_type(type, self.state.target))
@@ -265,7 +278,7 @@ class CastLowering(LoopsToLLVMPattern):
 
 class FloatToIntegerLowering(LoopsToLLVMPattern):
     """
-    Saturating, so that no value is undefined: numpy leaves open what does not fit, but poison would spread.
+    Saturating casts, so that all results are defined: numpy leaves some open, but poison would spread.
 
     ```mlir
     %r = arith.fptosi %a : f32 to i8
@@ -278,6 +291,7 @@ class FloatToIntegerLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.FPToSIOp | arith.FPToUIOp, rewriter: PatternRewriter) -> None:
+        """Emit llvm's saturating cast for scalars, and clamp and convert vectors."""
         code, type = self.code_at(op), converted_type(op.results[0].type)
         number = widened(code, op.operands[0])
         is_vector = isinstance(op.results[0].type, VectorType)
@@ -290,7 +304,7 @@ class FloatToIntegerLowering(LoopsToLLVMPattern):
 
 class IndexCastLowering(LoopsToLLVMPattern):
     """
-    `index` is an i64, so that a cast widens, narrows, or goes away.
+    An `index_cast` widens, narrows, or is removed, since `index` is an i64.
 
     ```mlir
     %r = arith.index_cast %a : i32 to index
@@ -301,6 +315,7 @@ class IndexCastLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.IndexCastOp, rewriter: PatternRewriter) -> None:
+        """Emit a sign extension or a truncation where the widths differ."""
         source, type = op.operands[0], converted_type(op.result.type)
         have, want = lane_bits(source.type), lane_bits(type)
         if have == want:
@@ -312,7 +327,7 @@ class IndexCastLowering(LoopsToLLVMPattern):
 
 class FloatCastLowering(LoopsToLLVMPattern):
     """
-    Rounds to nearest even.
+    Conversions between float types, rounded to nearest even.
 
     ```mlir
     %r = arith.truncf %a : f64 to f32
@@ -323,6 +338,7 @@ class FloatCastLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.ExtFOp | arith.TruncFOp, rewriter: PatternRewriter) -> None:
+        """Extend or truncate between the types to compute in, and round the result to its own type."""
         code, type = self.code_at(op), converted_type(op.result.type)
         source = widened(code, op.operands[0])
         wide = wide_type(type, self.state.target)

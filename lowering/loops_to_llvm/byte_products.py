@@ -1,4 +1,6 @@
-"""`arith.dot_bytes` and its like → the target's instructions, or exact products of their parts."""
+"""
+`arith.dot_bytes`, `dot_shorts`, `dot_bfloats` → the target's dot-product instructions, or exact products.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ _Dot: TypeAlias = Callable[[Code, str, SSAValue, SSAValue, SSAValue], SSAValue]
 
 
 def byte_dot(target: TargetDescription, lanes: int) -> str | None:
-    """The intrinsic that adds four byte products in each of so many lanes; None where there is none."""
+    """The intrinsic that adds four byte products in each of `lanes` lanes; None if the target has none."""
     features = target.features
     if "avx512vnni" in features and (lanes == 16 or (lanes in (4, 8) and "avx512vl" in features)):
         return f"llvm.x86.avx512.vpdpbusd.{32 * lanes}"
@@ -37,7 +39,7 @@ def byte_dot(target: TargetDescription, lanes: int) -> str | None:
 
 
 def short_dot(target: TargetDescription, lanes: int) -> str | None:
-    """The intrinsic that adds two products of 16 bits in each lane: exact, as no sum exceeds i32."""
+    """The intrinsic that adds two products of 16-bit integers in each lane: exact, as no sum exceeds i32."""
     if target.arch != "x86_64":
         return None
     if lanes == 16 and "avx512bw" in target.features:
@@ -49,20 +51,17 @@ def short_dot(target: TargetDescription, lanes: int) -> str | None:
 
 class DotBytesLowering(LoopsToLLVMPattern):
     """
-    One instruction with VNNI. Elsewhere on x86 bytes become 16 bits, even and odd ones apart, since the
-    instruction that multiplies bytes and adds pairs of products saturates.
+    `arith.dot_bytes` as a single instruction with VNNI.
 
-    ```mlir
-    %r = arith.dot_bytes %a, %b, %acc : vector<16xi32>
-    // ->
-    %u = llvm.bitcast %a : vector<16xi32> to vector<64xi8>
-    %s = llvm.bitcast %b : vector<16xi32> to vector<64xi8>
-    %r = llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"(%acc, %u, %s) …
-    ```
+    Elsewhere on x86 bytes become 16 bits, even and odd bytes apart, since the instruction that multiplies
+    bytes and adds pairs of products saturates.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DotBytesOp, rewriter: PatternRewriter) -> None:
+        """
+        Use the byte intrinsic, else the one for 16-bit pairs, else shifts and multiplications for each byte.
+        """
         code, target = self.code_at(op), self.state.target
         dots: Sequence[tuple[_Intrinsics, _Dot]] = ((byte_dot, _by_bytes), (short_dot, _by_pairs))
         for intrinsics, dot in dots:
@@ -87,6 +86,7 @@ class DotShortsLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DotShortsOp, rewriter: PatternRewriter) -> None:
+        """Use the intrinsic for 16-bit pairs, else multiply the upper and lower halves."""
         code, type = self.code_at(op), op.acc.type
         if (total := _by_intrinsic(code, op, self.state.target, short_dot, _by_shorts)) is None:
             total, half = op.acc, _number(code, 16, type)
@@ -99,7 +99,7 @@ class DotShortsLowering(LoopsToLLVMPattern):
 
 class DotBfloatsLowering(LoopsToLLVMPattern):
     """
-    One instruction with AVX512-BF16; elsewhere both halves become f32, which has the products exactly.
+    `arith.dot_bfloats` as a single instruction with AVX512-BF16, else as exact f32 products of both halves.
 
     ```mlir
     %r = arith.dot_bfloats %a, %b, %acc : vector<16xi32>, vector<16xf32>
@@ -112,24 +112,26 @@ class DotBfloatsLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DotBfloatsOp, rewriter: PatternRewriter) -> None:
-        code, words, type = self.code_at(op), op.lhs.type, op.acc.type
-        lanes = 1 if words == i32 else lane_count(words)
+        """Use the intrinsic for vectors it supports, else shift each half into an f32."""
+        code, packed, type = self.code_at(op), op.lhs.type, op.acc.type
+        lanes = 1 if packed == i32 else lane_count(packed)
         features = self.state.target.features
         if "avx512bf16" in features and (lanes == 16 or (lanes in (4, 8) and "avx512vl" in features)):
             pairs = [code.make(llvm.BitcastOp, [x], VectorType(bf16, [2 * lanes])) for x in (op.lhs, op.rhs)]
             name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}"
             total = call_intrinsic(code, name, [op.acc, *pairs], type)
         else:
-            upper, total = _number(code, _UPPER_HALF, words), op.acc
-            low = [code.make(llvm.ShlOp, [x, _number(code, 16, words)]) for x in (op.lhs, op.rhs)]
+            upper, total = _number(code, _UPPER_HALF, packed), op.acc
+            low = [code.make(llvm.ShlOp, [x, _number(code, 16, packed)]) for x in (op.lhs, op.rhs)]
             high = [code.make(llvm.AndOp, [x, upper]) for x in (op.lhs, op.rhs)]
             for halves in (high, low):
-                factors = [code.make(llvm.BitcastOp, [x], like(words, f32)) for x in halves]
+                factors = [code.make(llvm.BitcastOp, [x], like(packed, f32)) for x in halves]
                 total = code.make(llvm.FAddOp, [total, code.make(llvm.FMulOp, factors)])
         rewriter.replace(op, code.ops, [total])
 
 
 def call_intrinsic(code: Code, name: str, operands: list[SSAValue], result: Attribute) -> SSAValue:
+    """The result of a call of an intrinsic by its name."""
     op = llvm.CallIntrinsicOp.create(
         operands=operands,
         result_types=[result],
@@ -144,6 +146,7 @@ def call_intrinsic(code: Code, name: str, operands: list[SSAValue], result: Attr
 
 
 def _number(code: Code, value: int, type: Attribute) -> SSAValue:
+    """A constant of a scalar type, or in every lane of a vector."""
     return code.make(llvm.ConstantOp, [], type, {"value": number_attr(value, type)})
 
 
@@ -151,7 +154,7 @@ def _by_intrinsic(
     code: Code, op: DotBytesOp | DotShortsOp, target: TargetDescription, intrinsics: _Intrinsics, dot: _Dot
 ) -> SSAValue | None:
     """
-    A dot product in vectors that have an intrinsic, the shortest that hold its lanes; None for a scalar.
+    A dot product in the shortest vectors with an intrinsic that have enough lanes; None for a scalar.
 
     The last lanes of a longer vector are not used.
     """
@@ -164,7 +167,7 @@ def _by_intrinsic(
 
 
 def _first_lanes(code: Code, value: SSAValue, lanes: int) -> SSAValue:
-    """The first lanes of a vector, followed by any others where it has fewer."""
+    """The first `lanes` lanes of a vector, followed by undefined ones where it has fewer."""
     own = lane_count(value.type)
     if own == lanes:
         return value
@@ -174,19 +177,21 @@ def _first_lanes(code: Code, value: SSAValue, lanes: int) -> SSAValue:
 
 
 def _by_bytes(code: Code, name: str, acc: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """The dot product by an intrinsic that takes unsigned and signed bytes."""
     bytes = VectorType(i8, [4 * lane_count(acc.type)])
     unsigned, signed = (code.make(llvm.BitcastOp, [x], bytes) for x in (lhs, rhs))
     return call_intrinsic(code, name, [acc, unsigned, signed], acc.type)
 
 
 def _by_shorts(code: Code, name: str, acc: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """The dot product by an intrinsic that takes pairs of 16-bit integers, plus the accumulator."""
     pairs = VectorType(i16, [2 * lane_count(acc.type)])
     halves = [code.make(llvm.BitcastOp, [x], pairs) for x in (lhs, rhs)]
     return code.make(llvm.AddOp, [acc, call_intrinsic(code, name, halves, acc.type)])
 
 
 def _by_pairs(code: Code, name: str, acc: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """Bytes 0 and 2, then bytes 1 and 3 of each lane, as pairs of 16 bits."""
+    """The byte dot product as two of 16-bit pairs: bytes 0 and 2 of each lane, then bytes 1 and 3."""
     pairs = VectorType(i16, [2 * lane_count(acc.type)])
     even, eight = _number(code, _EVEN_BYTES, lhs.type), _number(code, 8, pairs)
     low = code.make(llvm.AndOp, [lhs, even])
@@ -203,6 +208,7 @@ def _by_pairs(code: Code, name: str, acc: SSAValue, lhs: SSAValue, rhs: SSAValue
 
 
 def _byte_by_byte(code: Code, op: DotBytesOp) -> SSAValue:
+    """The byte dot product as four products of shifted and masked 32-bit lanes."""
     type, total = op.acc.type, op.acc
     for byte in range(4):
         shifted = code.make(llvm.LShrOp, [op.lhs, _number(code, 8 * byte, type)])

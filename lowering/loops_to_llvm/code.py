@@ -1,4 +1,4 @@
-"""Makes ops of the `llvm` dialect for a pattern: values that a block has already are used again."""
+"""A builder of `llvm` ops for patterns, which reuses values that the same block has already."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PREDICATES = {flag.value: IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmp
 
 @cache
 def int_attr(value: int, width: int = 64) -> IntegerAttr:
-    """An integer attribute, made once: construction takes microseconds."""
+    """An integer attribute, cached: construction takes microseconds."""
     return IntegerAttr(value, width)
 
 
@@ -54,13 +54,14 @@ def number_attr(value: float, type: Attribute) -> Attribute:
 
 @cache
 def _indices(index: int) -> DenseArrayBase:
+    """The constant indices of a `getelementptr` with one index."""
     return DenseArrayBase.from_list(i32, [index])
 
 
 def call_pointer(
     callee: SSAValue, arguments: Sequence[SSAValue], result: Attribute | None = None
 ) -> llvm.CallOp:
-    """A call of a function by its address, for its effect or for its result."""
+    """An indirect call of a function, with a result unless `result` is None."""
     return llvm.CallOp.create(
         operands=[callee, *arguments],
         result_types=[] if result is None else [result],
@@ -75,10 +76,12 @@ def call_pointer(
 
 
 class Code:
-    """Ops in the making, which a pattern then puts in place of its op: `rewriter.replace(op, code.ops)`."""
+    """
+    A list of new ops that a pattern substitutes for the op it matched: `rewriter.replace(op, code.ops)`.
+    """
 
     def __init__(self, state: State, block: Block | None):
-        """Args: `block`, where the ops will stand: what it has already made is used again."""
+        """Args: `block` receives the ops: values known in it are reused."""
         self.state = state
         self.ops: list[Operation] = []
         self._block = block
@@ -95,7 +98,7 @@ class Code:
         type: Attribute | None = None,
         properties: Mapping[str, Attribute] | None = None,
     ) -> SSAValue:
-        """Append a new op and return its result, of the first operand's type unless told otherwise."""
+        """Append a new op and return its result, of the first operand's type unless `type` is passed."""
         op = op_type.create(
             operands=operands,
             result_types=[operands[0].type if type is None else type],
@@ -105,7 +108,7 @@ class Code:
         return op.results[0]
 
     def constant(self, value: int) -> SSAValue:
-        """An i64 constant, one a block."""
+        """An i64 constant, made once for each block."""
         key = (self._block, value)
         if (found := self.state.known.get(key)) is None:
             op = llvm.ConstantOp.create(properties={"value": int_attr(value)}, result_types=[I64])
@@ -117,7 +120,7 @@ class Code:
         return self.constant(extent) if isinstance(extent, int) else extent
 
     def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """a + b."""
+        """a + b, folded if both are constants or one is 0."""
         left, right = self.state.linear(a), self.state.linear(b)
         if not left.terms and not right.terms:
             return self.constant(left.constant + right.constant)
@@ -128,7 +131,7 @@ class Code:
         return self.make(llvm.AddOp, [a, b])
 
     def product(self, a: Extent, b: Extent) -> Extent:
-        """a * b, a number where both are numbers; each product once a block."""
+        """a * b, a number where both are numbers; each product is made once for each block."""
         if isinstance(a, int):
             if isinstance(b, int):
                 return a * b
@@ -155,7 +158,7 @@ class Code:
         divisor = self.value(b)
         quotient = self.make(llvm.SDivOp, [a, divisor])
         remainder = self.make(llvm.SRemOp, [a, divisor])
-        # Rounded towards zero so far: one less where a remainder of the other sign is left.
+        # The quotient is rounded towards zero: subtract 1 where the remainder has the other sign.
         zero = self.constant(0)
         inexact = self.compare("ne", remainder, zero)
         signs = self.compare("slt", self.make(llvm.XOrOp, [remainder, divisor]), zero)
@@ -169,7 +172,7 @@ class Code:
         return self.make(llvm.SubOp, [zero, negated])
 
     def count_of(self, a: SSAValue, b: Extent) -> SSAValue:
-        """⌈a / b⌉ where neither is negative, nor b zero."""
+        """⌈a / b⌉ for non-negative a and positive b."""
         if isinstance(b, int):
             if b == 1:
                 return a
@@ -180,14 +183,18 @@ class Code:
         return self.make(llvm.UDivOp, [self.sum(self.sum(a, b), self.constant(-1)), b])
 
     def modulo(self, a: SSAValue, b: Extent) -> SSAValue:
-        """a - b * ⌊a / b⌋: between 0 and b."""
+        """a - b * ⌊a / b⌋, between 0 and b."""
         if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
             return self.make(llvm.AndOp, [a, self.constant(b - 1)])
         whole = self.value(self.product(self.floordiv(a, b), b))
         return self.make(llvm.SubOp, [a, whole])
 
     def extent(self, dim: Dim, symbols: Mapping[str, SSAValue]) -> Extent:
-        """A dimension expression; symbols are i64 values. Raises: KeyError for one that has none."""
+        """
+        The value of a dimension expression; symbols are i64 values.
+
+        Raises: KeyError for a symbol without value.
+        """
         if dim.is_static:
             return dim.value
         return dim.build(
@@ -206,7 +213,9 @@ class Code:
     def element_pointer(
         self, base: SSAValue, index: Extent, type: Attribute, *, inbounds: bool = True
     ) -> SSAValue:
-        """`base` and `index` elements of `type` further; not `inbounds` where nothing may lie there."""
+        """
+        The address `index` elements of `type` after `base`; not `inbounds` where memory may end before it.
+        """
         dynamic: list[SSAValue] = []
         if isinstance(index, int) and -(1 << 31) < index < 1 << 31:
             if index == 0:
@@ -227,15 +236,15 @@ class Code:
         return self.add(op)
 
     def offset(self, indices: Sequence[Extent], strides: Sequence[Extent]) -> Linear:
-        """Σ index * stride, as a sum."""
+        """The sum of index * stride over all dimensions, as a linear expression."""
         total = Linear((), 0)
         for index, stride in zip(indices, strides, strict=True):
             part = Linear((), index) if isinstance(index, int) else self.state.linear(index)
             if isinstance(stride, int):
                 total += part.scaled(stride)
                 continue
-            # A stride known at run time only: each part of the index times it, so that what the rows of a
-            # tile have in common is computed once.
+            # A stride known at run time only: multiply each term of the index by it, so that terms shared by
+            # the rows of a tile are computed once.
             for value, factor in part.terms:
                 product = self.value(self.product(value, stride))
                 total += Linear(((product, factor),), 0)
@@ -245,10 +254,10 @@ class Code:
 
     def address(self, base: SSAValue, indices: Sequence[Extent], layout: Layout) -> tuple[SSAValue, int]:
         """
-        The address of an element and what it is surely a multiple of, in bytes.
+        The address of an element, and an alignment of it in bytes that is certain.
 
-        The part that is known at run time only is computed once a block, so that the accesses of an unrolled
-        tile are one pointer and constant distances.
+        The terms that are known at run time only are computed once for each block, so that the accesses of an
+        unrolled tile are one pointer and constant distances.
         """
         offset = self.offset(indices, layout.strides)
         type = memory_type(layout.element)
@@ -265,6 +274,7 @@ class Code:
         return self.element_pointer(pointer, offset.constant, type), alignment
 
     def _sum_of(self, terms: Sequence[tuple[SSAValue, int]]) -> SSAValue:
+        """The sum of terms, each a value times a constant."""
         parts = [self.value(self.product(value, factor)) for value, factor in terms]
         total = parts[0]
         for part in parts[1:]:
@@ -272,11 +282,11 @@ class Code:
         return total
 
     def load(self, pointer: SSAValue, type: Attribute, alignment: int) -> SSAValue:
-        """A load of a type as it is in memory."""
+        """A load of a value in its memory type."""
         properties = {"ordering": _ORDINARY, "alignment": int_attr(alignment)}
         return self.make(llvm.LoadOp, [pointer], type, properties)
 
     def store(self, value: SSAValue, pointer: SSAValue, alignment: int) -> None:
-        """A store of a value as it is in memory."""
+        """Append a store of a value in its memory type."""
         properties = {"ordering": _ORDINARY, "alignment": int_attr(alignment)}
         self.ops.append(llvm.StoreOp.create(operands=[value, pointer], properties=properties))

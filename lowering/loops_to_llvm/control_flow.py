@@ -20,7 +20,7 @@ from stepwell.runtime.errors import StepwellError
 
 class ForLowering(LoopsToLLVMPattern):
     """
-    A loop that tests at its end, guarded in front unless its bounds show that it runs.
+    An `scf.for` as a loop with the test at the end, and a guard before the loop unless it surely runs.
 
     ```mlir
     scf.for %i = %lb to %ub step %s { … }
@@ -38,6 +38,7 @@ class ForLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
+        """Split the block around the loop, inline the body in between, and branch back at its end."""
         before, after = split_around(op)
         body, lb, ub, step = op.body.block, op.lb, op.ub, op.step
         inits = list(op.iter_args)
@@ -53,7 +54,7 @@ class ForLowering(LoopsToLLVMPattern):
             entry = llvm.CondBrOp(guard.compare("slt", lb, ub), body, [lb, *inits], after, inits)
         rewriter.insert([*guard.ops, entry], InsertPoint.at_end(before))
         rewriter.inline_region(op.body, BlockInsertPoint.before(after))
-        end = Code(self.state, None)  # the values are converted later: nothing to find again
+        end = Code(self.state, None)  # the body is converted later, so there are no known values to reuse
         next_ = end.make(llvm.AddOp, [body.args[0], step], lb.type, {"overflowFlags": NO_SIGNED_WRAP})
         more = end.compare("slt", next_, ub)
         back = llvm.CondBrOp(more, body, [next_, *results], after, results)
@@ -61,6 +62,7 @@ class ForLowering(LoopsToLLVMPattern):
         finish(op, after, rewriter)
 
     def _surely_runs(self, lb: SSAValue, ub: SSAValue) -> bool:
+        """Whether the upper bound is provably above the lower bound."""
         length = self.state.linear(ub) + self.state.linear(lb).scaled(-1)
         return not length.terms and length.constant > 0
 
@@ -79,6 +81,7 @@ class IfLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.IfOp, rewriter: PatternRewriter) -> None:
+        """Inline both regions as blocks; a missing else branches to the block after."""
         before, after = split_around(op)
         targets: list[Block] = []
         for region in (op.true_region, op.false_region):
@@ -107,6 +110,7 @@ class WhileLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.WhileOp, rewriter: PatternRewriter) -> None:
+        """Inline the test and the body as blocks that branch to each other."""
         before, after = split_around(op)
         test, body = op.before_region.block, op.after_region.block
         condition = cast(scf.ConditionOp, test.last_op)
@@ -130,6 +134,7 @@ class IndexSwitchLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.IndexSwitchOp, rewriter: PatternRewriter) -> None:
+        """Inline all cases as blocks and branch to them by `llvm.switch`."""
         before, after = split_around(op)
         targets: list[Block] = []
         for region in (op.default_region, *op.case_regions):
@@ -153,6 +158,7 @@ class BranchLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: cf.BranchOp | cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None:
+        """Replace a branch between blocks by llvm's."""
         if isinstance(op, cf.BranchOp):
             rewriter.replace(op, llvm.BrOp(op.successor, *op.arguments), [])
             return
@@ -162,9 +168,9 @@ class BranchLowering(LoopsToLLVMPattern):
 
 def split_around(op: Operation) -> tuple[Block, Block]:
     """
-    Split the block of an op with regions into what is before it and what comes after it.
+    Split the block of an op with regions into the ops before the op and those from it on.
 
-    The block after gets the op's results as its arguments; the op itself is erased by `finish`.
+    The second block gets the op's results as its arguments; the op itself is erased by `finish`.
     """
     before = cast(Block, op.parent)
     types = [register_type(op, result.type) for result in op.results]
@@ -172,7 +178,7 @@ def split_around(op: Operation) -> tuple[Block, Block]:
 
 
 def finish(op: Operation, after: Block, rewriter: PatternRewriter) -> None:
-    """Erase the op whose regions have become blocks; its results are the arguments of the block after it."""
+    """Erase an op whose regions have become blocks; its results become the arguments of `after`."""
     for result, arg in zip(op.results, after.args, strict=True):
         arg.name_hint = result.name_hint
         rewriter.replace_all_uses_with(result, arg)
@@ -180,14 +186,18 @@ def finish(op: Operation, after: Block, rewriter: PatternRewriter) -> None:
 
 
 def branch_out(block: Block | None, target: Block, rewriter: PatternRewriter) -> Block | None:
-    """Replace the `scf.yield` at the end of a region's block by a branch that carries what it yields."""
+    """Replace the `scf.yield` at the end of a block by a branch with the yielded values to `target`."""
     if block is not None and (last := block.last_op) is not None:
         rewriter.replace(last, llvm.BrOp(target, *last.operands), [])
     return block
 
 
 def register_type(op: Operation, type: Attribute) -> Attribute:
-    """The type of a value that blocks pass on. Raises: StepwellError for a memref, as its layout is lost."""
+    """
+    The type of a value as an argument of blocks.
+
+    Raises: StepwellError `unsupported` for a memref, whose layout would be lost.
+    """
     converted = converted_type(type)
     if type.name == "memref" or converted == PTR:
         raise StepwellError(
@@ -200,5 +210,5 @@ def register_type(op: Operation, type: Attribute) -> Attribute:
 
 
 def block_argument_type(type: Attribute) -> Attribute:
-    """The type converter of the conversion, for arguments of blocks."""
+    """The conversion's type converter for arguments of blocks."""
     return type if type.name == "memref" else converted_type(type)

@@ -1,4 +1,4 @@
-"""The pass `convert-loops-to-llvm`."""
+"""The pass `convert-loops-to-llvm`: its patterns, and cleanup of addresses without uses."""
 
 from __future__ import annotations
 
@@ -139,6 +139,9 @@ class ConvertLoopsToLLVMPass(ModulePass):
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """
+        Convert in program order, split blocks at early returns, erase unused ops and release tile registers.
+        """
         state = State.of(op, target_from(self.mcpu) if self.mcpu else target_of(ctx))
         patterns: list[RewritePattern] = [pattern(state) for pattern in _PATTERNS]
         convert(
@@ -156,7 +159,7 @@ class ConvertLoopsToLLVMPass(ModulePass):
 
 
 def _erase_unused(function: llvm.FuncOp) -> None:
-    """Drop what nothing uses any more: parts of addresses, mostly."""
+    """Erase pure ops without uses, mostly parts of addresses."""
     for block in reversed(list(function.body.blocks)):
         inner: Operation | None = block.last_op
         while inner is not None:
@@ -168,4 +171,5 @@ def _erase_unused(function: llvm.FuncOp) -> None:
 
 
 def _is_pure(op: Operation) -> bool:
+    """Whether an op may be erased if it has no uses."""
     return is_side_effect_free(op) or isinstance(op, llvm.AllocaOp | llvm.LoadOp)

@@ -66,6 +66,9 @@ class FunctionLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: func.FuncOp, rewriter: PatternRewriter) -> None:
+        """
+        Move the body into an `llvm.func` with the kernel's interface, or with the function's own arguments.
+        """
         kernel = is_kernel(op.attributes)
         body = Region()
         op.body.move_blocks(body)
@@ -91,12 +94,13 @@ class FunctionLowering(LoopsToLLVMPattern):
         attributes: Sequence[Mapping[str, Attribute]],
         rewriter: PatternRewriter,
     ) -> SSAValue:
-        """Load what the arguments stand for, and return the context pointer."""
+        """The context pointer; the kernel's arguments are loaded from its arrays at the function's entry."""
         old = tuple(entry.args)
         args, dims, context = (entry.insert_arg(PTR, index) for index in range(3))
         for value, name in ((args, "args"), (dims, "dims"), (context, "ctx")):
             value.name_hint = name
         code = Code(self.state, entry)
+        # Sizes first: layouts of memrefs are made from them.
         symbols = self._load_symbols(op, old, dims, code)
         slots = [arg for arg in old if isinstance(arg.type, MemRefType)]
         for slot, arg in enumerate(slots):
@@ -112,6 +116,7 @@ class FunctionLowering(LoopsToLLVMPattern):
     def _load_symbols(
         self, op: func.FuncOp, arguments: Sequence[BlockArgument], dims: SSAValue, code: Code
     ) -> dict[str, SSAValue]:
+        """The values of index arguments, loaded from `dims`, by the names in `sched.symbols`."""
         names = op.attributes.get("sched.symbols")
         symbols = [n.data for n in cast("ArrayAttr[StringAttr]", names)] if names is not None else []
         indices = [arg for arg in arguments if isinstance(arg.type, IndexType)]
@@ -137,7 +142,7 @@ class FunctionLowering(LoopsToLLVMPattern):
         symbols: Mapping[str, SSAValue],
         code: Code,
     ) -> Layout:
-        """A dense row-major layout; sizes that are not static come from `graph.dims`."""
+        """The dense row-major layout of a memref argument; open sizes come from `graph.dims`."""
         type = cast("MemRefType[Attribute]", arg.type)
         if not isinstance(type.layout, NoneAttr):
             raise StepwellError(
@@ -158,6 +163,7 @@ class FunctionLowering(LoopsToLLVMPattern):
     def _enter_plain(
         self, op: func.FuncOp, entry: Block, attributes: Sequence[Mapping[str, Attribute]]
     ) -> None:
+        """Turn memref arguments of an ordinary function into bare pointers with static layouts."""
         code = Code(self.state, entry)
         for arg in entry.args:
             if isinstance(arg.type, MemRefType):
@@ -169,7 +175,11 @@ class FunctionLowering(LoopsToLLVMPattern):
 def dense_layout(
     op: Operation, code: Code, element: Attribute, sizes: Sequence[Extent | None], align_bytes: int
 ) -> Layout:
-    """The layout of a memref in row-major order without gaps."""
+    """
+    The layout of a memref in row-major order without gaps.
+
+    Raises: StepwellError `unsupported` where an inner dimension has no known size.
+    """
     strides: list[Extent] = []
     stride: Extent | None = 1
     for size in reversed(sizes):
@@ -187,7 +197,7 @@ def dense_layout(
 
 class CallLowering(LoopsToLLVMPattern):
     """
-    A kernel gets arrays of its pointers and sizes; when it returns a status other than 0, so does the caller.
+    A call: kernels get arrays of pointers and sizes, and a status other than 0 makes the caller return it.
 
     ```mlir
     func.call @k(%x, %N) : (memref<4xf32>, index) -> ()
@@ -204,6 +214,7 @@ class CallLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: func.CallOp, rewriter: PatternRewriter) -> None:
+        """Replace a call by llvm's, with the kernel interface if the callee is a kernel."""
         callee = op.callee.root_reference.data
         if callee in self.state.kernels:
             self._call_kernel(op, callee, rewriter)
@@ -213,6 +224,7 @@ class CallLowering(LoopsToLLVMPattern):
         rewriter.replace(op, call, call.results)
 
     def _call_kernel(self, op: func.CallOp, callee: str, rewriter: PatternRewriter) -> None:
+        """Emit the call of a kernel, and the early return for its status."""
         function, info = self.state.function(op)
         if info.context is None or not info.is_kernel:
             raise StepwellError(
@@ -223,6 +235,7 @@ class CallLowering(LoopsToLLVMPattern):
         for pointer in pointers:
             if not self.state.layouts[pointer].is_dense:
                 raise StepwellError("unsupported", op, f"kernel @{callee} takes dense memrefs, found a view")
+        # The arrays, the call, and the early return.
         code = self.code_at(op)
         args = self._array(function, pointers, PTR, code, rewriter)
         dims = self._array(function, sizes, I64, code, rewriter)
@@ -240,6 +253,7 @@ class CallLowering(LoopsToLLVMPattern):
         code: Code,
         rewriter: PatternRewriter,
     ) -> SSAValue:
+        """A stack array with values of one type."""
         type = llvm.LLVMArrayType(max(1, len(values)), element)
         array = stack_slot(function, type, WORD_BYTES, rewriter)
         for index, value in enumerate(values):
@@ -259,6 +273,7 @@ class ReturnLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: func.ReturnOp, rewriter: PatternRewriter) -> None:
+        """Return status 0 from a kernel, and the operands from an ordinary function."""
         code = self.code_at(op)
         if self.state.function(op)[1].is_kernel:
             if op.operands:
@@ -272,9 +287,11 @@ class ReturnLowering(LoopsToLLVMPattern):
 def stack_slot(
     function: llvm.FuncOp, type: Attribute, align_bytes: int, rewriter: PatternRewriter
 ) -> SSAValue:
-    """Memory on the stack, taken once at the function's entry: inside a loop it would pile up."""
+    """
+    Memory on the stack, allocated once at the function's entry: an allocation inside a loop would accumulate.
+    """
     entry = cast(Block, function.body.first_block)
-    # Constants of the entry block may stand further down, so that this one is its own.
+    # Constants that the entry block has already may come after the alloca, so it gets its own.
     one = llvm.ConstantOp.create(properties={"value": int_attr(1)}, result_types=[I64])
     slot = llvm.AllocaOp(one.results[0], type, align_bytes)
     rewriter.insert([one, slot], InsertPoint.at_start(entry))
@@ -285,9 +302,10 @@ def return_unless(
     state: State, op: Operation, code: Code, ok: SSAValue, status: SSAValue, rewriter: PatternRewriter
 ) -> None:
     """
-    Put code in front of an op, and after it: return a status unless `ok`.
+    Insert code before an op, followed by a return of a status unless `ok`.
 
-    The block is parted there in the end (`part_blocks`): now, all that follows would move, at each call.
+    The block is split there at the end of the conversion (`part_blocks`): a split at each call would move all
+    ops after it.
     """
     function, info = state.function(op)
     exit = UnrealizedConversionCastOp.create(operands=[ok, status])
@@ -296,7 +314,7 @@ def return_unless(
 
 
 def part_blocks(state: State) -> None:
-    """Part blocks where a call may return early, the last place first."""
+    """Split blocks where calls may return early, the last of them first."""
     for exit, failure in reversed(state.exits):
         block = cast(Block, exit.parent)
         rest = block.split_before(exit)
@@ -309,7 +327,7 @@ def part_blocks(state: State) -> None:
 
 
 def failure_block(function: llvm.FuncOp, info: FunctionInfo) -> Block:
-    """The block that returns the status it is given."""
+    """The block of a function that returns its argument as the status; added on first use."""
     if info.failure is None:
         info.failure = Block(arg_types=[I32])
         status = llvm.ReturnOp(info.failure.args[0])
@@ -320,6 +338,7 @@ def failure_block(function: llvm.FuncOp, info: FunctionInfo) -> Block:
 
 
 def _arguments(op: func.FuncOp) -> list[Mapping[str, Attribute]]:
+    """The attributes of each argument of a function."""
     count = len(op.function_type.inputs)
     if op.arg_attrs is None:
         return [{}] * count
@@ -327,11 +346,13 @@ def _arguments(op: func.FuncOp) -> list[Mapping[str, Attribute]]:
 
 
 def _replace(arg: BlockArgument, value: SSAValue) -> None:
+    """Replace all uses of an argument by a value, which inherits its name."""
     value.name_hint = arg.name_hint
     arg.replace_all_uses_with(value)
 
 
 def _plain_type(op: func.FuncOp) -> llvm.LLVMFunctionType:
+    """The type of an ordinary function at level 4: memrefs become pointers."""
     inputs = [
         PTR if isinstance(type, MemRefType) else converted_type(type) for type in op.function_type.inputs
     ]
@@ -342,5 +363,5 @@ def _plain_type(op: func.FuncOp) -> llvm.LLVMFunctionType:
 
 
 def _kept(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    """What an `llvm.func` still says of its kernel: that it is one."""
+    """The attributes that mark an `llvm.func` as a kernel or as `@main`."""
     return {name: UnitAttr() for name in KERNEL_ATTRIBUTES if name in attributes}

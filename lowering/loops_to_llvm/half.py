@@ -1,7 +1,7 @@
 """
-f16 and bf16 where the target computes neither: widened to f32, computed, rounded back by integers.
+f16 and bf16 for targets that cannot compute them: widened to f32, computed, rounded back with integer ops.
 
-LLVM would call library functions for it that this process may not have.
+LLVM would call library functions for the conversions, which this process may not have.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _REBIAS = (112 << 23) - 0xFFF  # exponents of f32 and f16 are 112 apart; 0xFFF r
 
 
 def element_of_lane(type: Attribute) -> Attribute:
-    """The element of a vector, or the scalar itself."""
+    """The element type of a vector, or the scalar type itself."""
     return cast("VectorType[Attribute]", type).element_type if type.__class__ is VectorType else type
 
 
 def lane_bits(type: Attribute) -> int:
-    """Bits of a scalar, or of a vector's element."""
+    """The width in bits of a scalar, or of a vector's element."""
     return bit_width(element_of_lane(type))
 
 
 def like(type: Attribute, element: Attribute) -> Attribute:
-    """`element`, or a vector of it as long as `type`."""
+    """The type `element`, or a vector of it with as many lanes as `type`."""
     if type.__class__ is not VectorType:
         return element
     return VectorType(element, cast("VectorType[Attribute]", type).shape)
@@ -52,17 +52,18 @@ def splat(code: Code, value: float, type: Attribute) -> SSAValue:
 
 
 def _is_soft(type: Attribute, target: TargetDescription) -> bool:
+    """Whether a type is a half float that the target cannot compute."""
     element = element_of_lane(type)
     return isinstance(element, BFloat16Type) or (isinstance(element, Float16Type) and not target.has_half)
 
 
 def wide_type(type: Attribute, target: TargetDescription) -> Attribute:
-    """The type to compute a type in: f32 for a half that the target does not know."""
+    """The type to compute a type in: f32 for a half float that the target cannot compute."""
     return like(type, f32) if _is_soft(type, target) else type
 
 
 def widened(code: Code, value: SSAValue) -> SSAValue:
-    """A value in the type to compute it in."""
+    """A value converted to the type to compute it in."""
     type = value.type
     if not _is_soft(type, code.state.target):
         return value
@@ -72,7 +73,7 @@ def widened(code: Code, value: SSAValue) -> SSAValue:
 
 
 def narrowed(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
-    """A computed value rounded to the type that it should have."""
+    """A computed value rounded to the type `type` of the result."""
     if not _is_soft(type, code.state.target):
         return value
     bits = _Bits(code, value)
@@ -82,12 +83,13 @@ def narrowed(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
 
 
 def _from_half(code: Code, value: SSAValue) -> SSAValue:
+    """An f16, or a vector of it, as f32: exponent and fraction shifted into place, then scaled."""
     ints, floats = like(value.type, I32), like(value.type, f32)
     raw = code.make(llvm.BitcastOp, [value], like(value.type, _I16))
     bits = _Bits(code, code.make(llvm.ZExtOp, [raw], ints))
     magnitude = bits.binary(llvm.AndOp, bits.value, 0x7FFF)
     shifted = bits.binary(llvm.ShlOp, magnitude, 13)
-    # The exponent's bias is 112 too small now: multiplying mends it, for denormals as well.
+    # The exponent's bias is now 112 too small: a multiplication corrects it, for denormals as well.
     scaled = code.make(
         llvm.FMulOp, [code.make(llvm.BitcastOp, [shifted], floats), splat(code, 2.0**112, floats)]
     )
@@ -99,7 +101,7 @@ def _from_half(code: Code, value: SSAValue) -> SSAValue:
 
 
 class _Bits:
-    """The bits of an f32, in i32 lanes, and how they round to a half."""
+    """The bits of f32 numbers in i32 lanes, and their rounding to half floats."""
 
     def __init__(self, code: Code, value: SSAValue):
         self._code = code
@@ -107,20 +109,23 @@ class _Bits:
         self.value = value if value.type == self._type else code.make(llvm.BitcastOp, [value], self._type)
 
     def binary(self, op: type[Operation], lhs: SSAValue, rhs: SSAValue | int) -> SSAValue:
+        """A binary op on integers; an int becomes a constant in all lanes."""
         other = splat(self._code, rhs, self._type) if isinstance(rhs, int) else rhs
         return self._code.make(op, [lhs, other])
 
     def compare(self, predicate: str, lhs: SSAValue, rhs: int) -> SSAValue:
+        """An integer comparison with a constant."""
         flag = int_attr(llvm.ICmpPredicateFlag(predicate).to_int())
         other = splat(self._code, rhs, self._type)
         return self._code.make(llvm.ICmpOp, [lhs, other], like(self._type, I1), {"predicate": flag})
 
     def select(self, condition: SSAValue, yes: SSAValue | int, no: SSAValue | int) -> SSAValue:
+        """A select between integers; an int becomes a constant in all lanes."""
         values = [splat(self._code, v, self._type) if isinstance(v, int) else v for v in (yes, no)]
         return self._code.make(SelectOp, [condition, *values], self._type)
 
     def to_bfloat16(self) -> SSAValue:
-        """The upper half, rounded to nearest even; NaN stays NaN."""
+        """The upper 16 bits, rounded to nearest even; NaN stays NaN."""
         upper = self.binary(llvm.LShrOp, self.value, 16)
         odd = self.binary(llvm.AndOp, upper, 1)
         sum = self.binary(llvm.AddOp, self.binary(llvm.AddOp, self.value, 0x7FFF), odd)
@@ -139,9 +144,11 @@ class _Bits:
             llvm.FAddOp, [code.make(llvm.BitcastOp, [magnitude], floats), splat(code, 0.5, floats)]
         )
         denormal = self.binary(llvm.SubOp, code.make(llvm.BitcastOp, [small], self._type), 0x3F000000)
+        # Normal numbers: rebias the exponent and round up past one half, or at one half if odd.
         odd = self.binary(llvm.AndOp, self.binary(llvm.LShrOp, magnitude, 13), 1)
         rebiased = self.binary(llvm.SubOp, magnitude, _REBIAS)
         normal = self.binary(llvm.LShrOp, self.binary(llvm.AddOp, rebiased, odd), 13)
+        # Overflow and NaN, then the sign.
         is_nan = self.compare("ugt", magnitude, _F32_INFINITY)
         special = self.select(is_nan, 0x7E00, 0x7C00)
         finite = self.select(self.compare("ult", magnitude, 0x38800000), denormal, normal)

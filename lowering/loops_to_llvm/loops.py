@@ -1,4 +1,4 @@
-"""Loops that patterns make for themselves: `scf.for` over i64, which its own pattern then flattens."""
+"""Loops made by patterns: `scf.for` over i64, which are flattened by their own pattern afterwards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from stepwell.lowering.loops_to_llvm.state import I64, Extent
 
 
 def make_loop(lb: SSAValue, ub: SSAValue, step: SSAValue, body: Block) -> scf.ForOp:
-    """A loop around a block whose argument is the induction variable; the block gets its terminator here."""
+    """
+    A loop whose body is a block with the induction variable as argument; the block gets its terminator here.
+    """
     body.add_op(scf.YieldOp())
     return scf.ForOp.create(operands=[lb, ub, step], regions=[Region(body)])
 
@@ -20,13 +22,15 @@ def make_loop(lb: SSAValue, ub: SSAValue, step: SSAValue, body: Block) -> scf.Fo
 def loop_nest(
     code: Code, sizes: Sequence[Extent], make_body: Callable[[Code, Sequence[SSAValue]], None]
 ) -> None:
-    """Append loops from 0 to each of `sizes`, around what `make_body` makes from their indices."""
+    """
+    Append nested loops from 0 to each of `sizes`; `make_body` fills the innermost one from their indices.
+    """
     blocks = [Block(arg_types=[I64]) for _ in sizes]
     indices = [block.args[0] for block in blocks]
     if not blocks:
         make_body(code, [])
         return
-    # Bounds of inner loops stand in front of the outermost one, where all of them are known.
+    # Bounds of inner loops are computed before the outermost one, where all of them are known.
     zero, one = code.constant(0), code.constant(1)
     bounds = [code.value(size) for size in sizes]
     inner = Code(code.state, blocks[-1])

@@ -1,7 +1,7 @@
 """
-`math` → `llvm`: what is an instruction, and for scalars what the C library has.
+`math` → `llvm`: instructions where they exist, and C library functions for scalars.
 
-Transcendental functions of f32 and of vectors are expanded before, by `expand-math`: LLVM would make one call
+Transcendental functions of f32 and of vectors are expanded before, by `expand-math`: LLVM would emit a call
 for each lane.
 """
 
@@ -36,7 +36,7 @@ from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.vectors import first_lane, fused_multiply_add, lane_count
 from stepwell.runtime.errors import StepwellError
 
-_CURRENT_ROUNDING = 4  # x86's number for: as the control register says
+_CURRENT_ROUNDING = 4  # x86's code for the rounding mode of the control register
 
 FLOAT_OPS: dict[type[Operation], type[Operation]] = {
     math.AbsFOp: llvm.FAbsOp,
@@ -105,6 +105,9 @@ class FloatOpLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: _FloatOp, rewriter: PatternRewriter) -> None:
+        """
+        Replace a float function by the intrinsic in `FLOAT_OPS`, in f32 where the target lacks the type.
+        """
         code = self.code_at(op)
         operands = [widened(code, operand) for operand in op.operands]
         properties = {"fastmathFlags": fast_math(op)}
@@ -123,6 +126,7 @@ class FmaLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: math.FmaOp, rewriter: PatternRewriter) -> None:
+        """Replace a fused multiply-add by llvm's, or by separate ops on targets without it."""
         code = self.code_at(op)
         result = fused_multiply_add(code, list(op.operands))
         rewriter.replace(op, code.ops, [result])
@@ -130,7 +134,7 @@ class FmaLowering(LoopsToLLVMPattern):
 
 class ScaleLowering(LoopsToLLVMPattern):
     """
-    One instruction, on targets that have it: `expand-math` makes the op for no others. A scalar is a lane.
+    `arith.scale` as AVX-512's scalef, for scalars too; `expand-math` makes the op for such targets only.
 
     ```mlir
     %r = arith.scale %x, %n : vector<16xf32>
@@ -141,6 +145,7 @@ class ScaleLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ScaleOp, rewriter: PatternRewriter) -> None:
+        """Emit the intrinsic for 4, 8 or 16 lanes; raise `unsupported` for other targets and lane counts."""
         code, type = self.code_at(op), op.value.type
         lanes = 1 if isinstance(type, Float32Type) else lane_count(type)
         if not self.state.target.scales_by_powers(lanes):
@@ -155,6 +160,7 @@ class ScaleLowering(LoopsToLLVMPattern):
         rewriter.replace(op, code.ops, [result])
 
     def _scaled(self, code: Code, value: SSAValue, exponent: SSAValue, lanes: int) -> SSAValue:
+        """The scalef intrinsic with a full mask; for 16 lanes also with the rounding mode."""
         operands = [value, exponent, value]
         mask = i16 if lanes == 16 else i8
         operands.append(code.make(llvm.ConstantOp, [], mask, {"value": number_attr(-1, mask)}))
@@ -167,13 +173,13 @@ class ScaleLowering(LoopsToLLVMPattern):
 
 
 def _only_lane(code: Code, value: SSAValue) -> SSAValue:
-    """The first lane of a vector: no other is known, or there is none."""
+    """The first lane of a vector, whose other lanes are undefined or missing."""
     return code.make(ExtractElementOp, [value, code.constant(0)], f32)
 
 
 class RsqrtLowering(LoopsToLLVMPattern):
     """
-    Exact division by an exact root: the fast instruction has 12 to 14 bits only.
+    The reciprocal root as a division by a root, both exact: the fast instruction has 12 to 14 bits only.
 
     ```mlir
     %r = math.rsqrt %x : f32
@@ -185,6 +191,7 @@ class RsqrtLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: math.RsqrtOp, rewriter: PatternRewriter) -> None:
+        """Emit the root and the division in the type to compute in."""
         code = self.code_at(op)
         properties = {"fastmathFlags": fast_math(op)}
         root = code.make(llvm.FSqrtOp, [widened(code, op.operands[0])], properties=properties)
@@ -204,6 +211,9 @@ class IntegerOpLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: _IntegerOp, rewriter: PatternRewriter) -> None:
+        """
+        Replace an integer function by the intrinsic in `INTEGER_OPS`, with a result defined for all inputs.
+        """
         new = counterpart(op, INTEGER_OPS)
         properties = {} if new is intrinsics.CtpopOp else {"is_poison": BoolAttr.from_bool(False)}
         rewriter.replace(
@@ -224,6 +234,7 @@ class LibraryLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: _LibraryOp, rewriter: PatternRewriter) -> None:
+        """Call the C function in `LIBRARY` for an f32 or f64 scalar; raise `unsupported` for other types."""
         element = op.operands[0].type
         if isinstance(element, VectorType) or not isinstance(element, Float32Type | Float64Type):
             raise StepwellError(
@@ -239,6 +250,7 @@ class LibraryLowering(LoopsToLLVMPattern):
     def _declare(
         self, op: Operation, name: str, type: llvm.LLVMFunctionType, rewriter: PatternRewriter
     ) -> None:
+        """Declare a C function once for the module."""
         if name in self.state.declared:
             return
         self.state.declared.add(name)

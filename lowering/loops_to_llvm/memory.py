@@ -1,4 +1,4 @@
-"""Accesses to memory: `memref.load`, `store`, `copy`, and where memory comes from: `alloca`, weights."""
+"""Memory accesses (`memref.load`, `store`, `copy`) and memory itself: `alloca`, and weights as globals."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from stepwell.lowering.loops_to_llvm.state import (
 from stepwell.runtime.abi import WORD_BYTES, CtxField
 from stepwell.runtime.errors import StepwellError
 
-_STACK_ALIGNMENT = 64  # the widest vector
+_STACK_ALIGNMENT = 64  # of the widest vector
 _NOT_EQUAL = int_attr(llvm.ICmpPredicateFlag.NE.to_int())
 
 
 def from_memory(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
-    """A loaded value as it is computed with: an i1 is a byte in memory, any number but 0 is true."""
+    """A loaded value in the type to compute in: an i1 is a byte in memory, and every number but 0 is true."""
     if value.type == type:
         return value
     zero = code.make(llvm.ConstantOp, [], value.type, {"value": _zero(value.type)})
@@ -47,12 +47,13 @@ def from_memory(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
 
 
 def to_memory(code: Code, value: SSAValue) -> SSAValue:
-    """A value as it is stored."""
+    """A value in its memory type."""
     stored = memory_type(value.type)
     return value if stored == value.type else code.make(llvm.ZExtOp, [value], stored)
 
 
 def _zero(type: Attribute) -> Attribute:
+    """The zero of a type of bytes, scalar or vector."""
     if type.__class__ is not VectorType:
         return int_attr(0, 8)
     vector = cast("VectorType[IntegerType]", type)
@@ -71,6 +72,7 @@ class LoadLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.LoadOp, rewriter: PatternRewriter) -> None:
+        """Load an element at the address of its indices."""
         layout = self.state.layout(op.memref, op)
         code = self.code_at(op)
         pointer, alignment = code.address(op.memref, list(op.indices), layout)
@@ -90,6 +92,7 @@ class StoreLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.StoreOp, rewriter: PatternRewriter) -> None:
+        """Store an element at the address of its indices."""
         layout = self.state.layout(op.memref, op)
         code = self.code_at(op)
         value = to_memory(code, op.value)
@@ -100,7 +103,7 @@ class StoreLowering(LoopsToLLVMPattern):
 
 class AllocaLowering(LoopsToLLVMPattern):
     """
-    Memory of a fixed size on the stack, taken at the function's entry.
+    Memory of static size on the stack, allocated at the function's entry.
 
     ```mlir
     %m = memref.alloca() : memref<6x16xf32>
@@ -111,6 +114,7 @@ class AllocaLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
+        """Allocate an array, with the op's alignment or that of the widest vector."""
         type = memref_type(op.memref)
         count = 1
         for size in type.get_shape():
@@ -129,7 +133,7 @@ class AllocaLowering(LoopsToLLVMPattern):
 
 class GetGlobalLowering(LoopsToLLVMPattern):
     """
-    A weight: its pointer stands in the context's table.
+    A weight, whose pointer is loaded from the context's table.
 
     ```mlir
     %w = memref.get_global @w1 : memref<4xf32>
@@ -143,6 +147,7 @@ class GetGlobalLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.GetGlobalOp, rewriter: PatternRewriter) -> None:
+        """Load the table's address from the context, then the entry of the weight."""
         name, type = op.name_.string_value(), memref_type(op.memref)
         context = self.state.function(op)[1].context
         if context is None or name not in self.state.weights:
@@ -158,16 +163,17 @@ class GetGlobalLowering(LoopsToLLVMPattern):
 
 
 class GlobalLowering(LoopsToLLVMPattern):
-    """A weight's declaration goes away: its bytes come from the artifact."""
+    """A weight's declaration is erased: its bytes come from the artifact."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.GlobalOp, rewriter: PatternRewriter) -> None:
+        """Erase the global."""
         rewriter.erase(op)
 
 
 class CopyLowering(LoopsToLLVMPattern):
     """
-    One `memcpy` where both sides are dense, else loops that copy row by row or element by element.
+    A copy as a single `memcpy` if both sides are dense, else as loops around row or element copies.
 
     ```mlir
     "memref.copy"(%a, %b) : (memref<4xf32>, memref<4xf32>) -> ()
@@ -178,6 +184,7 @@ class CopyLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.CopyOp, rewriter: PatternRewriter) -> None:
+        """Emit loops over the outer dimensions around copies of the innermost dense ones."""
         source, target = op.source, op.destination
         layouts = self.state.layout(source, op), self.state.layout(target, op)
         code = self.code_at(op)
@@ -186,6 +193,7 @@ class CopyLowering(LoopsToLLVMPattern):
         sizes = [size for size in known if size is not None]
         if len(sizes) != len(known):
             raise StepwellError("unsupported", op, "memref.copy of a size that is not known here")
+        # The innermost dimensions that are copied at once, and loops around them.
         together = len(sizes) if layouts[0].is_dense and layouts[1].is_dense else _dense_dims(layouts, sizes)
         outer = len(sizes) - together
 
@@ -209,7 +217,7 @@ class CopyLowering(LoopsToLLVMPattern):
 
 
 def _dense_dims(layouts: tuple[Layout, Layout], sizes: Sequence[Extent]) -> int:
-    """How many of the innermost dimensions lie without gaps in both memrefs."""
+    """The number of innermost dimensions that are contiguous in both memrefs."""
     count, expected = 0, 1
     for size, stride, other in zip(
         reversed(sizes), reversed(layouts[0].strides), reversed(layouts[1].strides), strict=True

@@ -37,7 +37,7 @@ DEFAULT_CHUNKS = 16
 """2 to 16 chunks cost the same, and more threads than that find work in every one."""
 
 _FEW = 4
-"""Of fewer iterations threads share the parallel loops inside, where each of these is worth it."""
+"""With fewer iterations threads share the parallel loops inside instead, if each of those has enough work."""
 
 _BODY_TYPE = llvm.LLVMFunctionType([PTR, I64, I64])
 _CONSTANTS = (llvm.ConstantOp, ZeroOp, PoisonOp)
@@ -45,7 +45,7 @@ _CONSTANTS = (llvm.ConstantOp, ZeroOp, PoisonOp)
 
 @dataclass(frozen=True)
 class Range:
-    """One dimension of the iteration space."""
+    """A dimension of the iteration space: lower bound, step and number of iterations."""
 
     lower: SSAValue
     step: SSAValue
@@ -70,6 +70,9 @@ class ParallelLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
+        """
+        Outline the body for threads, unless the loop is too small, too short or already inside such a body.
+        """
         if op.initVals:
             raise StepwellError(
                 "unsupported",
@@ -93,6 +96,7 @@ class ParallelLowering(LoopsToLLVMPattern):
             self._outline(op, code, ranges, work, rewriter)
 
     def _range(self, code: Code, lower: SSAValue, upper: SSAValue, step: SSAValue) -> Range:
+        """A loop's bounds and number of iterations, a constant where they allow."""
         length = self.state.linear(upper) + self.state.linear(lower).scaled(-1)
         by = self.state.linear(step)
         if not length.terms and not by.terms and by.constant > 0:
@@ -105,7 +109,7 @@ class ParallelLowering(LoopsToLLVMPattern):
     def _run_here(
         self, op: scf.ParallelOp, code: Code, ranges: Sequence[Range], rewriter: PatternRewriter
     ) -> None:
-        """The same iterations one after the other, as loops in loops."""
+        """Replace the loop by nested serial loops over the same iterations."""
         body = op.body.block
         _drop_terminator(body)
         op.body.detach_block(body)
@@ -130,6 +134,8 @@ class ParallelLowering(LoopsToLLVMPattern):
     def _outline(
         self, op: scf.ParallelOp, code: Code, ranges: Sequence[Range], work: int, rewriter: PatternRewriter
     ) -> None:
+        """Replace the loop by an outlined function for ranges of chunks and a call that runs all chunks."""
+        # In the caller: the numbers of iterations, of chunks, and of iterations in a chunk.
         function, info = self.state.function(op)
         total = cast(Extent, 1)
         for r in ranges:
@@ -137,6 +143,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         chunks, per_chunk = _split(op, code, total)
         body = Outlined(self, function, rewriter)
         begin, end = body.entry.args[1:]
+        # Inside the function: iterations of the chunks from `begin` to `end`, cut at their total number.
         first, last = (
             body.code.product(begin, body.bring(per_chunk)),
             body.code.product(end, body.bring(per_chunk)),
@@ -147,6 +154,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         op.body.detach_block(block)
         body.bring_all(block)
         body.run(block, [_brought(body, r) for r in ranges], body.code.value(first), bound)
+        # In the caller: captured values are stored, and the function is called by address.
         captures = body.finish(code, op)
         address = code.make(llvm.AddressOfOp, [], PTR, {"global_name": body.symbol})
         few = None
@@ -165,8 +173,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         rewriter: PatternRewriter,
     ) -> None:
         """
-        Call `parallel_for` where the context has one and the iterations are not `few`, else the body itself
-        for all chunks.
+        Call `parallel_for` if the context has one and iterations are not `few`, else the body for all chunks.
         """
         address, captures, chunks = arguments
         direct = llvm.CallOp(body.symbol, captures, code.constant(0), chunks)
@@ -191,11 +198,12 @@ class ParallelLowering(LoopsToLLVMPattern):
 
 
 def _is_worth_threads(op: Operation) -> bool:
+    """Whether an op is a parallel loop with enough work for several threads."""
     return isinstance(op, scf.ParallelOp) and work_of_parallel(op) >= WORTH_THREADS
 
 
 def _split(op: Operation, code: Code, total: Extent) -> tuple[Extent, Extent]:
-    """How many chunks, and how many iterations each has; no chunk is empty."""
+    """The number of chunks and of iterations in each; no chunk is empty."""
     wanted = op.attributes.get(CHUNKS_ATTRIBUTE)
     limit = wanted.value.data if isinstance(wanted, IntegerAttr) else DEFAULT_CHUNKS
     if isinstance(total, int):
@@ -206,19 +214,21 @@ def _split(op: Operation, code: Code, total: Extent) -> tuple[Extent, Extent]:
 
 
 def _drop_terminator(block: Block) -> None:
+    """Erase the terminator of a block."""
     if (last := block.last_op) is not None:
         last.detach()
         last.erase()
 
 
 def _brought(body: Outlined, r: Range) -> Range:
+    """A loop's bounds as values inside the outlined body."""
     lower, step = body.bring(r.lower), body.bring(r.step)
     assert isinstance(lower, SSAValue) and isinstance(step, SSAValue)
     return Range(lower, step, body.bring(r.count))
 
 
 class Outlined:
-    """A function in the making for the body of a parallel loop, and what it captures."""
+    """The outlined function of a parallel loop's body under construction, with its captures."""
 
     def __init__(self, pattern: LoopsToLLVMPattern, function: llvm.FuncOp, rewriter: PatternRewriter):
         self._state = pattern.state
@@ -236,7 +246,7 @@ class Outlined:
         self._region = Region(self.entry)
 
     def bring(self, value: Extent) -> Extent:
-        """A value of the function around, inside the body."""
+        """The value, inside the body, of an extent of the enclosing function."""
         if isinstance(value, int):
             return value
         if (inside := self._inside.get(value)) is None:
@@ -244,12 +254,13 @@ class Outlined:
         return inside
 
     def _copy(self, value: SSAValue) -> SSAValue | None:
-        """A constant is made anew."""
+        """A clone of a constant inside the body; None for other values."""
         if not isinstance(value, OpResult) or not isinstance(value.op, _CONSTANTS):
             return None
         return self.code.add(value.op.clone())
 
     def _capture(self, value: SSAValue) -> SSAValue:
+        """The value loaded from the captures, with its layout and known multiples."""
         size = _slot_bytes(value.type)
         slot = self.code.element_pointer(self.entry.args[0], self._used_bytes, I8)
         inside = self.code.load(slot, value.type, WORD_BYTES)
@@ -263,6 +274,7 @@ class Outlined:
         return inside
 
     def _bring_layout(self, layout: Layout) -> Layout:
+        """A layout whose sizes and strides are values inside the body."""
         return replace(
             layout,
             sizes=tuple(None if size is None else self.bring(size) for size in layout.sizes),
@@ -270,7 +282,7 @@ class Outlined:
         )
 
     def bring_all(self, block: Block) -> None:
-        """Replace what a block uses of the function around it."""
+        """Replace all operands in a block that the enclosing function defines."""
         own: set[SSAValue] = set(block.args)
         for op in block.walk():
             own.update(op.results)
@@ -281,7 +293,7 @@ class Outlined:
                     op.operands[index] = cast(SSAValue, self.bring(operand))
 
     def run(self, body: Block, ranges: Sequence[Range], first: SSAValue, last: SSAValue) -> None:
-        """Loop over the iterations numbered from `first` to `last`."""
+        """Append a loop over the iterations from number `first` to `last`, with `body` as its body."""
         code = self.code
         if len(ranges) == 1:
             (r,) = ranges
@@ -290,6 +302,7 @@ class Outlined:
             body.args[0]._type = I64  # pyright: ignore[reportPrivateUsage]
             self._loop(lower, upper, r.step, body)
             return
+        # Several dimensions: one loop over iteration numbers, from which the indices are computed.
         number = body.insert_arg(I64, 0)
         inner = Code(self._state, body)
         indices = _indices(inner, number, [r.count for r in ranges])
@@ -303,10 +316,13 @@ class Outlined:
         self._loop(first, last, code.constant(1), body)
 
     def _loop(self, lower: SSAValue, upper: SSAValue, step: SSAValue, body: Block) -> None:
+        """Append a loop to the function's entry block."""
         self.code.ops.append(make_loop(lower, upper, step, body))
 
     def finish(self, code: Code, op: Operation) -> SSAValue:
-        """Add the function to the module, and store in the function around it what it captures."""
+        """
+        The address of the captures, stored in the enclosing function; the new function joins the module.
+        """
         self.entry.add_ops([*self.code.ops, llvm.ReturnOp()])
         function = llvm.FuncOp(
             self.symbol.root_reference, _BODY_TYPE, llvm.LinkageAttr("internal"), body=self._region
@@ -321,7 +337,7 @@ class Outlined:
 
 
 def _slot_bytes(type: Attribute) -> int:
-    """Bytes that a captured value takes, in whole words."""
+    """Bytes of a captured value, rounded up to 8-byte words."""
     if isinstance(type, llvm.LLVMPointerType):
         return WORD_BYTES
     bits = lane_bits(type) * (lane_count(type) if type.__class__ is VectorType else 1)
@@ -329,7 +345,7 @@ def _slot_bytes(type: Attribute) -> int:
 
 
 def _indices(code: Code, number: SSAValue, counts: Sequence[Extent]) -> list[SSAValue]:
-    """The index in each dimension of an iteration counted in row-major order."""
+    """The index in each dimension of an iteration number counted in row-major order."""
     indices: list[SSAValue] = []
     for count in reversed(counts[1:]):
         divisor = code.value(count)

@@ -1,4 +1,4 @@
-"""The base of the patterns of `convert-loops-to-llvm`."""
+"""The base class of the patterns of `convert-loops-to-llvm`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from stepwell.lowering.loops_to_llvm.state import State
 
 class LoopsToLLVMPattern(RewritePattern, ABC):
     """
-    A pattern that knows the state of the conversion.
+    A pattern with access to the state of the conversion.
 
     Operands of the matched op are converted already: an `index` is an i64, a memref is a pointer whose layout
-    the state knows. Types of its results are those of level 3 still.
+    is in the state. Types of its results are still those of level 3.
     """
 
     def __init__(self, state: State):
         self.state = state
 
     def code_at(self, op: Operation) -> Code:
-        """New code in front of an op."""
+        """A builder of new code that will be inserted before an op."""
         return Code(self.state, op.parent)

@@ -1,8 +1,10 @@
-"""What `@main` asks of the runtime → `llvm`: memory by the context's ALLOCATE, calls by its HOST, checks."""
+"""
+Requests of `@main` to the runtime → `llvm`: memory by the context's ALLOCATE, calls by its HOST, checks.
+"""
 
 from __future__ import annotations
 
-from time import CLOCK_MONOTONIC  # code that tells its times runs on the machine that made it
+from time import CLOCK_MONOTONIC  # code that measures its times runs on the machine that made it
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -15,35 +17,32 @@ from stepwell.lowering.loops_to_llvm.code import Code, call_pointer, int_attr
 from stepwell.lowering.loops_to_llvm.functions import dense_layout, return_unless, stack_slot
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I8, I32, I64, PTR
-from stepwell.runtime.abi import (
-    ARENA_ALIGNMENT,
-    WORD_BYTES,
-    WORDS_PER_TIME,
-    WORDS_PER_TIMED_CALL,
-    CtxField,
-    Status,
-)
+from stepwell.runtime.abi import ARENA_ALIGNMENT, WORD_BYTES, WORDS_PER_TIMED_CALL, CtxField, Status
 from stepwell.runtime.errors import StepwellError
 
 
 class RuntimePattern(LoopsToLLVMPattern):
-    """A pattern of an op that reads the context, and may end the call."""
+    """A pattern of an op that needs the context, and may return early from the function."""
 
     def context(self, op: Operation) -> SSAValue:
-        """The context pointer. Raises: StepwellError `unsupported` where there is none."""
+        """
+        The context pointer of the function of an op.
+
+        Raises: StepwellError `unsupported` where the function has none.
+        """
         function, info = self.state.function(op)
         if info.context is None or not info.is_kernel:
             raise StepwellError("unsupported", op, f"{op.name} in @{function.sym_name.data}: not in @main")
         return info.context
 
     def field(self, op: Operation, field: CtxField, code: Code) -> SSAValue:
-        """A pointer that the context holds."""
+        """A pointer loaded from a field of the context."""
         return code.load(code.element_pointer(self.context(op), field, I64), PTR, WORD_BYTES)
 
     def return_unless(
         self, op: Operation, code: Code, ok: SSAValue, status: SSAValue, rewriter: PatternRewriter
     ) -> None:
-        """Return a status unless `ok`, after the code so far and in front of the op."""
+        """Insert the code before the op, followed by a return of a status unless `ok`."""
         return_unless(self.state, op, code, ok, status, rewriter)
 
 
@@ -58,6 +57,7 @@ class AllocateLowering(RuntimePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: runtime_calls.AllocateOp, rewriter: PatternRewriter) -> None:
+        """Call ALLOCATE, and return `OUT_OF_MEMORY` for a null pointer."""
         code = self.code_at(op)
         allocate = self.field(op, CtxField.ALLOCATE, code)
         slot = code.constant(op.slot.value.data)
@@ -80,10 +80,11 @@ class CheckLowering(RuntimePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: runtime_calls.CheckOp, rewriter: PatternRewriter) -> None:
+        """Store the shown values in the context, and return the row's number unless the check holds."""
         code = self.code_at(op)
         for i, value in enumerate((op.found, op.expected)):
-            place = code.element_pointer(self.context(op), CtxField.ERROR_VALUES + i, I64)
-            code.store(value, place, WORD_BYTES)
+            slot = code.element_pointer(self.context(op), CtxField.ERROR_VALUES + i, I64)
+            code.store(value, slot, WORD_BYTES)
         self.return_unless(op, code, op.ok, _status(code, op.row.value.data), rewriter)
         rewriter.erase(op)
 
@@ -100,6 +101,7 @@ class PublishLowering(RuntimePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: runtime_calls.PublishOp, rewriter: PatternRewriter) -> None:
+        """Store a size of an output in the `dims` argument of `@main`."""
         self.context(op)
         function, _ = self.state.function(op)
         dims = cast(Block, function.body.first_block).args[1]
@@ -113,7 +115,7 @@ class HostCallLowering(RuntimePattern):
     ```mlir
     %n = sched.host_call 1 (%x, %four, %zero) reads [2] : (memref<4xf32>, index, index) -> index
     // ->
-    llvm.store %x, %words {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr     // … and the other words
+    llvm.store %x, %words {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr     // … and the other operands
     %status = llvm.call %host(%ctx, %one, %words, %three) : !llvm.ptr, (!llvm.ptr, i64, !llvm.ptr, i64) -> i32
     llvm.cond_br %ok, ^next, ^failed(%status : i32)
     ^next:
@@ -123,6 +125,7 @@ class HostCallLowering(RuntimePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: runtime_calls.HostCallOp, rewriter: PatternRewriter) -> None:
+        """Store operands as 8-byte slots on the stack, call HOST, and load the results from such slots."""
         function, _ = self.state.function(op)
         code = self.code_at(op)
         type = llvm.LLVMArrayType(max(1, len(op.words)), I64)
@@ -131,11 +134,13 @@ class HostCallLowering(RuntimePattern):
             if word in self.state.layouts and not self.state.layouts[word].is_dense:
                 raise StepwellError("unsupported", op, "a host call takes dense memrefs, found a view")
             code.store(word, code.element_pointer(words, i, I64), WORD_BYTES)
+        # The call, and an early return for a status other than 0.
         host = self.field(op, CtxField.HOST, code)
         callee, count = code.constant(op.callee.value.data), code.constant(len(op.words))
         status = code.add(call_pointer(host, [self.context(op), callee, words, count], I32))
         ok = code.compare("eq", status, _status(code, 0))
         self.return_unless(op, code, ok, status, rewriter)
+        # Results: sizes, or pointers to memory that is known as bytes only.
         after = Code(self.state, op.parent)
         results: list[SSAValue] = []
         for place, result in zip(op.reads.get_values(), op.results, strict=True):
@@ -162,22 +167,19 @@ class ClockLowering(RuntimePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: runtime_calls.ClockOp, rewriter: PatternRewriter) -> None:
+        """Call the clock with the address of the time's entry."""
         code = self.code_at(op)
         clock, times = self.field(op, CtxField.CLOCK, code), self.field(op, CtxField.TIMES, code)
         call, is_end = divmod(op.place.value.data, 2)
         first = WORDS_PER_TIMED_CALL * call
-        time = code.element_pointer(times, first + WORDS_PER_TIME * is_end, I64)
+        time = code.element_pointer(times, first + 2 * is_end, I64)
         code.add(call_pointer(clock, [_status(code, CLOCK_MONOTONIC), time], I32))
-        if is_end:
-            begin, end, total = (
-                [code.element_pointer(times, first + WORDS_PER_TIME * part + word, I64) for word in range(2)]
-                for part in range(3)
-            )
-            count = code.element_pointer(times, first + WORDS_PER_TIMED_CALL - 1, I64)
-            for i, place in enumerate(total):
-                before, after = (code.load(p[i], I64, WORD_BYTES) for p in (begin, end))
-                _add_to(code, place, code.make(llvm.SubOp, [after, before]))
-            _add_to(code, count, code.constant(1))
+        if is_end:  # two words each for begin, end and the sum of times, then the number of calls
+            words = [code.element_pointer(times, first + i, I64) for i in range(WORDS_PER_TIMED_CALL)]
+            for begin, end, total in zip(words[:2], words[2:4], words[4:6], strict=True):
+                before, after = code.load(begin, I64, WORD_BYTES), code.load(end, I64, WORD_BYTES)
+                _add_to(code, total, code.make(llvm.SubOp, [after, before]))
+            _add_to(code, words[-1], code.constant(1))
         rewriter.replace(op, code.ops, [])
 
 
@@ -186,4 +188,5 @@ def _add_to(code: Code, place: SSAValue, amount: SSAValue) -> None:
 
 
 def _status(code: Code, value: int) -> SSAValue:
+    """An i32 constant."""
     return code.make(llvm.ConstantOp, [], I32, {"value": int_attr(value, 32)})

@@ -1,4 +1,4 @@
-"""Vectors of floats as signed integers, saturating."""
+"""Saturating conversion of float vectors to signed integers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _NO_FAST_MATH = llvm.FastMathAttr(None)
 
 def saturated(code: Code, x: SSAValue, type: Attribute) -> SSAValue:
     """
-    A vector of f32 or f64 as integers, towards zero: the nearest bound where one does not fit, 0 for NaN.
+    A vector of f32 or f64 as integers, truncated: the nearest bound where a number does not fit, 0 for NaN.
 
-    LLVM takes `llvm.fptosi.sat` of a vector apart into scalars. What does not fit is poison at first, frozen
-    to whatever the machine makes of it, and replaced.
+    LLVM splits `llvm.fptosi.sat` of a vector into scalars. Here a number that does not fit is poison at
+    first, frozen to an arbitrary result of the machine, and then replaced.
     """
     beyond = 1 << lane_bits(type) - 1
     result = code.make(instructions.FreezeOp, [code.make(instructions.FPToSIOp, [x], type)], type)
+    # Replace what is too large, too small, or NaN.
     over = _compare(code, "oge", x, splat(code, float(beyond), x.type))
     result = _choose(code, over, splat(code, beyond - 1, type), result)
     under = _compare(code, "olt", x, splat(code, -float(beyond), x.type))
@@ -32,10 +33,12 @@ def saturated(code: Code, x: SSAValue, type: Attribute) -> SSAValue:
 
 
 def _compare(code: Code, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+    """A comparison of float vectors by a predicate such as `olt`."""
     properties: dict[str, Attribute] = {"predicate": _PREDICATES[predicate], "fastmathFlags": _NO_FAST_MATH}
     return code.make(instructions.FCmpOp, [a, b], like(a.type, i1), properties)
 
 
 def _choose(code: Code, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+    """A select between vectors."""
     properties: dict[str, Attribute] = {"fastmathFlags": _NO_FAST_MATH}
     return code.make(instructions.SelectOp, [condition, a, b], a.type, properties)

@@ -1,4 +1,6 @@
-"""What the patterns of `convert-loops-to-llvm` share: how memrefs lie, which functions are kernels."""
+"""
+The shared state of the patterns of `convert-loops-to-llvm`: layouts of memrefs, functions, known values.
+"""
 
 from __future__ import annotations
 
@@ -30,23 +32,23 @@ PTR = llvm.LLVMPointerType()
 @dataclass(frozen=True)
 class Layout:
     """
-    How a memref lies in memory. It is known when the code is made: at run time there is only a pointer.
+    The layout of a memref in memory, known at compile time: at run time there is only a pointer.
 
-    Sizes and strides count elements; None is a size that nobody told.
+    Sizes and strides count elements; a size of None is unknown.
     """
 
     element: Attribute
     sizes: tuple[Extent | None, ...]
     strides: tuple[Extent, ...]
     align_bytes: int
-    """What the pointer is surely a multiple of."""
+    """Alignment of the pointer that is certain."""
     is_dense: bool = True
-    """Whether it is in row-major order without gaps, as far as one can tell."""
+    """Whether it is provably in row-major order without gaps."""
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A sum of i64 values times constants, and a constant."""
+    """A linear expression: a sum of i64 values times constants, plus a constant."""
 
     terms: tuple[tuple[SSAValue, int], ...]
     constant: int
@@ -60,7 +62,7 @@ class Linear:
         return Linear(tuple(t for t in terms.items() if t[1]), self.constant + other.constant)
 
     def scaled(self, factor: int) -> Linear:
-        """Every part times a number."""
+        """The expression times a number."""
         if factor == 1:
             return self
         return Linear(tuple((v, f * factor) for v, f in self.terms if factor), self.constant * factor)
@@ -68,7 +70,7 @@ class Linear:
 
 @dataclass
 class FunctionInfo:
-    """What is known of an `llvm.func` that was made."""
+    """Facts about an `llvm.func` of the converted module."""
 
     context: SSAValue | None
     """The context pointer, where there is one."""
@@ -93,16 +95,16 @@ class State:
     layouts: dict[SSAValue, Layout] = field(default_factory=dict[SSAValue, Layout])
     functions: dict[Operation, FunctionInfo] = field(default_factory=dict[Operation, FunctionInfo])
     multiples: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """What an i64 is surely a multiple of, where that is more than 1."""
+    """A divisor of an i64 that is certain, where one greater than 1 is known."""
     known: dict[tuple[object, ...], SSAValue] = field(default_factory=dict[tuple[object, ...], SSAValue])
-    """Values made before in a block, by block and what they are: constants, products, addresses."""
+    """Values that a block has already, by block and content: constants, products, addresses."""
     exits: list[tuple[Operation, Block]] = field(default_factory=list["tuple[Operation, Block]"])
-    """Where calls may return early: an op that holds the place, and the block that returns the status."""
+    """Positions where calls may return early: an op as a marker, and the block that returns the status."""
     _linear: dict[SSAValue, Linear] = field(default_factory=dict[SSAValue, Linear])
 
     @staticmethod
     def of(module: ModuleOp, target: TargetDescription) -> State:
-        """The state before anything is converted."""
+        """The state of a module before the conversion."""
         ops = list(module.ops)
         kernels = frozenset(
             op.sym_name.data for op in ops if isinstance(op, func.FuncOp) and is_kernel(op.attributes)
@@ -111,7 +113,11 @@ class State:
         return State(target, kernels, {name: index for index, name in enumerate(weights)})
 
     def layout(self, pointer: SSAValue, op: Operation) -> Layout:
-        """The layout of a converted memref. Raises: StepwellError when it cannot be known here."""
+        """
+        The layout of a converted memref.
+
+        Raises: StepwellError `unsupported` when it is unknown.
+        """
         if (layout := self.layouts.get(pointer)) is not None:
             return layout
         raise StepwellError(
@@ -122,19 +128,24 @@ class State:
         )
 
     def function(self, op: Operation) -> tuple[llvm.FuncOp, FunctionInfo]:
-        """The function that an op stands in. Raises: InternalError when its loops are not flattened."""
+        """
+        The function that contains an op.
+
+        Raises: InternalError when the loops around the op are not flattened yet.
+        """
         parent = op.parent_op()
         if not isinstance(parent, llvm.FuncOp):
-            raise InternalError(op, f"{op.name} is converted before what it stands in")
+            raise InternalError(op, f"{op.name} is converted before the op that contains it")
         return parent, self.functions[parent]
 
     def linear(self, value: SSAValue) -> Linear:
-        """An i64 as a sum, as far as additions of and products with constants show it."""
+        """An i64 as a linear expression, as far as additions of and products with constants show it."""
         if (found := self._linear.get(value)) is None:
             found = self._linear[value] = self._analyse(value)
         return found
 
     def _analyse(self, value: SSAValue) -> Linear:
+        """The linear expression of a value that is not cached yet."""
         match value.owner:
             case llvm.ConstantOp(value=IntegerAttr(value=number)):
                 return Linear((), number.data)
@@ -153,7 +164,7 @@ class State:
         return Linear(((value, 1),), 0)
 
     def multiple(self, value: SSAValue | int) -> int:
-        """A number that the value is surely a multiple of; 0 for zero itself."""
+        """A divisor of a value that is certain; 0 for the constant zero."""
         if isinstance(value, int):
             return value
         linear = self.linear(value)
@@ -166,7 +177,11 @@ def is_kernel(attributes: Mapping[str, Attribute]) -> bool:
 
 
 def bit_width(type: Attribute) -> int:
-    """Bits of a scalar; `index` has 64. Raises: StepwellError `unsupported` for what has no size."""
+    """
+    The width in bits of a scalar type; `index` has 64.
+
+    Raises: StepwellError `unsupported` for a type without a size.
+    """
     if isinstance(type, IndexType):
         return 64
     width = getattr(type, "bitwidth", None)
@@ -177,7 +192,7 @@ def bit_width(type: Attribute) -> int:
 
 def converted_type(type: Attribute) -> Attribute:
     """
-    A type of level 3 at level 4: `index` becomes i64, everything else stays (memrefs become pointers apart).
+    The level-4 type of a level-3 type: `index` becomes i64, others stay (memrefs become pointers elsewhere).
 
     Raises: StepwellError `unsupported` for vectors of several dimensions.
     """
@@ -201,7 +216,7 @@ def converted_type(type: Attribute) -> Attribute:
 
 
 def memory_type(type: Attribute) -> Attribute:
-    """The type that stands for a type in memory: i8 for i1, i64 for `index`, itself for the rest."""
+    """The type in memory of a type: i8 for i1, i64 for `index`, itself for all others."""
     converted = converted_type(type)
     if converted.__class__ is VectorType:
         vector = cast("VectorType[Attribute]", converted)
@@ -211,5 +226,5 @@ def memory_type(type: Attribute) -> Attribute:
 
 
 def memref_type(value: SSAValue) -> MemRefType[Attribute]:
-    """The type of a memref that is not converted yet: a result of the op at hand."""
+    """The type of a memref that is not converted yet, a result of the matched op."""
     return cast("MemRefType[Attribute]", value.type)

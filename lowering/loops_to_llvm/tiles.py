@@ -1,4 +1,4 @@
-"""`amx` → the intrinsics of tile registers, and the end of their use before a function returns."""
+"""`amx` → the intrinsics of tile registers, which are released before a function returns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RELEASE = "llvm.x86.tilerelease"
 
 def configuration(op: amx.ConfigureOp) -> bytes:
     """
-    What `ldtilecfg` reads: the palette, the bytes of a row of each tile (16 bits each), the rows of each.
+    The 64 bytes that `ldtilecfg` loads: palette, bytes in a row of each tile (16 bits each), rows of each.
 
     Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, section 18.2.
     """
@@ -54,6 +54,7 @@ class ConfigureLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: amx.ConfigureOp, rewriter: PatternRewriter) -> None:
+        """Store the configuration on the stack and load it with `ldtilecfg`."""
         code, type = self.code_at(op), VectorType(i8, [_CONFIGURATION_BYTES])
         numbers = DenseIntOrFPElementsAttr(type, BytesAttr(configuration(op)))
         function, _ = self.state.function(op)
@@ -77,6 +78,7 @@ class TileZeroLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: amx.TileZeroOp, rewriter: PatternRewriter) -> None:
+        """Call `tilezero` with the tile's number."""
         code = self.code_at(op)
         _call(code, "llvm.x86.tilezero", [_number(code, op.tile)])
         rewriter.replace(op, code.ops, [])
@@ -94,6 +96,7 @@ class TileMemoryLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: amx.TileLoadOp | amx.TileStoreOp, rewriter: PatternRewriter) -> None:
+        """Load or store a tile at an address, with the distance of its rows in bytes."""
         code, layout = self.code_at(op), self.state.layout(op.memref, op)
         pointer, _ = code.address(op.memref, list(op.indices), layout)
         stride = layout.strides[op.along.value.data]
@@ -114,13 +117,16 @@ class TileMulLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: amx.TileMulOp, rewriter: PatternRewriter) -> None:
+        """Call `tdpbusd` with the numbers of three tiles."""
         code = self.code_at(op)
         _call(code, "llvm.x86.tdpbusd", [_number(code, tile) for tile in (op.acc, op.lhs, op.rhs)])
         rewriter.replace(op, code.ops, [])
 
 
 def release_tiles(function: llvm.FuncOp) -> None:
-    """Give the tile registers back wherever a function that uses them returns: they cost context switches."""
+    """
+    Release the tile registers before each return of a function that uses them: they slow context switches.
+    """
     calls = [op for op in function.walk() if isinstance(op, llvm.CallIntrinsicOp)]
     if not any(op.intrin.data == "llvm.x86.ldtilecfg" for op in calls):
         return
@@ -132,15 +138,17 @@ def release_tiles(function: llvm.FuncOp) -> None:
 
 
 def _number(code: Code, tile: IntegerAttr) -> SSAValue:
+    """A tile's number as an i8 constant."""
     return code.make(llvm.ConstantOp, [], i8, {"value": int_attr(tile.value.data, 8)})
 
 
 def _call(code: Code, name: str, operands: list[SSAValue]) -> None:
+    """Append a call of an intrinsic without a result."""
     code.ops.append(_intrinsic(name, operands))
 
 
 def _intrinsic(name: str, operands: list[SSAValue]) -> llvm.CallIntrinsicOp:
-    """A call for its effect."""
+    """A call of an intrinsic without a result."""
     return llvm.CallIntrinsicOp.create(
         operands=operands,
         properties={

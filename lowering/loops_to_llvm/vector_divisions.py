@@ -1,4 +1,4 @@
-"""Integer division of vectors by floats: machines divide integers one at a time."""
+"""Integer division of vectors by way of floats: processors divide integers one at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Division: TypeAlias = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.Rem
 
 class VectorDivisionLowering(LoopsToLLVMPattern):
     """
-    Divide vectors of integers up to 16 bits in f32, of 32 bits in f64, and drop the fraction.
+    Integer divisions of vectors in f32, for up to 16 bits, or in f64, for 32 bits, with the fraction dropped.
 
     ```mlir
     %q = arith.divsi %a, %b : vector<16xi32>
@@ -35,6 +35,7 @@ class VectorDivisionLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: _Division, rewriter: PatternRewriter) -> None:
+        """Convert, divide and truncate vectors of 8, 16 or 32 bits, unless the divisor is constant."""
         type = op.result.type
         is_constant = isinstance(op.rhs.owner, arith.ConstantOp | llvm.ConstantOp)
         if not isinstance(type, VectorType) or lane_bits(type) not in (8, 16, 32) or is_constant:

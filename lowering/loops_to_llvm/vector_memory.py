@@ -1,4 +1,4 @@
-"""Vectors from and to memory: loads, stores, transfers, masks."""
+"""Vectors in memory: loads, stores, transfers and masks."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ class LoadLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.LoadOp, rewriter: PatternRewriter) -> None:
+        """Load consecutive elements at the address of the indices."""
         code, layout = self.code_at(op), self.state.layout(op.base, op)
         type = converted_type(op.result.type)
         result = load(op, code, op.base, list(op.indices), layout, type)
@@ -64,6 +65,7 @@ class StoreLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.StoreOp, rewriter: PatternRewriter) -> None:
+        """Store consecutive elements, past the caches if the op is nontemporal."""
         code, layout = self.code_at(op), self.state.layout(op.base, op)
         store(op, code, op.vector, op.base, list(op.indices), layout)
         if op.nontemporal.value.data:
@@ -84,6 +86,7 @@ class MaskedLoadLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.MaskedLoadOp, rewriter: PatternRewriter) -> None:
+        """Load the elements of set lanes; the others get the pass-through value."""
         code, layout = self.code_at(op), self.state.layout(op.base, op)
         result = load(op, code, op.base, list(op.indices), layout, op.pass_thru.type, (op.mask, op.pass_thru))
         rewriter.replace(op, code.ops, [result])
@@ -100,6 +103,7 @@ class MaskedStoreLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.MaskedStoreOp, rewriter: PatternRewriter) -> None:
+        """Store the elements of set lanes."""
         code, layout = self.code_at(op), self.state.layout(op.base, op)
         store(op, code, op.value_to_store, op.base, list(op.indices), layout, op.mask)
         rewriter.replace(op, code.ops, [])
@@ -107,19 +111,14 @@ class MaskedStoreLowering(LoopsToLLVMPattern):
 
 class TransferReadLowering(LoopsToLLVMPattern):
     """
-    A load of consecutive elements, masked where it may leave the memref; or one element in every lane. With
-    `sched.prefetch`, a cache line that lies behind it is asked for.
+    A load of consecutive elements, masked if it may leave the memref, or of one element for all lanes.
 
-    ```mlir
-    %v = vector.transfer_read %m[%i], %pad {in_bounds = [true]} : memref<64xf32>, vector<16xf32>
-    // ->
-    %p = llvm.getelementptr inbounds %m[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %v = llvm.load %p {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
-    ```
+    With `sched.prefetch`, a cache line at that distance after the elements is prefetched.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.TransferReadOp, rewriter: PatternRewriter) -> None:
+        """Broadcast a single element, else load with a bounds mask, after a prefetch if there is one."""
         code, layout = self.code_at(op), self.state.layout(op.source, op)
         type = converted_type(op.result.type)
         along = _lane_dimension(op, layout, op.permutation_map.data.results)
@@ -149,10 +148,11 @@ class TransferWriteLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.TransferWriteOp, rewriter: PatternRewriter) -> None:
+        """Store consecutive elements with a bounds mask."""
         code, layout = self.code_at(op), self.state.layout(op.source, op)
         along = _lane_dimension(op, layout, op.permutation_map.data.results)
         if along is None:
-            raise StepwellError("unsupported", op, f"{op.name} of lanes that all go to one place")
+            raise StepwellError("unsupported", op, f"{op.name} of lanes that are all written to one element")
         type = op.vector.type
         mask = _bounds_mask(op, code, layout, along, op.in_bounds, op.mask, type, list(op.indices))
         store(op, code, op.vector, op.source, list(op.indices), layout, mask)
@@ -160,7 +160,7 @@ class TransferWriteLowering(LoopsToLLVMPattern):
 
 
 def _prefetch(code: Code, op: vector.TransferReadOp, layout: Layout, ahead: int) -> None:
-    """Ask for the line that lies so many elements behind what is read."""
+    """Append a prefetch of the cache line `ahead` elements after the one read."""
     pointer, _ = code.address(op.source, list(op.indices), layout)
     line = code.element_pointer(pointer, ahead, memory_type(layout.element), inbounds=False)
     properties = {"rw": int_attr(0, 32), "hint": int_attr(3, 32)}
@@ -176,7 +176,7 @@ def load(
     type: Attribute,
     masked: tuple[SSAValue, SSAValue] | None = None,
 ) -> SSAValue:
-    """A vector from consecutive elements; `masked` is the mask, and what the other lanes get."""
+    """A vector of consecutive elements; `masked` is the mask, and the value of the other lanes."""
     _need_consecutive(op, layout)
     pointer, alignment = code.address(base, indices, layout)
     stored = memory_type(type)
@@ -202,7 +202,7 @@ def store(
     layout: Layout,
     mask: SSAValue | None = None,
 ) -> None:
-    """A vector to consecutive elements, all of them or those whose mask is set."""
+    """Append a store of a vector to consecutive elements, all of them or those whose mask is set."""
     _need_consecutive(op, layout)
     value = to_memory(code, value)
     pointer, alignment = code.address(base, indices, layout)
@@ -214,17 +214,18 @@ def store(
 
 
 def _need_consecutive(op: Operation, layout: Layout) -> None:
+    """Raise `unsupported` unless the last dimension of a memref has stride 1."""
     if not layout.strides or layout.strides[-1] != 1:
         raise StepwellError(
             "unsupported",
             op,
-            f"{op.name} needs lanes that lie one after the other in memory",
+            f"{op.name} needs lanes that are consecutive in memory",
             note="the memref's last dimension has another stride than 1",
         )
 
 
 def _lane_dimension(op: Operation, layout: Layout, results: Sequence[AffineExpr]) -> int | None:
-    """The dimension that a transfer's lanes run along; None when every lane is the same element."""
+    """The dimension along which a transfer's lanes run; None if all lanes are the same element."""
     match results:
         case [AffineConstantExpr()]:
             return None
@@ -249,7 +250,7 @@ def _bounds_mask(
     type: Attribute,
     indices: Sequence[SSAValue],
 ) -> SSAValue | None:
-    """The mask of a transfer: its own, and the lanes inside the memref unless it says that all are."""
+    """The mask of a transfer: its own, and that of the lanes inside the memref unless all are."""
     if all(flag.value.data for flag in in_bounds):
         return mask
     if (size := layout.sizes[along]) is None:
@@ -263,6 +264,7 @@ def _bounds_mask(
 
 
 def _constant(value: SSAValue) -> int | None:
+    """The number of a constant; None for other values."""
     match value.owner:
         case llvm.ConstantOp(value=IntegerAttr(value=number)):
             return int(number.data)
@@ -301,6 +303,7 @@ class CreateMaskLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.CreateMaskOp, rewriter: PatternRewriter) -> None:
+        """Compare the lane numbers with the size."""
         type = converted_type(op.mask_vector.type)
         code = self.code_at(op)
         result = lanes_below(code, op.mask_dim_sizes[0], type)

@@ -1,4 +1,4 @@
-"""`vector` → `llvm` in registers: vectors of one dimension, each one register or a few."""
+"""`vector` → `llvm` for ops in registers: vectors of one dimension, each in one register or a few."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NO_FAST_MATH = llvm.FastMathAttr(None)
 
 
 def broadcast(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
-    """A scalar in every lane; a constant stays one."""
+    """A scalar in every lane; a constant becomes a constant vector."""
     match value.owner:
         case llvm.ConstantOp(value=FloatAttr(value=number) | IntegerAttr(value=number)):
             return code.make(llvm.ConstantOp, [], type, {"value": number_attr(number.data, type)})
@@ -47,18 +47,19 @@ def broadcast(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
 
 
 def first_lane(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
-    """A vector of which only the first lane is known."""
+    """A vector whose first lane is a scalar and whose other lanes are undefined."""
     poison = code.make(instructions.PoisonOp, [], type)
     return code.make(llvm.InsertElementOp, [poison, value, code.constant(0)], type)
 
 
 @cache
 def _zeros(lanes: int) -> DenseArrayBase[IntegerType]:
+    """A shuffle mask that selects lane 0 for all lanes."""
     return DenseArrayBase.from_list(I32, [0] * lanes)
 
 
 def lane_count(type: Attribute) -> int:
-    """How many lanes a vector has."""
+    """The number of lanes of a vector."""
     return cast("VectorType[Attribute]", type).get_shape()[0]
 
 
@@ -74,6 +75,7 @@ class BroadcastLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.BroadcastOp, rewriter: PatternRewriter) -> None:
+        """Shuffle the scalar, or the only lane of a vector, into all lanes."""
         code, source, type = self.code_at(op), op.source, converted_type(op.vector.type)
         if source.type == type:
             result = source
@@ -87,7 +89,7 @@ class BroadcastLowering(LoopsToLLVMPattern):
 
 class FMALowering(LoopsToLLVMPattern):
     """
-    Fused where the target has the instruction; elsewhere LLVM would call the C library for it.
+    A multiply-add of vectors, fused on targets with the instruction; elsewhere LLVM would call the C library.
 
     ```mlir
     %r = vector.fma %a, %b, %c : vector<16xf32>
@@ -98,13 +100,14 @@ class FMALowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.FMAOp, rewriter: PatternRewriter) -> None:
+        """Emit the fused op or `fmuladd`, by target."""
         code = self.code_at(op)
         result = fused_multiply_add(code, list(op.operands))
         rewriter.replace(op, code.ops, [result])
 
 
 def fused_multiply_add(code: Code, operands: Sequence[SSAValue]) -> SSAValue:
-    """a * b + c for scalars and vectors."""
+    """a * b + c for scalars and vectors, fused if the target has the instruction."""
     op = llvm.FMAOp if code.state.target.has_fma else intrinsics.FMulAddOp
     result = code.make(op, [widened(code, v) for v in operands], properties={"fastmathFlags": _NO_FAST_MATH})
     return narrowed(code, result, operands[0].type)
@@ -121,6 +124,7 @@ class ExtractLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.ExtractOp, rewriter: PatternRewriter) -> None:
+        """Extract a lane at a constant or computed position."""
         code = self.code_at(op)
         position = _position(op, code, op.get_mixed_position())
         code.make(instructions.ExtractElementOp, [op.vector, position], converted_type(op.result.type))
@@ -138,6 +142,7 @@ class InsertLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.InsertOp, rewriter: PatternRewriter) -> None:
+        """Insert a scalar at a constant or computed position."""
         code = self.code_at(op)
         position = _position(op, code, op.get_mixed_position())
         code.make(llvm.InsertElementOp, [op.dest, op.source, position], converted_type(op.result.type))
@@ -145,6 +150,11 @@ class InsertLowering(LoopsToLLVMPattern):
 
 
 def _position(op: Operation, code: Code, positions: Sequence[Extent]) -> SSAValue:
+    """
+    The position of a lane in a vector of one dimension.
+
+    Raises: StepwellError `unsupported` for several dimensions.
+    """
     if len(positions) != 1:
         raise StepwellError(
             "unsupported",
@@ -166,13 +176,14 @@ class ShuffleLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.ShuffleOp, rewriter: PatternRewriter) -> None:
+        """Shuffle lanes by a constant mask."""
         code = self.code_at(op)
         lanes = [int(lane) for lane in cast("DenseArrayBase[IntegerType]", op.mask).get_values()]
         mask, type = DenseArrayBase.from_list(I32, lanes), converted_type(op.result.type)
         sources: list[SSAValue] = [op.v1, op.v2]
         if not isinstance(element_of_lane(type), BFloat16Type):
             code.make(llvm.ShuffleVectorOp, sources, type, {"mask": mask})
-        else:  # LLVM has no code for shuffles of some odd numbers of them: they move as bits
+        else:  # LLVM fails on shuffles of some odd numbers of bf16 lanes: they are shuffled as i16
             bits = [code.make(llvm.BitcastOp, [v], like(v.type, i16)) for v in sources]
             moved = code.make(llvm.ShuffleVectorOp, bits, like(type, i16), {"mask": mask})
             code.make(llvm.BitcastOp, [moved], type)
@@ -190,6 +201,7 @@ class CastLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.BitcastOp | ShapeCastOp, rewriter: PatternRewriter) -> None:
+        """Reinterpret a vector's bits; casts of shape only are removed."""
         source, type = op.operands[0], converted_type(op.results[0].type)
         if source.type == type:
             rewriter.replace(op, [], [source])
@@ -211,7 +223,7 @@ _REDUCTIONS: dict[str, type[Operation]] = {
     "minimumf": intrinsics.VectorReduceFMinimumOp,
     "maximumf": intrinsics.VectorReduceFMaximumOp,
 }
-# How an accumulator joins the reduced lanes, where it is not an operand of the intrinsic.
+# The op that combines an accumulator with the reduced lanes, where it is not an operand of the intrinsic.
 _COMBINE: dict[str, type[Operation]] = {
     "add": llvm.AddOp,
     "mul": llvm.MulOp,
@@ -235,19 +247,15 @@ _FLOAT_SUMS: dict[str, tuple[type[Operation], float]] = {
 
 class ReductionLowering(LoopsToLLVMPattern):
     """
-    All lanes combined to one value. Sums of floats go pairwise: in order, each would wait for the last.
-    Extrema of lanes with `fastmath<nnan>` need not look for NaN.
+    A reduction of all lanes to a scalar.
 
-    ```mlir
-    %s = vector.reduction <add>, %v, %acc : vector<16xf32> into f32
-    // ->
-    %s = "llvm.intr.vector.reduce.fadd"(%acc, %v) <{fastmathFlags = #llvm.fastmath<reassoc>}>
-        : (f32, vector<16xf32>) -> f32
-    ```
+    Sums of floats are reassociated to pairwise sums: in order, each would wait for the one before. Extrema
+    with `fastmath<nnan>` skip the check for NaN.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.ReductionOp, rewriter: PatternRewriter) -> None:
+        """Emit the reduction intrinsic of the op's kind and combine it with the accumulator."""
         code, kind = self.code_at(op), op.kind.data.value
         lanes = widened(code, op.vector)
         acc = None if op.acc is None else widened(code, op.acc)

@@ -1,4 +1,4 @@
-"""Views of memrefs: a pointer further on, with a layout of its own."""
+"""Views of memrefs: a pointer at an offset, with a layout of its own."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ class ViewPattern(LoopsToLLVMPattern):
     def replace(
         self, op: Operation, code: Code, pointer: SSAValue, layout: Layout, rewriter: PatternRewriter
     ) -> None:
-        """Replace the op's result; a pointer that has another layout already is copied for the new one."""
+        """
+        Replace the op's result by a pointer; one that has another layout already is copied for the new one.
+        """
         if self.state.layouts.get(pointer, layout) != layout:
             pointer = code.element_pointer(pointer, code.constant(0), memory_type(layout.element))
         self.state.layouts[pointer] = layout
         rewriter.replace(op, code.ops, [pointer])
 
     def extents(self, static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[Extent]:
-        """Numbers and values of an op that has both, in order; a value that is a constant counts as one."""
+        """Static and dynamic numbers of an op, in order; dynamic values that are constants become numbers."""
         values = iter(dynamic)
         return [
             self.number(next(values)) if number == DYNAMIC_INDEX else int(number)
@@ -41,7 +43,7 @@ class ViewPattern(LoopsToLLVMPattern):
         ]
 
     def number(self, value: SSAValue) -> Extent:
-        """A value, or the number that it is."""
+        """A value, or its number if it is constant."""
         linear = self.state.linear(value)
         return value if linear.terms else linear.constant
 
@@ -57,6 +59,7 @@ class SubviewLowering(ViewPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
+        """Offset the pointer, scale the strides by the steps, and drop dimensions of size 1."""
         source = self.state.layout(op.source, op)
         code = self.code_at(op)
         offsets = self.extents(op.static_offsets, op.offsets)
@@ -80,7 +83,7 @@ class SubviewLowering(ViewPattern):
 
 
 def _kept_dims(sizes: Sequence[Extent], shape: Sequence[int], op: Operation) -> list[int]:
-    """Which dimensions a subview keeps: those of size 1 may be dropped, the result's shape says how many."""
+    """The dimensions of a subview that are in the result's shape; some of size 1 may be dropped."""
     if len(sizes) == len(shape):
         return list(range(len(sizes)))
     kept: list[int] = []
@@ -106,12 +109,13 @@ class ViewLowering(ViewPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.ViewOp, rewriter: PatternRewriter) -> None:
+        """Offset the arena's pointer by bytes; the layout is dense."""
         code, type = self.code_at(op), memref_type(op.result)
         shift = self.number(op.byte_shift)
         dynamic = iter(op.sizes)
         sizes = [size if size >= 0 else self.number(next(dynamic)) for size in type.get_shape()]
         align = gcd(self.state.layout(op.source, op).align_bytes, self.state.multiple(shift))
-        # What the arena's plan aligns is at least aligned for its elements.
+        # The arena's plan aligns each buffer at least for its elements.
         layout = dense_layout(
             op, code, type.element_type, sizes, max(align, element_bytes(type.element_type))
         )
@@ -120,7 +124,7 @@ class ViewLowering(ViewPattern):
 
 class CastLowering(ViewPattern):
     """
-    A cast forgets sizes that are known; the layout does not.
+    A cast is removed: it forgets static sizes, but the layout does not.
 
     ```mlir
     %d = "memref.cast"(%m) : (memref<4xf32>) -> memref<?xf32>
@@ -132,6 +136,7 @@ class CastLowering(ViewPattern):
     def match_and_rewrite(
         self, op: memref.CastOp | memref.MemorySpaceCastOp, rewriter: PatternRewriter
     ) -> None:
+        """Replace the result by the source."""
         self.state.layout(op.source, op)
         rewriter.replace(op, [], [op.source])
 
@@ -147,6 +152,7 @@ class ReinterpretCastLowering(ViewPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.ReinterpretCastOp, rewriter: PatternRewriter) -> None:
+        """Offset the pointer; sizes and strides are those of the op."""
         source, code = self.state.layout(op.source, op), self.code_at(op)
         (offset,) = self.extents(op.static_offsets, op.offsets)
         sizes = self.extents(op.static_sizes, op.sizes)
@@ -155,7 +161,7 @@ class ReinterpretCastLowering(ViewPattern):
         size = element_bytes(source.element)
         align = gcd(source.align_bytes, self.state.multiple(offset) * size)
         dense = dense_layout(op, code, source.element, sizes, align)
-        # No step is ever made along a dimension of one element, nor at all where there are none.
+        # The stride of a dimension of one element is never used, nor any stride of an empty memref.
         steps = zip(sizes, dense.strides, strides, strict=True)
         is_dense = 0 in sizes or all(n == 1 or _same_number(a, b) for n, a, b in steps)
         layout = Layout(source.element, tuple(sizes), tuple(strides), align, is_dense)
@@ -180,7 +186,7 @@ def _same_number(a: Extent, b: Extent) -> bool:
 
 class CollapseShapeLowering(ViewPattern):
     """
-    Several dimensions become one; the pointer stays.
+    A `collapse_shape` joins dimensions; the pointer stays the same.
 
     ```mlir
     %v = memref.collapse_shape %m [[0, 1], [2]] : memref<2x3x4xf32> into memref<6x4xf32>
@@ -190,13 +196,14 @@ class CollapseShapeLowering(ViewPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.CollapseShapeOp, rewriter: PatternRewriter) -> None:
+        """Multiply the sizes of each group and use the stride of its innermost dimension."""
         source, code = self.state.layout(op.src, op), self.code_at(op)
         sizes: list[Extent | None] = []
         strides: list[Extent] = []
         for group in _groups(op.reassociation):
             known = [source.sizes[d] for d in group]
             sizes.append(_product(code, known))
-            # The innermost dimension that has more than one element sets the step.
+            # The stride is that of the innermost dimension with more than one element.
             wide = [d for d in group if source.sizes[d] != 1]
             strides.append(source.strides[wide[-1]] if wide else source.strides[group[-1]] if group else 1)
         layout = Layout(source.element, tuple(sizes), tuple(strides), source.align_bytes, source.is_dense)
@@ -205,7 +212,7 @@ class CollapseShapeLowering(ViewPattern):
 
 class ExpandShapeLowering(ViewPattern):
     """
-    One dimension becomes several; the pointer stays.
+    An `expand_shape` splits a dimension into several; the pointer stays the same.
 
     ```mlir
     %v = memref.expand_shape %m [[0, 1]] output_shape [2, 3] : memref<6xf32> into memref<2x3xf32>
@@ -215,6 +222,7 @@ class ExpandShapeLowering(ViewPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.ExpandShapeOp, rewriter: PatternRewriter) -> None:
+        """Derive the strides of each group from that of the split dimension."""
         source, code = self.state.layout(op.src, op), self.code_at(op)
         sizes = self.extents(op.static_output_shape, op.output_shape)
         strides: list[Extent] = [1] * len(sizes)
@@ -231,10 +239,12 @@ _Groups: TypeAlias = "ArrayAttr[ArrayAttr[IntegerAttr]]"
 
 
 def _groups(reassociation: _Groups) -> list[list[int]]:
+    """The groups of dimensions of a `reassociation` attribute."""
     return [[index.value.data for index in group] for group in reassociation]
 
 
 def _product(code: Code, sizes: Sequence[Extent | None]) -> Extent | None:
+    """The product of sizes; None if any is unknown."""
     total: Extent | None = 1
     for size in sizes:
         total = None if size is None or total is None else code.product(total, size)
@@ -252,6 +262,7 @@ class DimLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.DimOp, rewriter: PatternRewriter) -> None:
+        """Replace the op by the size in the layout; raise `unsupported` where that is unknown."""
         layout, index = self.state.layout(op.source, op), self.state.linear(op.index)
         if index.terms or not 0 <= index.constant < len(layout.sizes):
             raise StepwellError("unsupported", op, "memref.dim needs a constant dimension of its memref")
@@ -269,7 +280,7 @@ class DimLowering(LoopsToLLVMPattern):
 
 class AssumeAlignmentLowering(ViewPattern):
     """
-    The same pointer, of which more is known.
+    The same pointer with a greater known alignment.
 
     ```mlir
     %a = memref.assume_alignment %m, 64 : memref<96xf32>
@@ -280,6 +291,7 @@ class AssumeAlignmentLowering(ViewPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.AssumeAlignmentOp, rewriter: PatternRewriter) -> None:
+        """Record the greater of both alignments in the layout."""
         layout = self.state.layout(op.memref, op)
         aligned = replace(layout, align_bytes=max(layout.align_bytes, op.alignment.value.data))
         self.replace(op, self.code_at(op), op.memref, aligned, rewriter)
@@ -296,4 +308,5 @@ class AddressLowering(LoopsToLLVMPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.ExtractAlignedPointerAsIndexOp, rewriter: PatternRewriter) -> None:
+        """Convert the pointer to an integer."""
         rewriter.replace(op, llvm.PtrToIntOp(op.source, I64))

@@ -1,4 +1,4 @@
-"""How much work a loop's body is: an estimate, to leave small loops to one thread."""
+"""An estimate of the work of a loop's body, by which small loops stay on one thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Work below which a loop stays on one thread: about 10 µs. Waking a second threa
 spins and 30 µs when it sleeps.
 """
 UNKNOWN_TRIPS = 16
-"""Iterations that a loop of unknown length is taken to have."""
+"""Iterations assumed for a loop of unknown length."""
 
 _MEMORY = (memref.LoadOp, memref.StoreOp, vector.TransferReadOp, vector.TransferWriteOp)
 _SLOW = (arith.DivfOp,)
@@ -22,7 +22,7 @@ _MEMORY_COST, _SLOW_COST = 2, 4  # an addition is 1
 
 
 def work_of(block: Block) -> int:
-    """Element operations of one run of a block, loops and their lengths included."""
+    """Element operations of one execution of a block, with all iterations of loops inside."""
     total = 0
     for op in block.ops:
         if isinstance(op, scf.ForOp):
@@ -43,6 +43,7 @@ def work_of_parallel(loop: scf.ParallelOp) -> int:
 
 
 def _trips(*bounds: SSAValue) -> int:
+    """The number of iterations of a loop, or an assumption where the bounds are not constant."""
     lower, upper, step = (_constant(_limit(value)) for value in bounds)
     if lower is None or upper is None or not step:
         return UNKNOWN_TRIPS
@@ -50,13 +51,14 @@ def _trips(*bounds: SSAValue) -> int:
 
 
 def _limit(bound: SSAValue) -> SSAValue:
-    """The constant that a bound is held to, in a loop that leaves some of its steps out."""
+    """The constant to which a bound is clamped, in a loop without some of its iterations."""
     while isinstance(op := bound.owner, arith.MaxSIOp | arith.MinSIOp):
         bound = op.lhs if _constant(op.lhs) is not None else op.rhs
     return bound
 
 
 def _constant(value: SSAValue) -> int | None:
+    """The number of a constant; None for other values."""
     # Constants outside of the loop are converted before it.
     if isinstance(value.owner, arith.ConstantOp | llvm.ConstantOp):
         number = value.owner.value
@@ -65,11 +67,13 @@ def _constant(value: SSAValue) -> int | None:
 
 
 def _lanes(op: Operation) -> int:
+    """The elements of an op's widest vector; 1 for scalars."""
     types = [v.type for v in (*op.results, *op.operands)]
     return max((prod(t.get_shape()) for t in types if isinstance(t, VectorType)), default=1)
 
 
 def _cost(op: Operation) -> int:
+    """The cost of an op for each element, relative to an addition."""
     if isinstance(op, _MEMORY):
         return _MEMORY_COST
     if isinstance(op, arith.ConstantOp | vector.BroadcastOp):

@@ -1,4 +1,4 @@
-"""The buffers of all values of `@main`, those of branches and loops too."""
+"""The buffers of all values of `@main`, including those inside branches and loops."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> Main
     """
     Find the buffer of every tensor value of `@main`.
 
-    Raises: StepwellError `unsupported-op` for an op that is neither a call of a kernel, a constant nor a
-    view.
+    Raises: StepwellError `unsupported-op` for an op that is neither a kernel call, a constant nor a view.
     """
     analysis = _RegionAnalysis(main, kernels)
     analysis.visit_block(main.body.block)
@@ -41,10 +40,7 @@ def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> Main
 
 
 class _RegionAnalysis(BlockAnalysis):
-    """
-    Positions number all ops, those in regions too, in the order of the text: values of two branches may
-    share memory, since neither lives at a position of the other.
-    """
+    """Finds the buffers of the values in nested regions too."""
 
     def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature]):
         super().__init__(main, kernels)
@@ -52,16 +48,18 @@ class _RegionAnalysis(BlockAnalysis):
         self._position: dict[Operation, int] = {}
 
     def visit_block(self, block: Block) -> None:
-        """Visit the ops of a block, one position each."""
+        """Visit the ops of a block, each at the next position."""
         for op in block.ops:
             self._position[op] = self._tick()
             self.visit(op, self._position[op])
 
     def _tick(self) -> int:
+        """The next position."""
         self._next += 1
         return self._next
 
     def visit(self, op: Operation, position: int) -> None:
+        """Visit an op at a position; branches and loops recurse into their regions."""
         match op:
             case graph.IfOp():
                 self._touch(op.operands, position)
@@ -75,6 +73,7 @@ class _RegionAnalysis(BlockAnalysis):
                 super().visit(op, position)
 
     def _touch(self, values: Sequence[SSAValue], position: int) -> None:
+        """Extend the lifetimes of the buffers of some values to a position."""
         for value in values:
             if value in self.found.of:
                 self.found.of[value].last = position
@@ -82,36 +81,39 @@ class _RegionAnalysis(BlockAnalysis):
     # Branches
 
     def _visit_if(self, op: graph.IfOp, start: int) -> None:
+        """Give each result a buffer in which both branches leave their value."""
         for region in op.regions:
             self.visit_block(region.block)
         end = self._tick()
         self.found.symbols |= {value: name for name, value in defined_symbols(op)}
-        for place, (result, type) in enumerate(zip(op.values, signature_of(op).outputs, strict=False)):
+        for index, (result, type) in enumerate(zip(op.values, signature_of(op).outputs, strict=False)):
             if is_opaque(result.type):
-                self._same_place(result, [yield_of(region).operands[place] for region in op.regions])
+                self._share_object(result, [yield_of(region).operands[index] for region in op.regions])
                 continue
             target = self._new(op, result, dims_of(type), start, end)
             for region in op.regions:
-                self._give(yield_of(region), place, target)
+                self._give(yield_of(region), index, target)
 
-    def _same_place(self, result: SSAValue, others: Sequence[SSAValue]) -> None:
-        """Let values of the host, each handed over by a call of its own, be the same object of the table."""
+    def _share_object(self, result: SSAValue, others: Sequence[SSAValue]) -> None:
+        """Let host values, each passed on by a call of its own, be the same object of the table."""
         for other in others:
             self.found.objects[other] = self.found.objects[result]
 
     def _new(self, op: Operation, value: SSAValue, dims: tuple[Dim, ...], start: int, end: int) -> Buffer:
-        """A buffer for a value that an op with regions makes."""
+        """A new buffer for a value that an op with regions defines, alive from `start` to `end`."""
         buffer = self.own(value, dims, "arena", start)
         buffer.name = describe_location(op) or op.name
         buffer.last = end
-        self.place(buffer)
+        self.allocate(buffer)
         return buffer
 
-    def _give(self, last: graph.YieldOp, place: int, target: Buffer) -> None:
-        """Let a branch leave a value in the buffer of the result: write it there, or copy it."""
-        value = last.operands[place]
+    def _give(self, last: graph.YieldOp, index: int, target: Buffer) -> None:
+        """
+        Let a branch write a result into the buffer `target`; copy it there if it cannot be computed in it.
+        """
+        value = last.operands[index]
         if self._is_fresh(value, last):
-            self.unplace(self.found.of[value])
+            self.release(self.found.of[value])
             self.found.of[value] = target
         else:
             self._move(last, self.found.of[value], target, value)
@@ -119,7 +121,10 @@ class _RegionAnalysis(BlockAnalysis):
     def _is_fresh(
         self, value: SSAValue, reader: Operation, makers: tuple[type[Operation], ...] = (func.CallOp,)
     ) -> bool:
-        """Whether a kernel, or another maker, of the reader's block makes a value that nothing else reads."""
+        """
+        Whether a kernel call, or another of `makers`, in the reader's block defines a value that has no other
+        use.
+        """
         owner = value.owner
         return (
             isinstance(owner, makers)
@@ -129,16 +134,18 @@ class _RegionAnalysis(BlockAnalysis):
         )
 
     def _move(self, at: Operation, source: Buffer, target: Buffer, value: SSAValue) -> None:
+        """Record a copy between two buffers at an op."""
         move = Move(source, target, tensor_of(value), self.found.dims[value])
         self.found.moves.setdefault(at, []).append(move)
 
     # Loops
 
     def _visit_loop(self, op: graph.ForOp | graph.WhileOp, start: int) -> None:
+        """Find the buffers of a loop: carried values, the body, captured values kept alive, results."""
         signature = signature_of(op)
         targets = [
-            None if is_opaque(op.inits[place].type) else self._carried(op, place, dims_of(type), start)
-            for place, type in enumerate(signature.inputs)
+            None if is_opaque(op.inits[index].type) else self._carried(op, index, dims_of(type), start)
+            for index, type in enumerate(signature.inputs)
         ]
         regions = [op.test, op.body] if isinstance(op, graph.WhileOp) else [op.body]
         for region in regions:
@@ -146,10 +153,10 @@ class _RegionAnalysis(BlockAnalysis):
             if isinstance(op, graph.ForOp):
                 self._new(op, arguments[0], (), start, start)
                 arguments = arguments[1:]
-            for place, (target, type) in enumerate(zip(targets, signature.inputs, strict=True)):
-                arg = arguments[place]
+            for index, (target, type) in enumerate(zip(targets, signature.inputs, strict=True)):
+                arg = arguments[index]
                 if target is None:
-                    self._same_place(op.values[place], [op.inits[place], arg])
+                    self._share_object(op.values[index], [op.inits[index], arg])
                 else:
                     self.found.of[arg], self.found.dims[arg] = target, dims_of(type)
             self.found.symbols |= zip(arguments[len(targets) :], op.carried_names, strict=True)
@@ -168,35 +175,35 @@ class _RegionAnalysis(BlockAnalysis):
                 self.found.of[result], self.found.dims[result] = target, dims_of(type)
 
     def _carried(
-        self, op: graph.ForOp | graph.WhileOp, place: int, dims: tuple[Dim, ...], start: int
+        self, op: graph.ForOp | graph.WhileOp, index: int, dims: tuple[Dim, ...], start: int
     ) -> Buffer:
-        """The buffer of a carried value: that of what it starts as if nothing else reads it, or its own."""
-        initial = op.inits[place]
+        """The buffer of a carried value: the initial value's if nothing else uses it, else a new one."""
+        initial = op.inits[index]
         source = self.found.of[initial]
         fresh = self._is_fresh(initial, op, (func.CallOp, graph.ControlFlowOp))
         if fresh and dims == self.found.dims[initial] and source.kind == "arena":
             return source
-        buffer = self._new(op, op.carried[place], dims, start, start)
+        buffer = self._new(op, op.carried[index], dims, start, start)
         self._move(op, source, buffer, initial)
         return buffer
 
     def _hand_on(self, op: graph.ForOp | graph.WhileOp, targets: Sequence[Buffer | None], end: int) -> None:
         """
-        Let an iteration leave its values where the next one finds them.
+        Let an iteration leave the next values of the carried tensors in their buffers.
 
-        A value that is another carried one of this iteration is set aside before any is overwritten.
+        A next value that is another carried tensor's current value is copied aside before any is overwritten.
         """
         last = yield_of(op.body)
         later: list[Move] = []
-        for place, (value, target) in enumerate(zip(last.operands, targets, strict=True)):
+        for index, (value, target) in enumerate(zip(last.operands, targets, strict=True)):
             if target is None:
-                self._same_place(op.values[place], [value])
+                self._share_object(op.values[index], [value])
                 continue
             source = self.found.of[value]
             if source is target:
                 continue
-            if source.kind == target.kind == "arena" and self._may_overwrite(op, place):
-                self.unplace(source)
+            if source.kind == target.kind == "arena" and self._may_overwrite(op, index):
+                self.release(source)
                 self.found.of[value] = target
                 continue
             if source in targets:
@@ -207,14 +214,17 @@ class _RegionAnalysis(BlockAnalysis):
             later.append(Move(source, target, tensor_of(value), self.found.dims[value]))
         self.found.moves.setdefault(last, []).extend(later)
 
-    def _may_overwrite(self, op: graph.ForOp | graph.WhileOp, place: int) -> bool:
-        """Whether a kernel may write the next value of a carried one where this iteration's is."""
+    def _may_overwrite(self, op: graph.ForOp | graph.WhileOp, index: int) -> bool:
+        """
+        Whether a kernel may write a carried tensor's next value over the current one: all its reads are
+        before.
+        """
         last = yield_of(op.body)
-        value = last.operands[place]
+        value = last.operands[index]
         if not self._is_fresh(value, last):
             return False
         limit = self._position[cast(Operation, value.owner)]
-        waiting = [op.carried[place]]
+        waiting = [op.carried[index]]
         while waiting:
             for use in waiting.pop().uses:
                 if self._position[use.operation] >= limit:
@@ -224,7 +234,8 @@ class _RegionAnalysis(BlockAnalysis):
         return True
 
     def _aside(self, op: Operation, value: SSAValue, end: int) -> Buffer:
+        """A temporary buffer for a value that would be overwritten too early."""
         size = prod(self.found.dims[value], start=Dim.of(element_bytes(tensor_of(value).element_type)))
         buffer = Buffer("arena", 0, size, self._position[op], end, describe_location(op) or op.name)
-        self.place(buffer)
+        self.allocate(buffer)
         return buffer

@@ -1,4 +1,4 @@
-"""`graph.check_indices` on buffers: the least and the greatest index in a loop, then two checks."""
+"""`graph.check_indices` on buffers: a loop that finds the least and the greatest index, then two checks."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def check_indices(
     """
     Build the loops and checks of one op.
 
-    Args: `flat` is the buffer of the indices as one dimension, `dims` are those that they have; `row` is that
-    of the run-time error table.
+    Args: `flat` is the buffer of the indices as one dimension, `dims` their original dimensions; `row` is the
+    op's row in the table of run-time errors.
     """
     sizes = op.sizes.get()
     total = extents.extent(prod(dims, start=Dim.of(1)))
     step = extents.extent(len(sizes))
     for column, size in enumerate(sizes):
-        # Without indices the bounds stay what they are, and nothing is outside.
+        # Without indices the loop results are the initial bounds, and both checks pass.
         low, high = _extremes(flat, extents.extent(column), total, step, op.location, insert)
         limit = extents.extent(size)
         least = insert(arith.SubiOp(extents.extent(0), limit)).results[0]
@@ -52,7 +52,7 @@ def check_indices(
 def _extremes(
     flat: SSAValue, first: SSAValue, total: SSAValue, step: SSAValue, location: LocationAttr, insert: Insert
 ) -> tuple[SSAValue, SSAValue]:
-    """The least and the greatest element of every `step`-th one."""
+    """The least and the greatest of every `step`-th element, by one `scf.for`."""
     block = Block(arg_types=[_INDEX, _INDEX, _INDEX])
     at, low, high = block.args
     loaded = memref.LoadOp.get(flat, [at])

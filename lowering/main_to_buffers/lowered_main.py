@@ -1,4 +1,4 @@
-"""Builds `@main` on buffers: each op of `@main` on tensors, in order, on the buffers that the plan gives."""
+"""Builds `@main` on buffers: converts each op of `@main` on tensors, in order, with the planned buffers."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ from stepwell.runtime.interface import MAX_TENSOR_BYTES
 
 _INDEX = IndexType()
 LARGEST_NUMBER = 1 << 60
-"""Signed numbers that sizes are computed from are cut to this."""
+"""The bound to which signed numbers are clamped before sizes are computed from them."""
 
 
 class MainOnBuffers:
-    """Builds the new `@main` beside the old one and takes its place."""
+    """Builds `@main` on buffers from `@main` on tensors, and replaces it."""
 
     def __init__(self, main: func.FuncOp, buffers: MainBuffers, plan: ArenaPlan):
         self.main, self.buffers, self.plan = main, buffers, plan
@@ -78,7 +78,7 @@ class MainOnBuffers:
         self.arena = self.block.args[len(inputs) + len(outputs)]
         index_args = self.block.args[len(inputs) + len(outputs) + 1 :]
         self.location = main_location(main)
-        """Of the op whose buffers are being made."""
+        """The location of the op that is being converted."""
         self.builder = Builder(InsertPoint.at_end(self.block))
         self.builder.operation_insertion_handler.append(lambda op: adopt_location(op, self.location))
         self.symbol_values: dict[str, SSAValue] = dict(zip(self.symbols, index_args, strict=True))
@@ -86,10 +86,10 @@ class MainOnBuffers:
         self.weight_of: dict[SSAValue, Operation] = {}
         self.memrefs: dict[SSAValue, SSAValue] = {}
         self.memory: dict[int, SSAValue] = {}
-        """Bytes of a buffer that is neither an argument nor in the arena, by the buffer's identity."""
+        """The bytes of each buffer that is neither an argument nor in the arena, by the buffer's identity."""
 
     def convert_block(self, block: Block) -> None:
-        """Build what the ops of a block become, at the builder's place."""
+        """Convert the ops of a block, at the builder's insertion point."""
         for op in block.ops:
             self.location = (
                 op.location if not isinstance(op.location, UnknownLoc) else main_location(self.main)
@@ -97,6 +97,10 @@ class MainOnBuffers:
             self._convert(op)
 
     def replace(self, module: ModuleOp) -> None:
+        """
+        Convert the body, copy results to outputs, and replace `@main` and the kernels on tensors in the
+        module.
+        """
         self.convert_block(self.main.body.block)
         for value, index in self.buffers.copies:
             source = self.memref(value)
@@ -131,20 +135,27 @@ class MainOnBuffers:
         body.add_ops([*self.globals, planned])
 
     def _argument_type(self, value: SSAValue) -> MemRefType[Attribute]:
-        """The buffer that the caller passes for a value; a placeholder where it cannot know the size."""
+        """
+        The type of the buffer that the caller passes for a value; bytes if the caller cannot know its size.
+        """
         return BYTES if self._is_placeholder(value) else memref_of(cast(Tensor, value.type))
 
     def _is_placeholder(self, value: SSAValue) -> bool:
+        """
+        Whether the caller cannot pass a buffer of the value's type: an object, or a size that depends on
+        data.
+        """
         return is_opaque(value.type) or self.buffers.has_late_shape(value)
 
     def _argument_dims(self) -> ArrayAttr[DictionaryAttr]:
-        """The dimensions of inputs and outputs by name, which their buffer types do not tell."""
+        """The dimensions of inputs and outputs by name, which their memref types lack."""
         values = (*inputs_of(self.main), *returned_values(self.main))
         dims = [() if self._is_placeholder(v) else self.buffers.dims[v] for v in values]
         named = [DictionaryAttr({"graph.dims": DimsAttr.of(d)} if not all_static(d) else {}) for d in dims]
         return ArrayAttr([*named, *[DictionaryAttr({})] * (1 + len(self.symbols))])
 
     def _convert(self, op: Operation) -> None:
+        """Convert one op of `@main`."""
         match op:
             case func.CallOp():
                 self._convert_call(op)
@@ -172,13 +183,14 @@ class MainOnBuffers:
             case graph.ControlFlowOp():
                 RegionsOnBuffers(self).convert(op)
             case _ if isinstance(op, VIEWS):
-                # Made where it is used: each view is one op on the buffer itself.
+                # Created at each use: every view is one op on the buffer itself.
                 if (weight := self.weight_of.get(op.operands[0])) is not None:
                     self.weight_of[op.results[0]] = weight
             case _:
-                pass  # the return: results are in place
+                pass  # the return: results are already in the outputs
 
     def _convert_constant(self, op: graph.ConstantOp) -> None:
+        """A constant as a `memref.global` that names its weight."""
         name = f"w{len(self.globals)}"
         type = memref_of(cast(Tensor, op.results[0].type))
         value = op.properties["value"]
@@ -190,6 +202,7 @@ class MainOnBuffers:
         self.weight_of[op.results[0]] = self.insert(memref.GetGlobalOp(name, type))
 
     def _convert_call(self, op: func.CallOp) -> None:
+        """A kernel call with buffers, scratch and the values of the kernel's symbols."""
         tensors = [self.memref(v) for v in (*op.arguments, *op.results) if isinstance(v.type, TensorType)]
         if (scratch := self.buffers.scratch.get(op)) is not None:
             tensors.append(self._placed(scratch, BYTES, (scratch.size,)))
@@ -198,23 +211,26 @@ class MainOnBuffers:
         self.insert(func.CallOp(op.callee, [*tensors, *symbols], []))
 
     def _convert_host_call(self, op: graph.HostCallOp) -> None:
-        """One word an object, and for a tensor its address and dimensions; unknown ones are read back."""
-        words: list[SSAValue] = []
+        """
+        A host call with one number per object, and the address and dimensions per tensor; unknown ones are
+        results.
+        """
+        numbers: list[SSAValue] = []
         reads: dict[SSAValue, int] = {}
         own = dict(defined_symbols(op))
         for value in (*op.arguments, *op.values):
-            if (place := self.buffers.objects.get(value)) is not None:
-                words.append(self.extents.extent(place))
+            if (index := self.buffers.objects.get(value)) is not None:
+                numbers.append(self.extents.extent(index))
                 continue
             if makes := value in op.results and self.buffers.of[value].kind == "host":
-                reads[value] = len(words)
-            words.append(self.extents.extent(0) if makes else self.memref(value))
+                reads[value] = len(numbers)
+            numbers.append(self.extents.extent(0) if makes else self.memref(value))
             for dim in self.buffers.dims[value]:
                 if str(dim) in own:
-                    reads.setdefault(own[str(dim)], len(words))
-                words.append(self.extents.extent(-1 if dim.symbols() & own.keys() else dim))
+                    reads.setdefault(own[str(dim)], len(numbers))
+                numbers.append(self.extents.extent(-1 if dim.symbols() & own.keys() else dim))
         types = [BYTES if isinstance(value.type, TensorType) else _INDEX for value in reads]
-        call = runtime_calls.HostCallOp(self.callees, words, list(reads.values()), types)
+        call = runtime_calls.HostCallOp(self.callees, numbers, list(reads.values()), types)
         self.callees += 1
         self.insert(call)
         for value, result in zip(reads, call.results, strict=True):
@@ -224,18 +240,21 @@ class MainOnBuffers:
                 self.define(self.buffers.symbols[value], result)
 
     def _convert_bound_sizes(self, op: graph.BindSizesOp) -> None:
+        """
+        Load the elements of a tensor as sizes, each checked, or split into its positive and negative part.
+        """
         memory = self.memref(op.input)
         rank = len(self.buffers.dims[op.input])
         names = [name for name, _ in defined_symbols(op)]
         step = 1 if op.signed is None else 2
         for i in range(0, len(names), step):
-            place = [self.extents.extent(i // step)] * rank
-            loaded = self.insert(memref.LoadOp.get(memory, place)).results[0]
+            indices = [self.extents.extent(i // step)] * rank
+            loaded = self.insert(memref.LoadOp.get(memory, indices)).results[0]
             size = self.insert(arith.IndexCastOp(loaded, _INDEX)).results[0]
             if op.signed is None:
                 self.define(names[i], self._checked_size(op, size))
                 continue
-            # Far below what overflows; whoever asks for that much wants all there is.
+            # Far below what overflows; a request for that much means everything.
             low, high = self.extents.extent(-LARGEST_NUMBER), self.extents.extent(LARGEST_NUMBER)
             zero = self.extents.extent(0)
             bounded = self.insert(arith.MinSIOp(self.insert(arith.MaxSIOp(size, low)).results[0], high))
@@ -244,21 +263,21 @@ class MainOnBuffers:
             self.define(names[i + 1], self.insert(arith.MaxSIOp(negated.results[0], zero)).results[0])
 
     def _checked_size(self, op: Operation, size: SSAValue) -> SSAValue:
-        """A size that is not negative, nor more than memory can hold."""
+        """A size with a run-time check that it is not negative and at most `MAX_TENSOR_BYTES`."""
         limit = self.extents.extent(MAX_TENSOR_BYTES)
         fits = self.insert(arith.CmpiOp(size, limit, "ule")).results[0]
         self.insert(runtime_calls.CheckOp(fits, self.rows[op], size, limit))
         return size
 
     def define(self, name: str, value: SSAValue) -> None:
-        """From here on a symbol has a value."""
+        """Define a symbol's value for the following ops; publish it if outputs depend on it."""
         self.symbol_values[name] = value
         if name in self.published:
-            place = len(self.symbols) + self.published.index(name)
-            self.insert(runtime_calls.PublishOp(place, value))
+            index = len(self.symbols) + self.published.index(name)
+            self.insert(runtime_calls.PublishOp(index, value))
 
     def memref(self, value: SSAValue) -> SSAValue:
-        """The buffer of a value, seen in the value's shape."""
+        """The buffer of a value, in the value's shape."""
         if value not in self.memrefs:
             buffer, dims = self.buffers.of[value], self.buffers.dims[value]
             type = memref_of(cast(Tensor, value.type))
@@ -269,7 +288,7 @@ class MainOnBuffers:
         return self.memrefs[value]
 
     def seen(self, buffer: Buffer, type: MemRefType[Attribute], dims: tuple[Dim, ...]) -> SSAValue:
-        """A buffer that is no weight, seen in a shape."""
+        """A buffer that is not a weight as a memref of some shape."""
         match buffer.kind:
             case "input":
                 return self._shaped(self.inputs[buffer.index], type, dims)
@@ -279,22 +298,23 @@ class MainOnBuffers:
                 return self._placed(buffer, type, dims)
 
     def _placed(self, buffer: Buffer, type: MemRefType[Attribute], dims: tuple[Dim, ...]) -> SSAValue:
-        """A buffer in the arena or in memory of its own."""
+        """A buffer in the arena, or in memory allocated at its first use."""
         if buffer.kind == "arena":
             return self._view(self.arena, type, dims, self.plan.offsets[buffer.index])
-        if id(buffer) not in self.memory:  # at the op that writes it, or where a region begins or ends
+        if id(buffer) not in self.memory:  # at the op that writes it, or at the start or end of a region
             size = prod(dims, start=Dim.of(element_bytes(type.element_type)))
             self.memory[id(buffer)] = self._allocated(buffer.index, size)
         return self._view(self.memory[id(buffer)], type, dims)
 
     def _allocated(self, slot: int, size: Dim) -> SSAValue:
+        """Run-time memory of some size in a slot."""
         self.slots = max(self.slots, slot + 1)
         return self.insert(runtime_calls.AllocateOp(slot, self.extents.extent(size))).results[0]
 
     def _view(
         self, memory: SSAValue, type: MemRefType[Attribute], dims: tuple[Dim, ...], offset: Dim | int = 0
     ) -> SSAValue:
-        """Bytes as a dense buffer of a shape."""
+        """Bytes, from an offset on, as a dense buffer of a shape."""
         shift = self.extents.extent(offset)
         sizes = [
             self.extents.extent(d) for d, n in zip(dims, type.get_shape(), strict=True) if n == DYNAMIC_INDEX
@@ -302,7 +322,7 @@ class MainOnBuffers:
         return self.insert(memref.ViewOp(memory, shift, sizes, type)).results[0]
 
     def _shaped(self, source: SSAValue, type: Attribute, dims: tuple[Dim, ...]) -> SSAValue:
-        """A dense buffer seen in another shape."""
+        """A dense buffer reinterpreted in another shape."""
         if source.type == type:
             return source
         shaped = cast("MemRefType[Attribute]", type)
@@ -314,7 +334,7 @@ class MainOnBuffers:
         return self.insert(cast_op).results[0]
 
     def _product(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        """a * b in the order of dense layouts, so that it can be told to be one: a number comes second."""
+        """a * b for strides; a constant is the right operand, so that products are recognized as equal."""
         if isinstance(a, int):
             if isinstance(b, int):
                 return a * b
@@ -329,19 +349,19 @@ class MainOnBuffers:
         return dim.value if dim.is_static else self.extents.extent(dim)
 
     def insert(self, op: Operation) -> Operation:
-        """Put an op at the builder's place."""
+        """Insert an op at the builder's insertion point; returns it."""
         self.builder.insert(op)
         return op
 
 
 def main_facts(main: func.FuncOp) -> dict[str, object]:
-    """What the runtime must know of a planned `@main`: bytes of the arena, how many slots."""
+    """The facts of a planned `@main` for the runtime: bytes of the arena, number of slots."""
     arena, slots = main.attributes["sched.arena"], main.attributes["sched.slots"]
     return {"arena": cast(StringAttr, arena).data, "slots": integer_of(slots)}
 
 
 def main_location(main: func.FuncOp, op: Operation | None = None) -> LocationAttr:
-    """The location of an op of `@main`; of `@main` itself, and by its name, where nothing nearer is known."""
+    """The location of an op of `@main`; if unknown, that of `@main`, else its name."""
     for known in (op, main):
         if known is not None and not isinstance(known.location, UnknownLoc):
             return known.location
@@ -349,7 +369,7 @@ def main_location(main: func.FuncOp, op: Operation | None = None) -> LocationAtt
 
 
 def returned_values(main: func.FuncOp) -> Sequence[SSAValue]:
-    """What `@main` returns."""
+    """The operands of the return of `@main`."""
     last = main.body.block.last_op
     assert isinstance(last, func.ReturnOp)
     return last.operands
@@ -371,9 +391,7 @@ def tensors_among(types: Iterable[Attribute]) -> list[Tensor]:
 
 
 def declaration(kernel: func.FuncOp) -> func.FuncOp:
-    """
-    A kernel on tensors as the declaration that its bufferized form has: inputs, outputs, scratch, symbols.
-    """
+    """The declaration of a kernel on tensors in its bufferized form: inputs, outputs, scratch, symbols."""
     inputs, outputs = kernel.function_type.inputs, kernel.function_type.outputs
     types: list[Attribute] = [memref_of(t) for t in (*tensors_among(inputs), *tensors_among(outputs))]
     if "sched.scratch" in kernel.attributes:

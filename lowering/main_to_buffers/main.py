@@ -1,6 +1,6 @@
 """
-Which buffer each value of `@main` lives in: inputs, outputs, weights, the arena, memory whose size depends on
-data; and for how long.
+The buffer and lifetime of each value of `@main`: inputs, outputs, weights, the arena, or memory whose size
+depends on data.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 
 INPUTS, OUTPUTS = "sched.inputs", "sched.outputs"
-"""Keys of how many arguments of a bufferized kernel are inputs, and how many are outputs behind them."""
+"""The attributes with the numbers of a bufferized kernel's inputs and, after them, outputs."""
 
 # Ops of `@main` that only give a value another shape or type.
 VIEWS = (
@@ -51,7 +51,7 @@ VIEWS = (
 
 @dataclass(frozen=True)
 class KernelSignature:
-    """What `@main` must know of a kernel: its symbols, its results' dimensions, its scratch in bytes."""
+    """The facts of a kernel that `@main` needs: symbols, dimensions of results, bytes of scratch."""
 
     symbols: tuple[str, ...]
     result_dims: tuple[tuple[Dim, ...], ...]
@@ -64,11 +64,11 @@ class KernelSignature:
             first = integer_of(kernel.attributes[INPUTS])
             last = first + integer_of(kernel.attributes[OUTPUTS])
             types, attrs = kernel.function_type.inputs.data[first:last], kernel.arg_attrs
-            told = attrs.data[first:last] if attrs is not None else [DictionaryAttr({})] * len(types)
+            annotated = attrs.data[first:last] if attrs is not None else [DictionaryAttr({})] * len(types)
         else:
             types, attrs = kernel.function_type.outputs.data, kernel.res_attrs
-            told = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
-        dims = tuple(declared_dims(type, attr.data) for type, attr in zip(types, told, strict=True))
+            annotated = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
+        dims = tuple(declared_dims(type, attr.data) for type, attr in zip(types, annotated, strict=True))
         scratch = kernel.attributes.get("sched.scratch")
         return KernelSignature(
             symbols_of(kernel), dims, Dim.of(scratch.data if isinstance(scratch, StringAttr) else "0")
@@ -86,13 +86,13 @@ def integer_of(attribute: Attribute) -> int:
 
 
 def symbols_of(function: func.FuncOp) -> tuple[str, ...]:
-    """The names of the symbols that a function takes as its trailing index arguments."""
+    """The names of the symbols that a function has as trailing index arguments."""
     names = function.attributes.get("sched.symbols")
     return tuple(n.data for n in cast("ArrayAttr[StringAttr]", names)) if isinstance(names, ArrayAttr) else ()
 
 
 def declared_dims(type: Attribute, attributes: Mapping[str, Attribute]) -> tuple[Dim, ...]:
-    """Dimensions from a `graph.dims` attribute where there is one, else from the type itself."""
+    """Dimensions from a `graph.dims` attribute if there is one, else from the type."""
     dims = attributes.get("graph.dims")
     if isinstance(dims, DimsAttr):
         return dims.get()
@@ -103,26 +103,26 @@ def declared_dims(type: Attribute, attributes: Mapping[str, Attribute]) -> tuple
 
 @dataclass(eq=False)
 class Buffer:
-    """Memory that one or more values share: a value and its views."""
+    """Memory shared by a value and its views."""
 
     kind: str
     """
-    `input`, `output`, `weight` or `arena`; `region`, of a size that depends on data; `host`, made by a call.
+    `input`, `output`, `weight`, `arena`; `region`, if the size depends on data; `host`, allocated by a call.
     """
     index: int
-    """Of the input or output; in its kind. A region's is its slot."""
+    """The number of the buffer among those of its kind; of a region, the slot."""
     size: Dim
-    """Bytes."""
+    """The size in bytes."""
     first: int = 0
     last: int = 0
     name: str = ""
     is_allocated: bool = False
-    """Of an output: whether the caller cannot know its shape, so that it lies in the slot of its number."""
+    """Whether the caller cannot know an output's shape: it is in the slot with the output's number then."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A copy from one buffer to another, both seen in the shape of a value."""
+    """A copy from one buffer to another, both in the shape of a value."""
 
     source: Buffer
     target: Buffer
@@ -142,13 +142,13 @@ class MainBuffers:
     copies: list[tuple[SSAValue, int]] = field(default_factory=list[tuple[SSAValue, int]])
     """Results that must be copied to an output: (value, output index)."""
     symbols: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
-    """Names of the `index` values that sizes are made of."""
+    """Names of the `index` values that sizes are computed from."""
     inputs: frozenset[str] = frozenset()
     """The symbols that the shapes of the inputs give; all others depend on data."""
     objects: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """Places of Python objects in the table of a call."""
+    """Indices of Python objects in the table of a call."""
     moves: dict[Operation, list[Move]] = field(default_factory=dict[Operation, list[Move]])
-    """Copies in front of a loop, and at the end of a region: in front of its `graph.yield`."""
+    """Copies before a loop, and at the end of a region, before its `graph.yield`."""
 
     def intervals(self) -> list[Interval]:
         """The arena's buffers with their lifetimes."""
@@ -164,12 +164,12 @@ class MainBuffers:
 
 
 class BlockAnalysis:
-    """Visits ops in order; `found` is what it knows. Ops with regions are for main_analysis.py."""
+    """Finds the buffers of ops without regions, in order, and records them in `found`."""
 
     def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature]):
         self.kernels = kernels
         known = input_symbols(main).union(symbols_of(main))
-        self.found = MainBuffers(inputs=frozenset(known), objects=object_places(main))
+        self.found = MainBuffers(inputs=frozenset(known), objects=object_indices(main))
         self.found.symbols |= zip(_index_args(main), symbols_of(main), strict=True)
         self.weights = 0
         attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
@@ -179,6 +179,7 @@ class BlockAnalysis:
                 self.own(arg, dims, "input", 0, index)
 
     def visit(self, op: Operation, position: int) -> None:
+        """Visit an op: extend its operands' lifetimes and give its results buffers."""
         for operand in op.operands:
             if operand in self.found.of:
                 self.found.of[operand].last = position
@@ -194,7 +195,7 @@ class BlockAnalysis:
         elif isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
             self.found.symbols |= {value: name for name, value in defined_symbols(op)}
         elif isinstance(op, graph.AssertOp | graph.CheckIndicesOp):
-            pass  # they make nothing
+            pass  # they have no results
         elif isinstance(op, VIEWS):
             source, result = op.operands[0], op.results[0]
             dims = view_dims(op, self.found.dims[source])
@@ -202,7 +203,7 @@ class BlockAnalysis:
                 raise StepwellError(
                     "unsupported",
                     op,
-                    f"{op.name}: nothing tells the size of a dimension of the result",
+                    f"{op.name}: the size of a dimension of the result is unknown",
                     help=on_open_size(op),
                 )
             self.found.dims[result] = dims
@@ -211,6 +212,7 @@ class BlockAnalysis:
             raise _not_lowered(op)
 
     def _visit_call(self, op: func.CallOp, position: int) -> None:
+        """Give the results and the scratch of a kernel call buffers."""
         kernel = self.kernels[op.callee.string_value()]
         values = [self.found.symbols[a] for a in op.arguments if a in self.found.symbols]
         names = {inner: Dim.of(outer) for inner, outer in zip(kernel.symbols, values, strict=True)}
@@ -218,13 +220,14 @@ class BlockAnalysis:
             known = tuple(d.substitute(names) for d in dims)
             buffer = self.own(result, known, "arena", position)
             buffer.name = describe_location(op) or op.callee.string_value()
-            self.place(buffer)
+            self.allocate(buffer)
         if kernel.scratch != 0:
             size = kernel.scratch.substitute(names)
             self.found.scratch[op] = Buffer("arena", 0, size, position, position, "scratch")
-            self.place(self.found.scratch[op])
+            self.allocate(self.found.scratch[op])
 
     def _visit_host_call(self, op: graph.HostCallOp, position: int) -> None:
+        """Give the tensor results of a host call buffers; the host allocates those whose sizes it defines."""
         own = dict(defined_symbols(op))
         self.found.symbols |= {value: name for name, value in own.items()}
         for value, type in zip(op.values, signature_of(op).outputs, strict=False):
@@ -235,40 +238,41 @@ class BlockAnalysis:
             buffer = self.own(value, dims, "host" if makes else "arena", position)
             buffer.name = describe_location(op) or op.callee.data
             if not makes:
-                self.place(buffer)
+                self.allocate(buffer)
 
-    def place(self, buffer: Buffer) -> None:
-        """In the arena when its size is known before the call, else in a region of its own."""
+    def allocate(self, buffer: Buffer) -> None:
+        """Plan a buffer in the arena if its size is known before the call, else as a region of its own."""
         if self.found.depends_on_data(buffer.size):
             buffer.kind = "region"
             self.found.regions.append(buffer)
         else:
             self.found.arena.append(buffer)
 
-    def unplace(self, buffer: Buffer) -> None:
-        """Take a buffer back from where it was placed: another one holds its values."""
+    def release(self, buffer: Buffer) -> None:
+        """Remove a buffer from the plan: its values are in another one."""
         (self.found.arena if buffer.kind == "arena" else self.found.regions).remove(buffer)
 
     def _visit_return(self, op: func.ReturnOp) -> None:
+        """Make the buffers of returned values outputs, or record copies; then number buffers and slots."""
         written: set[int] = set()
         for index, value in enumerate(op.operands):
             if value in self.found.objects:
-                continue  # the runtime takes it from the table
+                continue  # the runtime gets it from the table
             buffer = self.found.of[value]
             if buffer.kind in ("arena", "region") and id(buffer) not in written:
                 written.add(id(buffer))
-                self.unplace(buffer)
+                self.release(buffer)
                 buffer.kind, buffer.index = "output", index
                 buffer.is_allocated = self.found.has_late_shape(value)
             else:
-                # The caller's own input, a weight, what a host call made, or a second name for an output.
+                # The caller's own input, a weight, a result of a host call, or a second name for an output.
                 self.found.copies.append((value, index))
         for index, buffer in enumerate(self.found.arena):
             buffer.index = index
         _share_slots(self.found.regions, first_slot=len(op.operands))
 
     def own(self, value: SSAValue, dims: tuple[Dim, ...], kind: str, position: int, index: int = 0) -> Buffer:
-        """Give a value a buffer of its own; one in the arena is still to be placed."""
+        """Give a value a buffer of its own; an `arena` one must still be planned."""
         size = prod(dims, start=Dim.of(element_bytes(tensor_of(value).element_type)))
         buffer = Buffer(kind, index, size, position, position, value.name_hint or kind)
         self.found.of[value], self.found.dims[value] = buffer, dims
@@ -276,7 +280,9 @@ class BlockAnalysis:
 
 
 def view_dims(view: Operation, source: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The dimensions of a view's result: level 2 no longer names them, the op and its source do."""
+    """
+    The dimensions of a view's result, from the op and its source: the types of level 2 do not name them.
+    """
     match view:
         case graph.ReshapeOp():
             return view.target
@@ -294,7 +300,7 @@ def view_dims(view: Operation, source: tuple[Dim, ...]) -> tuple[Dim, ...]:
 
 
 def _share_slots(regions: Sequence[Buffer], first_slot: int) -> None:
-    """Number the regions: those that do not live together may have the same slot. Outputs have the first."""
+    """Number the slots of regions after those of outputs; regions with disjoint lifetimes share one."""
     ends: list[int] = []
     for buffer in sorted(regions, key=lambda b: b.first):
         slot = next((i for i, last in enumerate(ends) if last < buffer.first), len(ends))
@@ -303,7 +309,7 @@ def _share_slots(regions: Sequence[Buffer], first_slot: int) -> None:
 
 
 def inputs_of(main: func.FuncOp) -> list[BlockArgument]:
-    """The arguments of `@main` on tensors that the caller gives: all but the values of symbols."""
+    """The arguments of `@main` on tensors that the caller passes: all but the values of symbols."""
     return [arg for arg in main.args if not isinstance(arg.type, IndexType)]
 
 
@@ -311,11 +317,11 @@ def _index_args(main: func.FuncOp) -> Sequence[BlockArgument]:
     return [arg for arg in main.args if isinstance(arg.type, IndexType)]
 
 
-def object_places(main: func.FuncOp) -> dict[SSAValue, int]:
-    """The place of each Python object of `@main` in the table of a call: inputs first, then in order."""
+def object_indices(main: func.FuncOp) -> dict[SSAValue, int]:
+    """The index of each Python object of `@main` in the table of a call: inputs first, then in order."""
     values = [*main.args, *(result for op in main.body.walk() for result in op.results)]
     opaque = [value for value in values if is_opaque(value.type)]
-    return {value: place for place, value in enumerate(opaque)}
+    return {value: index for index, value in enumerate(opaque)}
 
 
 def fallible_ops(main: func.FuncOp) -> list[Operation]:
@@ -341,15 +347,14 @@ def assertion_symbols(op: graph.AssertOp) -> frozenset[str]:
 
 def signature_of(op: graph.HostCallOp | graph.ControlFlowOp) -> FunctionType:
     """
-    The types of a host call, or of the carried values and results of a branch or loop, with the names that
-    level 2 drops.
+    The types of a host call, or of a branch's or loop's carried values and results, with named dimensions.
     """
     kept = op.attributes.get(SIGNATURE)
     return kept if isinstance(kept, FunctionType) else signature_before(op)
 
 
 def published_symbols(main: func.FuncOp) -> list[str]:
-    """The symbols defined on the way that the shapes of outputs need, in the order in which they are told."""
+    """The symbols, sorted, that the shapes of outputs need and that become known during a call."""
     attrs = main.res_attrs.data if main.res_attrs is not None else ()
     dims = [
         dim
@@ -362,7 +367,7 @@ def published_symbols(main: func.FuncOp) -> list[str]:
 
 
 def input_symbols(main: func.FuncOp) -> set[str]:
-    """The symbols that the shapes of the inputs give."""
+    """The symbols in the shapes of the inputs."""
     attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
     return {
         name
@@ -375,15 +380,17 @@ def input_symbols(main: func.FuncOp) -> set[str]:
 
 
 def _not_lowered(op: Operation) -> StepwellError:
-    """The error for an op that is still in `@main` when memory is planned: what would have lowered it."""
+    """
+    The error for an op that is left in `@main` when memory is planned; names the passes that convert it.
+    """
     name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     dialect = name.partition(".")[0]
     if dialect == graph.Graph.name:
         return StepwellError(
             "unsupported-op",
             op,
-            f"{name} cannot stand in @main on buffers",
-            note="@main may hold calls of kernels, constants and reshapes",
+            f"{name} is not allowed in @main on buffers",
+            note="@main may contain calls of kernels, constants and reshapes",
             help="give its function the attribute graph.backend, which names the backend that computes it"
             if isinstance(op, graph.ExternalOp)
             else "run `fuse-ops` and `convert-graph-to-linalg` first",

@@ -2,8 +2,7 @@
 `plan-memory`: the model's `@main` on buffers, every intermediate at an offset of one arena.
 
 Before it, `@main` calls kernels on tensors; after it, on views of the arena, of the model's inputs, outputs
-and weights. Reshapes become views and cost nothing; a result of the model is written where the caller wants
-it.
+and weights. Reshapes become views and cost nothing; results are written into the caller's buffers.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from stepwell.passes.analysis.arena import ArenaPlan, plan_arena
 @dataclass(frozen=True)
 class PlanMemoryPass(ModulePass):
     """
-    Give every intermediate of `@main` a place in one arena, and call the kernels on buffers.
+    Give every intermediate of `@main` an offset in one arena, and call the kernels on buffers.
 
-    Needs `@main` to hold calls of kernels, constants and reshapes only, and the kernels (or their
-    declarations) beside it; leaves kernels on tensors as declarations on buffers, kernels on buffers as they
-    are. The arena's size stands in `sched.arena` as a dimension expression in bytes. `print` shows the plan
+    Needs an `@main` of kernel calls, constants and reshapes only, and the kernels (or their declarations) in
+    the module; leaves kernels on tensors as declarations on buffers, kernels on buffers as they are. The
+    attribute `sched.arena` has the arena's size in bytes as a dimension expression. `print` shows the plan
     on standard error (`--print-memory-plan`).
     Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the
-    form.
+    result.
     """
 
     name = "plan-memory"
@@ -53,12 +52,15 @@ class PlanMemoryPass(ModulePass):
 
 
 def plan_text(buffers: MainBuffers, plan: ArenaPlan) -> str:
-    """The plan as a table for people: offset, size and lifetime of each buffer, the arena against the sum."""
+    """
+    The plan as a table for people: offset, size and lifetime of each buffer, then the arena's size against
+    the sum.
+    """
     lines = [f"{'offset':>12} {'bytes':>12} {'from':>5} {'to':>5}  buffer"]
     placed = [(str(offset), buffer) for buffer, offset in zip(buffers.arena, plan.offsets, strict=True)]
     placed += [(f"slot {buffer.index}", buffer) for buffer in buffers.regions]
-    for place, buffer in placed:
-        lines.append(f"{place:>12} {buffer.size!s:>12} {buffer.first:>5} {buffer.last:>5}  {buffer.name}")
+    for at, buffer in placed:
+        lines.append(f"{at:>12} {buffer.size!s:>12} {buffer.first:>5} {buffer.last:>5}  {buffer.name}")
     saved = ""
     if plan.total.is_static and plan.sum_of_sizes.is_static and plan.sum_of_sizes != 0:
         saved = f" ({100 * plan.total.value // plan.sum_of_sizes.value} %)"

@@ -1,4 +1,6 @@
-"""Branches and loops of `@main` on buffers: `graph.if`, `for` and `while` as `scf` ops that pass on sizes."""
+"""
+Branches and loops of `@main` on buffers: `graph.if`, `for` and `while` as `scf` ops that carry sizes only.
+"""
 
 from __future__ import annotations
 
@@ -40,15 +42,15 @@ class RegionsOnBuffers:
       memref.copy %b, %carried
     }
     ```
-    Tensors lie in buffers that the plan chose, so that only sizes that change are values of `scf`. Memory of
-    a size that depends on data is asked for on each side of a region: a slot that is large enough stays.
+    Tensors are in the planned buffers, so that only sizes that change are values of `scf`. Memory of a size
+    that depends on data is requested inside and outside of a region: a slot that is large enough is reused.
     """
 
     def __init__(self, main: MainOnBuffers):
         self._main = main
 
     def convert(self, op: graph.ControlFlowOp) -> None:
-        """Build what an op becomes, at the builder's place."""
+        """Convert a branch or loop, at the builder's insertion point."""
         match op:
             case graph.IfOp():
                 self._convert_if(op)
@@ -61,7 +63,7 @@ class RegionsOnBuffers:
 
     @contextmanager
     def _inside(self, block: Block, forget: Sequence[SSAValue] = ()) -> Generator[None]:
-        """Build in a block; what is made there is not seen outside, nor memory of `forget` from there."""
+        """Build in a block; values created there are not visible outside, nor memory of `forget` inside."""
         main = self._main
         outer = (main.builder, main.extents, main.memrefs, main.memory, main.location)
         known = dict(main.symbol_values)
@@ -76,7 +78,7 @@ class RegionsOnBuffers:
         main.symbol_values.update(known)
 
     def _forget(self, values: Sequence[SSAValue]) -> None:
-        """Ask for the memory of values again, where it is not in the arena."""
+        """Request the memory of values again at the next use, unless it is in the arena."""
         for value in values:
             if (buffer := self._main.buffers.of.get(value)) is not None:
                 self._main.memory.pop(id(buffer), None)
@@ -86,7 +88,9 @@ class RegionsOnBuffers:
         return self._main.insert(memref.LoadOp.get(self._main.memref(value), [])).results[0]
 
     def _move(self, at: Operation) -> None:
-        """Copy what has to be where a region, or what is behind it, looks for it."""
+        """
+        Insert the planned copies before an op: initial values, next values and results to their buffers.
+        """
         for move in self._main.buffers.moves.get(at, ()):
             source = self._source(move, at)
             self._main.memory.pop(id(move.target), None)
@@ -95,7 +99,7 @@ class RegionsOnBuffers:
             self._main.insert(memref.CopyOp(source, target))
 
     def _source(self, move: Move, at: Operation) -> SSAValue:
-        """Where a value is: a weight is found by its op, all else by its buffer."""
+        """The memref of a move's source: a weight is found by the op's operand, all else by its buffer."""
         if move.source.kind == "weight":
             held = next(v for v in at.operands if self._main.buffers.of.get(v) is move.source)
             return self._main.memref(held)
@@ -105,16 +109,19 @@ class RegionsOnBuffers:
     def _sizes(
         self, names: Sequence[str], types: Sequence[Attribute], values: Sequence[SSAValue]
     ) -> list[SSAValue]:
-        """What symbols in `types` are for `values`, which have those types."""
+        """
+        The sizes of the symbols `names` in `types`, read from the dimensions of `values` of these types.
+        """
         dims = [self._main.buffers.dims.get(value, ()) for value in values]
-        return [self._main.extents.extent(dims[i][axis]) for i, axis in _places(names, types)]
+        return [self._main.extents.extent(dims[i][axis]) for i, axis in _positions(names, types)]
 
     def _define(self, op: graph.ControlFlowOp, values: Sequence[SSAValue]) -> None:
-        """Let the symbols of an op have values from here on."""
+        """Define the values of an op's symbols for the following ops."""
         for (name, _), value in zip(defined_symbols(op), values, strict=True):
             self._main.define(name, value)
 
     def _convert_if(self, op: graph.IfOp) -> None:
+        """Convert a `graph.if` to an `scf.if` that yields the sizes of results."""
         condition = self._load(op.condition)
         types = signature_of(op).outputs.data
         then, otherwise = Block(), Block()
@@ -130,7 +137,7 @@ class RegionsOnBuffers:
         self._define(op, new.results)
 
     def _body(self, op: graph.ForOp | graph.WhileOp, block: Block, sizes: Sequence[SSAValue]) -> None:
-        """Fill a block with a loop's body."""
+        """Fill a block with a loop's body: symbols, iteration number, ops, copies, next sizes."""
         last = yield_of(op.body)
         types = signature_of(op).inputs.data
         with self._inside(block, forget=op.carried):
@@ -146,15 +153,16 @@ class RegionsOnBuffers:
             self._main.insert(scf.YieldOp(*next_sizes))
 
     def _leave(self, op: graph.ForOp | graph.WhileOp, sizes: Sequence[SSAValue]) -> None:
-        """Behind a loop: the sizes of the results are those of the last iteration."""
+        """After a loop, define the sizes of the results: those of the last iteration."""
         signature = signature_of(op)
         self._forget(op.carried)
         inside = dict(zip(op.carried_names, sizes, strict=True))
-        places = _places(op.names, signature.outputs.data)
-        carried = [dims_of(signature.inputs.data[i])[axis] for i, axis in places]
+        positions = _positions(op.names, signature.outputs.data)
+        carried = [dims_of(signature.inputs.data[i])[axis] for i, axis in positions]
         self._define(op, [inside[str(dim)] for dim in carried])
 
     def _convert_for(self, op: graph.ForOp) -> None:
+        """Convert a `graph.for` to an `scf.for` from 0 to the count that carries sizes."""
         self._move(op)
         count = self._main.insert(arith.IndexCastOp(self._load(op.count), _INDEX)).results[0]
         zero, one = (self._main.extents.extent(Dim.of(n)) for n in (0, 1))
@@ -165,6 +173,7 @@ class RegionsOnBuffers:
         self._leave(op, new.results)
 
     def _convert_while(self, op: graph.WhileOp) -> None:
+        """Convert a `graph.while` to an `scf.while` whose first region loads the condition."""
         self._move(op)
         starts = self._sizes(op.carried_names, signature_of(op).inputs.data, op.inits)
         test, body = (Block(arg_types=[_INDEX] * len(starts)) for _ in range(2))
@@ -180,11 +189,11 @@ class RegionsOnBuffers:
         self._leave(op, new.results)
 
 
-def _places(names: Sequence[str], types: Sequence[Attribute]) -> list[tuple[int, int]]:
-    """Where each symbol is a dimension by itself: the place of the type, and the axis."""
+def _positions(names: Sequence[str], types: Sequence[Attribute]) -> list[tuple[int, int]]:
+    """The (type index, axis) of each symbol that is a dimension by itself."""
     found = {
-        str(dim): (place, axis)
-        for place, type in enumerate(types)
+        str(dim): (index, axis)
+        for index, type in enumerate(types)
         if type.name == "tensor"
         for axis, dim in enumerate(dims_of(type))
     }

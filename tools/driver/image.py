@@ -43,7 +43,7 @@ from stepwell.lowering.main_to_buffers import (
     input_symbols,
     inputs_of,
     main_facts,
-    object_places,
+    object_indices,
     published_symbols,
     returned_values,
     signature_of,
@@ -348,9 +348,9 @@ def _host_side(compilation: Compilation) -> _HostSide:
     main = main_of(compilation.module)
     calls = [op for op in main.walk() if isinstance(op, graph.HostCallOp)]
     callees = tuple(_callee(op, compilation) for op in calls)
-    places = object_places(main)
-    outputs = tuple(places.get(value) for value in returned_values(main))
-    return _HostSide(callees, len(places), outputs if any(o is not None for o in outputs) else ())
+    indices = object_indices(main)
+    outputs = tuple(indices.get(value) for value in returned_values(main))
+    return _HostSide(callees, len(indices), outputs if any(o is not None for o in outputs) else ())
 
 
 def _callee(op: graph.HostCallOp, compilation: Compilation) -> Callee:

@@ -1,1 +1,1 @@
-"""Lowerings that emit vectors and loops directly, with block sizes of their own."""
+"""Lowerings that emit vector ops and loops directly, with block sizes of their own."""

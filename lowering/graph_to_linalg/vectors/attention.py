@@ -1,7 +1,7 @@
 """
-Attention → loops over blocks of queries: scores with queries in lanes, a softmax a lane, the sum of values.
+Attention → loops over blocks of queries: scores with queries in lanes, softmax by lane, sums of values.
 
-The two products are `linalg.generic`s that get schedules like any other; the softmax between them is
+The two products are `linalg.generic` ops that get schedules like any other; the softmax between them is
 straight-line code on vectors of queries.
 """
 
@@ -34,12 +34,12 @@ from stepwell.lowering.graph_to_linalg.support import (
     generic,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.vectors.attention_blocks import AttentionForm
+from stepwell.lowering.graph_to_linalg.vectors.attention_blocks import AttentionTiling
 from stepwell.lowering.graph_to_linalg.vectors.lane_softmax import Carried, OnlineSoftmax, lane_softmax
 from stepwell.runtime.dims import Dim
 
 _Range: TypeAlias = tuple[Index, Index]
-"""Where rows or columns begin, and how many there are."""
+"""The first row or column, and the number of them."""
 
 
 class AttentionLowering(RewritePattern):
@@ -67,15 +67,16 @@ class AttentionLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
-        form = AttentionForm.of(op)
+        """Choose the block sizes and emit the loops over blocks into an empty result."""
+        tiling = AttentionTiling.of(op)
         y = empty(tensor_type(f32, dims_of(op.result.type)), rewriter)
         emit = Emitter.before(op, Constants(enclosing_kernel(rewriter)))
-        rewriter.replace(op, [], [_over_blocks(op, form, y, emit, rewriter)])
+        rewriter.replace(op, [], [_over_blocks(op, tiling, y, emit, rewriter)])
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Extents as numbers or values, computed in front of all loops."""
+    """Extents of batch, blocks, queries and keys as numbers or values, computed before all loops."""
 
     batch: Sequence[Index]
     blocks: Index
@@ -84,50 +85,54 @@ class _Sizes:
 
 
 def _over_blocks(
-    op: graph.AttentionOp, form: AttentionForm, y: SSAValue, emit: Emitter, rewriter: PatternRewriter
+    op: graph.AttentionOp, tiling: AttentionTiling, y: SSAValue, emit: Emitter, rewriter: PatternRewriter
 ) -> SSAValue:
-    """`y` with all blocks of all batches written into it."""
+    """The result `y` with the blocks of all batches written into it, in parallel groups of blocks."""
 
     def size(dim: Dim) -> Index:
         return dim.value if dim.is_static else extent(dim, rewriter)
 
-    items, share = size(form.items), size(form.share)
-    sizes = _Sizes([size(d) for d in form.batch], size(form.blocks), size(form.queries), size(form.keys))
+    items, share = size(tiling.items), size(tiling.share)
+    sizes = _Sizes(
+        [size(d) for d in tiling.batch], size(tiling.blocks), size(tiling.queries), size(tiling.keys)
+    )
 
     def one_group(emit: Emitter, group: SSAValue, carried: Carried) -> Carried:
         start = emit.times(group, share) if isinstance(share, int) else emit.value(arith.MuliOp(group, share))
         stop = _minimum(emit, emit.plus(start, share), items)
 
         def one_item(emit: Emitter, item: SSAValue, carried: Carried) -> Carried:
-            at = _Place.of(emit, item, form, sizes)
-            return [_Block(op, form, sizes, emit, rewriter, at).run(carried[0])]
+            at = _BlockPosition.of(emit, item, tiling, sizes)
+            return [_Block(op, tiling, sizes, emit, rewriter, at).run(carried[0])]
 
         return emit.loop(start, stop, 1, carried, one_item)
 
-    result = emit.loop(0, form.groups, 1, [y], one_group, parallel=True)[0]
+    result = emit.loop(0, tiling.groups, 1, [y], one_group, parallel=True)[0]
     rewriter.insertion_point = emit.place
     return result
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a block of queries is: its batch, its first query, and how many there are."""
+class _BlockPosition:
+    """The position of a block of queries: batch indices, first query and number of queries."""
 
     batch: Sequence[Index]
     first: Index
     count: Index
 
     @staticmethod
-    def of(emit: Emitter, item: SSAValue, form: AttentionForm, sizes: _Sizes) -> _Place:
-        """The place of a block by its number."""
+    def of(emit: Emitter, item: SSAValue, tiling: AttentionTiling, sizes: _Sizes) -> _BlockPosition:
+        """The position of the block with number `item`, counted over batches and blocks."""
         *batch, block = _unravel(emit, item, [*sizes.batch, sizes.blocks])
-        first = emit.times(block, form.block)
-        if form.queries.is_static:  # the last block begins early enough to be whole
-            return _Place(batch, _minimum(emit, first, form.queries.value - form.block), form.block)
-        return _Place(batch, first, _minimum(emit, form.block, emit.minus(sizes.queries, first)))
+        first = emit.times(block, tiling.block)
+        if tiling.queries.is_static:  # the last block begins early enough to be whole
+            return _BlockPosition(
+                batch, _minimum(emit, first, tiling.queries.value - tiling.block), tiling.block
+            )
+        return _BlockPosition(batch, first, _minimum(emit, tiling.block, emit.minus(sizes.queries, first)))
 
     def batch_of(self, value: SSAValue) -> list[Index]:
-        """The indices of the batch in an operand that broadcasts."""
+        """The batch indices into an operand that broadcasts along batch dimensions."""
         own = dims_of(value.type)[:-2]
         skipped = len(self.batch) - len(own)
         return [0 if dim == 1 else self.batch[skipped + i] for i, dim in enumerate(own)]
@@ -135,52 +140,62 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Block:
-    """Emits the body of the loops: what is computed for one block of queries."""
+    """Emits the body of the loops: the scores, softmax and sums of values for one block of queries."""
 
     op: graph.AttentionOp
-    form: AttentionForm
+    tiling: AttentionTiling
     sizes: _Sizes
     emit: Emitter
     rewriter: PatternRewriter
-    at: _Place
+    at: _BlockPosition
 
     def run(self, y: SSAValue) -> SSAValue:
-        """`y` with the results of the block."""
-        queries, keys = self._queries(), self.form.key_block
+        """The result `y` with the rows of the block's queries written."""
+        queries, keys = self._queries(), self.tiling.key_block
         if keys is not None:
             return self._normalized(*self._over_keys(queries, keys), y)
         whole = 0, self.sizes.keys
         powers, inverses = lane_softmax(
-            self.emit, self._scores(queries, whole), whole[1], self.form.lanes, zero_masked=self._zero_masked
+            self.emit,
+            self._scores(queries, whole),
+            whole[1],
+            self.tiling.lanes,
+            zero_masked=self._zero_masked,
         )
         return self._normalized(self._weighed(powers, whole), inverses, y)
 
     @property
     def _zero_masked(self) -> bool:
+        """Whether a query whose keys are all masked gets zeros instead of NaN."""
         return bool(self.op.zero_masked)
 
     def _over_keys(self, queries: SSAValue, step: int) -> tuple[SSAValue, SSAValue]:
-        """The sums of values weighed by powers, over blocks of keys, and one over the sums of powers."""
-        form, keys = self.form, self.sizes.keys
+        """
+        Sums of values weighted by powers, accumulated over blocks of keys, and the inverse sums of powers.
+        """
+        tiling, keys = self.tiling, self.sizes.keys
 
+        # Each iteration rescales the sums so far, as the maxima may have grown, and adds its own.
         def one_block(emit: Emitter, first: SSAValue, carried: Carried) -> Carried:
             sums, *state = carried
             is_whole = isinstance(keys, int) and keys % step == 0
             part = first, step if is_whole else _minimum(emit, step, emit.minus(keys, first))
             block = replace(self, emit=emit)
             scores = block._scores(queries, part)
-            powers, factors, softmax = OnlineSoftmax(*state).add(emit, scores, part[1], form.lanes)
+            powers, factors, softmax = OnlineSoftmax(*state).add(emit, scores, part[1], tiling.lanes)
             sums = block._rescaled(sums, factors, block._weighed(powers, part))
             return [sums, softmax.tops, softmax.totals]
 
-        start = OnlineSoftmax.start(self.emit, form.lanes)
-        zeros = self._filled(self.emit.empty(f32, [form.block, form.columns]))
+        start = OnlineSoftmax.start(self.emit, tiling.lanes)
+        zeros = self._filled(self.emit.empty(f32, [tiling.block, tiling.columns]))
         sums, *state = self.emit.loop(0, keys, step, [zeros, start.tops, start.totals], one_block)
         softmax = OnlineSoftmax(*state)
-        return sums, softmax.inverses(self.emit, form.lanes, zero_masked=self._zero_masked)
+        return sums, softmax.inverses(self.emit, tiling.lanes, zero_masked=self._zero_masked)
 
     def _cut(self, value: SSAValue, rows: _Range, columns: _Range) -> Read:
-        """Rows and columns of an operand in the block's batch, and how loops (row, column) read them."""
+        """
+        A slice of rows and columns of an operand in the block's batch, and its map for loops (row, column).
+        """
         batch = self.at.batch_of(value)
         ones = (1,) * len(batch)
         block = Slice((*batch, rows[0], columns[0]), (*ones, rows[1], columns[1]), (*ones, 1, 1))
@@ -188,38 +203,45 @@ class _Block:
         d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
         return self.emit.extract(value, block), AffineMap(2, 0, (*zeros, d0, d1))
 
-    def _turned(self, value: SSAValue, part: _Range, factor: float = 1) -> SSAValue:
-        """Columns of an operand's rows in the block as rows, times a factor, with zeros to whole vectors."""
+    def _transposed(self, value: SSAValue, part: _Range, factor: float = 1) -> SSAValue:
+        """
+        Columns of an operand's rows in the block, transposed and scaled, with zeros up to whole vectors.
+        """
         scalars, width = Scalars(f32), part[1]
         rows, by_row = self._cut(value, (self.at.first, self.at.count), part)
-        columns, pads = self.emit.empty(f32, [width, self.form.lanes]), self.form.lanes - self.form.block
-        if self.at.count != self.form.block:  # how many are missing is known at run time only
+        columns, pads = (
+            self.emit.empty(f32, [width, self.tiling.lanes]),
+            self.tiling.lanes - self.tiling.block,
+        )
+        if self.at.count != self.tiling.block:  # the number of missing queries is known at run time only
             columns = self._filled(columns)
         elif pads:
-            rest = Slice((0, self.form.block), (width, pads), (1, 1))
+            rest = Slice((0, self.tiling.block), (width, pads), (1, 1))
             columns = self.emit.insert(self._filled(self.emit.extract(columns, rest)), columns, rest)
         whole = Slice((0, 0), (width, self.at.count), (1, 1))
-        turned = self._generic(
+        # The transposed copy, written into the columns of real queries.
+        transposed = self._generic(
             [(rows, by_row.compose(projection(2, [1, 0])))],
             (self.emit.extract(columns, whole), projection(2, [0, 1])),
             [PARALLEL] * 2,
             lambda s: s[0] if factor == 1 else scalars.multiply(s[0], scalars.constant(factor)),
         )
-        return self.emit.insert(turned, columns, whole)
+        return self.emit.insert(transposed, columns, whole)
 
     def _filled(self, tensor: SSAValue) -> SSAValue:
-        """A tensor of zeros in the place of another."""
+        """A tensor of zeros that overwrites `tensor`."""
         return self.emit.value(FillOp([self.emit.constants.zero(f32)], [tensor]))
 
     def _queries(self) -> SSAValue:
-        """The queries of the block, scaled: [depth, queries]."""
-        return self._turned(self.op.q, (0, self.form.depth), self.op.scale.value.data)
+        """The block's queries, transposed and scaled: [depth, queries]."""
+        return self._transposed(self.op.q, (0, self.tiling.depth), self.op.scale.value.data)
 
     def _scores(self, queries: SSAValue, part: _Range) -> SSAValue:
-        """The scores of the block and some keys: [keys, queries]."""
-        keys, by_row = self._cut(self.op.k, part, (0, self.form.depth))
+        """The scores of the block's queries for some keys, mask added: [keys, queries]."""
+        # Products: keys x queries, summed over the depth, with queries along lanes.
+        keys, by_row = self._cut(self.op.k, part, (0, self.tiling.depth))
         reads = (keys, by_row.compose(projection(3, [0, 2]))), (queries, projection(3, [2, 1]))
-        sizes = [part[1], self.form.lanes]
+        sizes = [part[1], self.tiling.lanes]
         scores = self._sum_of_products(reads, sizes, projection(3, [0, 1]))
         if self.op.mask is None:
             return scores
@@ -228,12 +250,13 @@ class _Block:
         return self._elementwise(reads, write, lambda s: Scalars(f32).add(s[0], s[1]))
 
     def _mask(self, mask: SSAValue, part: _Range) -> Read:
-        """How loops (key, query) read the mask of the block and some keys."""
+        """The mask for the block and some keys, with its map for loops (key, query)."""
         own = dims_of(mask.type)
         is_of_keys = bool(own) and own[-1] != 1
         columns: _Range = part if is_of_keys else (0, 1)
+        # A mask by query is transposed, as queries are lanes; others are shared by all queries.
         if len(own) > 1 and own[-2] != 1:
-            found, by_row = self._turned(mask, columns), projection(2, [0, 1])
+            found, by_row = self._transposed(mask, columns), projection(2, [0, 1])
         elif len(own) > 1:
             found, by_row = self._cut(mask, (0, 1), columns)
             by_row = by_row.compose(AffineMap(2, 0, (AffineExpr.constant(0), AffineExpr.dimension(0))))
@@ -244,46 +267,47 @@ class _Block:
             found, by_row = mask, projection(2, [0] * len(own))
         if is_of_keys or not own:
             return found, by_row
-        # One number for all keys stands where the first one's would.
+        # A number for all keys is read at the index of the first one.
         only = AffineMap(2, 0, (AffineExpr.constant(0), AffineExpr.dimension(1)))
         return found, by_row.compose(only)
 
     def _weighed(self, powers: SSAValue, part: _Range) -> SSAValue:
-        """The values of some keys weighed by the powers, summed: [queries, columns]."""
-        form = self.form
-        powers = self.emit.extract(powers, Slice((0, 0), (part[1], form.block), (1, 1)))
-        values, by_row = self._cut(self.op.v, part, (0, form.columns))
+        """Values of some keys, weighted by the powers and summed: [queries, columns]."""
+        tiling = self.tiling
+        powers = self.emit.extract(powers, Slice((0, 0), (part[1], tiling.block), (1, 1)))
+        values, by_row = self._cut(self.op.v, part, (0, tiling.columns))
         reads = (powers, projection(3, [2, 0])), (values, by_row.compose(projection(3, [2, 1])))
-        return self._sum_of_products(reads, [form.block, form.columns], projection(3, [0, 1]))
+        return self._sum_of_products(reads, [tiling.block, tiling.columns], projection(3, [0, 1]))
 
     def _rescaled(self, sums: SSAValue, factors: SSAValue, more: SSAValue) -> SSAValue:
-        """The sums so far, each query's times its factor, and more."""
+        """The sums so far, each query's times its factor, plus `more`."""
         scalars, identity = Scalars(f32), AffineMap.identity(2)
-        factors = self.emit.extract(factors, Slice((0,), (self.form.block,), (1,)))
+        factors = self.emit.extract(factors, Slice((0,), (self.tiling.block,), (1,)))
         reads = [(factors, projection(2, [0])), (more, identity)]
         return self._elementwise(
             reads, (sums, identity), lambda s: scalars.add(scalars.multiply(s[2], s[0]), s[1])
         )
 
     def _normalized(self, sums: SSAValue, inverses: SSAValue, y: SSAValue) -> SSAValue:
-        """`y` with the sums of the block, each query's times its number."""
-        emit, form, at = self.emit, self.form, self.at
-        if at.count != form.block:
-            sums = emit.extract(sums, Slice((0, 0), (at.count, form.columns), (1, 1)))
+        """The result `y` with the block's sums, each query's times the inverse of its sum of powers."""
+        emit, tiling, at = self.emit, self.tiling, self.at
+        if at.count != tiling.block:
+            sums = emit.extract(sums, Slice((0, 0), (at.count, tiling.columns), (1, 1)))
         inverses = emit.extract(inverses, Slice((0,), (at.count,), (1,)))
-        ones = (1,) * len(form.batch)
-        block = Slice((*at.batch, at.first, 0), (*ones, at.count, form.columns), (*ones, 1, 1))
-        rank = len(form.batch)
+        ones = (1,) * len(tiling.batch)
+        block = Slice((*at.batch, at.first, 0), (*ones, at.count, tiling.columns), (*ones, 1, 1))
+        rank = len(tiling.batch)
         reads = [(sums, projection(rank + 2, [rank, rank + 1])), (inverses, projection(rank + 2, [rank]))]
         write = (emit.extract(y, block), AffineMap.identity(rank + 2))
         result = self._elementwise(reads, write, lambda s: Scalars(f32).multiply(s[0], s[1]))
         return emit.insert(result, y, block)
 
     def _elementwise(self, reads: Sequence[Read], write: Read, body: Body) -> SSAValue:
+        """An elementwise op over all loops of `write`."""
         return self._generic(reads, write, [PARALLEL] * write[1].num_dims, body)
 
     def _sum_of_products(self, reads: Sequence[Read], sizes: Sequence[Index], map: AffineMap) -> SSAValue:
-        """The sum over the third loop of products, in a tensor indexed by the first two."""
+        """The sum of products over the third loop, in a tensor indexed by the first two."""
         scalars = Scalars(f32)
         return self._generic(
             reads,
@@ -295,18 +319,20 @@ class _Block:
     def _generic(
         self, reads: Sequence[Read], write: Read, loops: Sequence[IteratorTypeAttr], body: Body
     ) -> SSAValue:
+        """A `linalg.generic` emitted at the current position of `emit`."""
         self.rewriter.insertion_point = self.emit.place
         return generic(reads, write, loops, body, self.rewriter)
 
 
 def _minimum(emit: Emitter, a: Index, b: Index) -> Index:
+    """The lesser of two indices, at compile time if both are numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
     return emit.value(arith.MinSIOp(emit.materialize(a), emit.materialize(b)))
 
 
 def _unravel(emit: Emitter, number: SSAValue, sizes: Sequence[Index]) -> list[Index]:
-    """The indices of the `number`-th element of a shape, in row-major order."""
+    """The indices of the `number`-th element of a shape in row-major order."""
     indices: list[Index] = []
     rest = number
     for position, size in reversed(list(enumerate(sizes))):

@@ -1,4 +1,4 @@
-"""How `graph.attention` is cut: blocks of queries, and blocks of keys where there are many."""
+"""Block sizes of `graph.attention`: blocks of queries, and blocks of keys where the keys are many."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import F32_BYTES
 
-# What the scores of a block may take of the second-level cache, and its queries but for that.
+# The most bytes of scores of a block, a share of the second-level cache; the most queries otherwise.
 _SCORES_BYTES = 256 << 10
 _MOST_QUERIES = 96
-# Blocks of fewer read keys and values too often: where their scores pass the cache, keys come in blocks too.
-# Where the number of queries is open all blocks are as small, for the last one is computed whole.
+# Smaller blocks would read keys and values too often: where scores exceed the cache, keys come in blocks too.
+# If the number of queries is open, all blocks have this size, since the last one is computed in full.
 _LEAST_QUERIES = 32
 # Fewer blocks leave threads without work.
 _ENOUGH_ITEMS = 4
-# Threads share groups of blocks. A group has memory of its own for one block, which stays in the cache.
+# Groups of blocks are distributed over threads. A group has its own memory for one block, which stays cached.
 _MAX_GROUPS = 8
 
 
 @dataclass(frozen=True)
-class AttentionForm:
-    """The sizes of an op, and how its queries and keys are grouped to blocks."""
+class AttentionTiling:
+    """The sizes of an attention op, and the sizes of its blocks of queries and keys."""
 
     batch: tuple[Dim, ...]
     queries: Dim
@@ -37,11 +37,15 @@ class AttentionForm:
     depth: int
     columns: int
     block: int
-    """Queries in a block."""
+    """Number of queries in a block."""
 
     @staticmethod
-    def of(op: graph.AttentionOp) -> AttentionForm:
-        """The form of an op. Raises: StepwellError `unsupported` for other types and open rows."""
+    def of(op: graph.AttentionOp) -> AttentionTiling:
+        """
+        The sizes and blocks of an op.
+
+        Raises: StepwellError `unsupported` for types other than f32 and rows of open size.
+        """
         *batch, queries, keys = op.scores_dims()
         depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
         if element_of_value(op.q) != f32 or not depth.is_static or not columns.is_static:
@@ -52,7 +56,7 @@ class AttentionForm:
                 help="run `legalize{set=kernels}` before",
             )
         block = _block_of(prod(batch, start=Dim.of(1)), queries, keys)
-        return AttentionForm(tuple(batch), queries, keys, depth.value, columns.value, block)
+        return AttentionTiling(tuple(batch), queries, keys, depth.value, columns.value, block)
 
     @property
     def lanes(self) -> int:
@@ -61,33 +65,33 @@ class AttentionForm:
 
     @property
     def key_block(self) -> int | None:
-        """The keys of a block; None where the scores of all keys stay in the cache."""
+        """The number of keys in a block; None where the scores of all keys fit the cache."""
         fitting = _SCORES_BYTES // (F32_BYTES * self.lanes) // LANES * LANES
         return None if self.keys.is_static and self.keys.value <= fitting else fitting
 
     @property
     def blocks(self) -> Dim:
-        """Blocks of queries."""
+        """The number of blocks of queries in a batch entry."""
         return self.queries.ceildiv(self.block)
 
     @property
     def items(self) -> Dim:
-        """All blocks of all batches."""
+        """The number of blocks in all batches together."""
         return prod(self.batch, start=Dim.of(1)) * self.blocks
 
     @property
     def share(self) -> Dim:
-        """The blocks of a group."""
+        """The number of blocks in a group."""
         return self.items.ceildiv(_MAX_GROUPS)
 
     @property
     def groups(self) -> int:
-        """How many groups there are; the last ones may have no blocks where their number is open."""
+        """The number of groups; the last ones may be empty where the number of blocks is open."""
         return ceil(self.items.value / max(1, self.share.value)) if self.items.is_static else _MAX_GROUPS
 
 
 def _block_of(batch: Dim, queries: Dim, keys: Dim) -> int:
-    """The queries of a block: those that leave their scores in the cache, and waste few lanes."""
+    """The queries of a block whose scores fit the cache and which wastes few lanes."""
     most = _MOST_QUERIES
     if keys.is_static:
         fitting = _SCORES_BYTES // (F32_BYTES * max(1, keys.value)) // LANES * LANES
@@ -100,11 +104,12 @@ def _block_of(batch: Dim, queries: Dim, keys: Dim) -> int:
     def cost(blocks: int) -> tuple[bool, int]:
         block = ceil(queries.value / blocks)
         is_idle = batch.is_static and batch.value * blocks < _ENOUGH_ITEMS
-        # Scores take whole vectors, the sums of values each query.
+        # Scores cost whole vectors, sums of values only the queries themselves.
         return is_idle, blocks * (whole_vectors(block) + block)
 
     return ceil(queries.value / min(range(fewest, finest + 1), key=cost))
 
 
 def whole_vectors(queries: int) -> int:
+    """A number of queries rounded up to whole vectors."""
     return ceil(queries / LANES) * LANES

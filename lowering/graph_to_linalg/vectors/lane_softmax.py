@@ -1,4 +1,4 @@
-"""Softmax of the columns of a matrix, a column in each lane of vectors: no step goes across lanes."""
+"""Softmax of the columns of a matrix, with one column in each vector lane: no step combines lanes."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from stepwell.dialects.tensor_ir.emit import Emitter, Index, dense_attr, scalar_
 from stepwell.dialects.tensor_ir.transfers import Vector, read, vector_type, write
 
 LANES = 8
-"""The columns are a multiple of this."""
-# Columns in a vector but for the last one, which may have half as many; narrower registers take several.
+"""The number of columns is a multiple of this."""
+# Columns in a vector, except the last one, which may have half as many; narrower targets use more registers.
 _VECTOR = 16
-# Independent maxima and sums: each waits some cycles for the one before.
+# Independent chains of maxima and sums: within a chain each op waits some cycles for the one before it.
 _CHAINS = 4
 
 Carried: TypeAlias = Sequence[SSAValue]
-"""The tensors and vectors that loops carry."""
+"""Tensors and vectors carried by loops."""
 _Step: TypeAlias = Callable[[Emitter, Sequence[SSAValue], Carried], Carried]
-"""Emits what is done to rows of the matrix: takes their indices, and what is carried, chains last."""
+"""Emits the work for some rows of the matrix, from their indices and the carried values, chains last."""
 _OfLanes: TypeAlias = Callable[[Emitter, "_Lanes", Carried], Carried]
-"""Emits what is done to a vector of columns."""
+"""Emits the work for a vector of columns."""
 
 
 def lane_softmax(
     emit: Emitter, x: SSAValue, rows: Index, columns: int, *, zero_masked: bool
 ) -> tuple[SSAValue, SSAValue]:
     """
-    exp(x - max) of each column, in the place of `x`, and one over its sums.
+    The tensor `x` overwritten by exp(x - max) of each column, and the inverses of the columns' sums.
 
     ```mlir
     %p, %inverses = scf.for %lane = … step 16 { // vectors of columns
@@ -61,10 +61,10 @@ def lane_softmax(
 @dataclass(frozen=True)
 class OnlineSoftmax:
     """
-    The softmax of columns whose rows come in blocks: what is known of them so far, and how it goes on.
+    The state of a softmax of columns whose rows come in blocks: maxima and sums of powers so far.
 
-    Earlier powers are too large by exp(top now - top then), which is known with the next block only: what was
-    summed from them is scaled by `factors` then (Milakov and Gimelshein, "Online normalizer calculation for
+    Earlier powers are too large by exp(top now - top then), which is known with the next block only: sums
+    made from them are then scaled by `factors` (Milakov and Gimelshein, "Online normalizer calculation for
     softmax", 2018).
     """
 
@@ -73,7 +73,7 @@ class OnlineSoftmax:
 
     @staticmethod
     def start(emit: Emitter, columns: int) -> OnlineSoftmax:
-        """Of no rows."""
+        """The state before any row: maxima of -inf, sums of 0."""
         tops, totals = (
             emit.value(FillOp([emit.constants.of(scalar_attr(f32, n), f32)], [emit.empty(f32, [columns])]))
             for n in (-inf, 0)
@@ -83,7 +83,9 @@ class OnlineSoftmax:
     def add(
         self, emit: Emitter, x: SSAValue, rows: Index, columns: int
     ) -> tuple[SSAValue, SSAValue, OnlineSoftmax]:
-        """exp(x - top) of a block's columns, in the place of `x`; the factors; and the state after it."""
+        """
+        exp(x - top) of a block's columns, written over `x`; the factors of earlier sums; and the next state.
+        """
 
         def body(emit: Emitter, lanes: _Lanes, carried: Carried) -> Carried:
             x, tops, totals, factors = carried
@@ -101,7 +103,7 @@ class OnlineSoftmax:
         return x, factors, OnlineSoftmax(tops, totals)
 
     def inverses(self, emit: Emitter, columns: int, *, zero_masked: bool) -> SSAValue:
-        """One over the sums; with `zero_masked` one for a column of -inf."""
+        """1 / sum of powers of each column; with `zero_masked` 1 for a column of -inf."""
 
         def body(emit: Emitter, lanes: _Lanes, carried: Carried) -> Carried:
             total = lanes.read(emit, self.totals)
@@ -111,7 +113,7 @@ class OnlineSoftmax:
 
 
 def _over_lanes(emit: Emitter, columns: int, carried: Carried, body: _OfLanes) -> Carried:
-    """What `body` makes of vectors of columns, one after the other."""
+    """Values carried through `body` for each vector of columns in turn."""
 
     def of_vector(width: int) -> Callable[[Emitter, SSAValue, Carried], Carried]:
         type = vector_type(f32, (width,))
@@ -126,26 +128,26 @@ def _over_lanes(emit: Emitter, columns: int, carried: Carried, body: _OfLanes) -
 
 @dataclass(frozen=True)
 class _Lanes:
-    """Some columns of matrices, from `first` on: as many as a vector of this type has."""
+    """A vector of columns of matrices, from `first` on, as many as `type` has lanes."""
 
     first: SSAValue
     type: Vector
 
     def read(self, emit: Emitter, row: SSAValue) -> SSAValue:
-        """Their elements of a row."""
+        """The columns' elements of a one-dimensional tensor."""
         return read(emit, row, [self.first], self.type, (0,))
 
     def write(self, emit: Emitter, value: SSAValue, into: SSAValue) -> SSAValue:
-        """A row with their elements replaced."""
+        """A one-dimensional tensor with the columns' elements replaced."""
         return write(emit, value, into, [self.first], (0,))
 
     def finite(self, emit: Emitter, top: SSAValue) -> SSAValue:
-        """What is subtracted from a column: 0 instead of -inf, for exp(-inf - 0) is 0."""
+        """The number to subtract from a column: its maximum, or 0 for -inf, since exp(-inf - 0) is 0."""
         is_masked = emit.compare("oeq", top, self._number(emit, -inf))
         return emit.value(SelectOp(is_masked, self._number(emit, 0), top))
 
     def inverse(self, emit: Emitter, total: SSAValue, zero_masked: bool) -> SSAValue:
-        """One over the sums of powers; of a column of -inf, where they are 0, infinity or, if asked, one."""
+        """1 / sum of powers; a column of -inf, whose sum is 0, gives infinity, or 1 with `zero_masked`."""
         one = self._number(emit, 1)
         if zero_masked:
             is_masked = emit.compare("oeq", total, self._number(emit, 0))
@@ -153,10 +155,13 @@ class _Lanes:
         return emit.value(arith.DivfOp(one, total))
 
     def _number(self, emit: Emitter, number: float) -> SSAValue:
+        """A constant in all lanes."""
         return emit.constants.of(dense_attr(self.type, [number]), self.type)
 
     def maximum(self, emit: Emitter, x: SSAValue, rows: Index, start: SSAValue | None = None) -> SSAValue:
-        """The greatest of `start` and each column, an instruction an element: a NaN is found by exp again."""
+        """
+        The maximum of `start` and each column, an instruction for each vector; exp propagates NaN later.
+        """
 
         def step(inside: Emitter, places: Sequence[SSAValue], tops: Carried) -> Carried:
             found = [self._of_row(inside, x, row) for row in places]
@@ -168,7 +173,7 @@ class _Lanes:
         return top
 
     def powers(self, emit: Emitter, x: SSAValue, rows: Index, shift: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """The matrix with exp(x - shift) in the columns, and their sums."""
+        """The matrix with exp(x - shift) in the columns, and the columns' sums."""
 
         def step(inside: Emitter, places: Sequence[SSAValue], carried: Carried) -> Carried:
             x, *sums = carried
@@ -182,18 +187,19 @@ class _Lanes:
         return x, total
 
     def _of_row(self, emit: Emitter, x: SSAValue, row: SSAValue) -> SSAValue:
+        """The columns' elements of a row of the matrix."""
         return read(emit, x, [row, self.first], self.type, (1,))
 
 
 def _power(emit: Emitter, x: SSAValue, top: SSAValue) -> SSAValue:
-    """e^(x - top) of what is not above `top`."""
+    """e^(x - top), for x not above `top`."""
     power = math.ExpOp(emit.value(arith.SubfOp(x, top)))
     power.attributes[NOT_POSITIVE] = UnitAttr()
     return emit.value(power)
 
 
 def greater(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-    """The greater one of each lane; a NaN among `b` never is, one among `a` always."""
+    """The greater number in each lane; a NaN in `b` is never chosen, one in `a` always."""
     return emit.value(SelectOp(emit.compare("ogt", b, a), b, a))
 
 
@@ -210,10 +216,11 @@ def _along_rows(
     combine: Callable[[Emitter, SSAValue, SSAValue], SSAValue],
 ) -> Carried:
     """
-    Step along the rows, several at a time, each with a chain of its own; then combine the chains.
+    Apply `step` to the rows, several at a time with a chain for each, then combine the chains.
 
-    Args: chains begin as `start`; `carried` is what `step` takes and gives before them. The rest of the rows
-    goes through the first chain, one at a time. Returns: `carried`, and the combined chains.
+    Args: `start` is the first value of a chain; `carried` precedes the chains in what `step` consumes and
+    returns. Rows that are left over go through the first chain, one at a time. Returns: `carried`, and the
+    combined chains.
     """
 
     def body(count: int) -> Callable[[Emitter, SSAValue, Carried], Carried]:

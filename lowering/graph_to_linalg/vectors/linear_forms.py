@@ -1,4 +1,4 @@
-"""Small constant matrices applied to vectors of values, in straight-line code with few operations."""
+"""Products of small constant matrices with vectors of values, as straight-line code with few operations."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from stepwell.dialects.tensor_ir.transfers import vector_of
 from stepwell.runtime.winograd import Matrix
 
 Terms = Mapping[int, Fraction]
-"""Coefficients by the position of what they multiply; zeros left out."""
+"""Coefficients by the index of the value that they multiply; zeros left out."""
 
 
 def apply_matrix(emit: Emitter, matrix: Matrix, values: Sequence[SSAValue]) -> list[SSAValue]:
     """
     The product of a matrix of numbers with values of one vector type: a sum for each row.
 
-    Rows that differ in signs only share what they have in common, `(e + o, e - o)`; likewise columns, of
-    which the sum and the difference serve all rows. Source: the even and odd parts of Lavin & Gray 2015.
+    Rows that differ only in signs share their common parts, `(e + o, e - o)`; likewise columns, whose sum and
+    difference serve all rows. Source: the even and odd parts of Lavin & Gray 2015.
     """
     values = list(values)
     rows: list[Terms] = [{k: c for k, c in enumerate(row) if c} for row in matrix]
+    # Columns first: each opposed pair is replaced by its sum and difference.
     for j, k in _opposed_columns(rows):
         total, difference = _add(emit, values[j], values[k]), _subtract(emit, values[j], values[k])
         values += [total, difference]
         rows = [_merged(row, j, k, len(values) - 2) for row in rows]
     results: dict[int, SSAValue] = {}
+    # Then rows: an opposed pair is computed as its even and odd parts.
     for r, row in enumerate(rows):
         if r in results:
             continue
@@ -44,14 +46,16 @@ def apply_matrix(emit: Emitter, matrix: Matrix, values: Sequence[SSAValue]) -> l
 
 
 def _opposed(a: Terms, b: Terms) -> bool:
-    """Whether two rows have the same coefficients but for signs, some of which agree and some do not."""
+    """
+    Whether two rows have coefficients of the same magnitudes, some with equal and some with opposite signs.
+    """
     if a.keys() != b.keys() or any(abs(a[k]) != abs(b[k]) for k in a):
         return False
     return len({a[k] == b[k] for k in a}) == 2
 
 
 def _opposed_columns(rows: Sequence[Terms]) -> list[tuple[int, int]]:
-    """Pairs of columns that are opposed, each column in one pair at most."""
+    """Disjoint pairs of opposed columns."""
     columns: dict[int, dict[int, Fraction]] = {}
     for r, row in enumerate(rows):
         for k, c in row.items():
@@ -67,15 +71,17 @@ def _opposed_columns(rows: Sequence[Terms]) -> list[tuple[int, int]]:
 
 
 def _merged(row: Terms, j: int, k: int, total: int) -> Terms:
-    """A row over the sum (at `total`) or the difference (behind it) of two columns, in place of the two."""
+    """
+    A row over the sum (at index `total`) or the difference (after it) of columns j and k instead of the two.
+    """
     if j not in row:
         return row
-    place = total if row[j] == row[k] else total + 1
-    return {**{i: c for i, c in row.items() if i not in (j, k)}, place: row[j]}
+    index = total if row[j] == row[k] else total + 1
+    return {**{i: c for i, c in row.items() if i not in (j, k)}, index: row[j]}
 
 
 def _sum(emit: Emitter, terms: Terms, values: Sequence[SSAValue]) -> SSAValue:
-    """The sum of products; it starts from a term without a factor, where there is one."""
+    """The sum of products of a row; it starts from a term with coefficient 1, if there is one."""
     first = next((k for k, c in terms.items() if c == 1), None)
     if first is None:
         first = next(iter(terms))
@@ -94,6 +100,7 @@ def _sum(emit: Emitter, terms: Terms, values: Sequence[SSAValue]) -> SSAValue:
 
 
 def _splat(emit: Emitter, like: SSAValue, number: Fraction) -> SSAValue:
+    """A constant vector of a number in all lanes, of the type of `like`."""
     type = vector_of(like)
     return emit.constants.of(dense_attr(type, [float(number)]), type)
 

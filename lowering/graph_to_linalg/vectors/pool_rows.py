@@ -1,4 +1,8 @@
-"""Pools of pictures whose rows lie in vectors: a row is reduced along the windows once for all of them."""
+"""
+Pools of feature maps whose rows fit vectors: each input row is reduced along the windows' width once.
+
+All windows that cover the row share the result.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +24,24 @@ from stepwell.lowering.graph_to_linalg.support import empty, enclosing_kernel, e
 from stepwell.lowering.graph_to_linalg.vectors.lane_softmax import greater
 
 _LANES = 16
-"""Columns of the result in a vector; narrower registers take several."""
+"""Columns of the result in a vector; narrower targets use several registers."""
 _LEAST_COLUMNS = 4
 _LARGEST_STRIDE = 4
-"""What lies farther apart is not read together."""
+"""The largest stride along columns: elements farther apart are not read as one vector."""
 _LEAST_PLANES = 8
-"""Pictures that are shared out among threads; in fewer of them, their rows must be."""
+"""Planes (channels of samples) that are distributed over threads; with fewer, rows must be distributed."""
 _UNROLLED_ROWS = 16
 _KEPT_VECTORS = 8
-"""Of rows that are seen again: a quarter of the registers of the larger targets."""
+"""Vectors of input rows that later windows need again: a quarter of the larger targets' registers."""
 _MOST_POINTS = 15
-"""Of a window's height: rows that wait in registers for the windows that see them."""
+"""The greatest height of a window, whose reduced rows stay in registers until its result is written."""
 
 
 def pool_by_rows(
     op: graph.PoolOp, windows: Windows, counts: Callable[[int, int], int] | None, rewriter: PatternRewriter
 ) -> SSAValue | None:
     """
-    The maxima or means of a pool, picture by picture; None where its rows are not read as vectors.
+    The maxima or means of a pool, plane by plane; None where its rows are not read as vectors.
 
     ```mlir
     scf.for %channel … {                                       // parallel
@@ -50,7 +54,7 @@ def pool_by_rows(
       }
     }
     ```
-    Args: `counts` tells of a mean how many cells of a window count, by spatial axis and position.
+    Args: `counts` gives, for a mean, the number of cells of a window by spatial axis and position.
     """
     if not _has_vector_rows(op, windows):
         return None
@@ -65,23 +69,25 @@ def pool_by_rows(
             result = strips.run(emit, result)
         return result
 
-    def of_image(emit: Emitter, image: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def of_sample(emit: Emitter, sample: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return emit.loop(
             0,
             sizes[1],
             1,
             carried,
-            lambda emit, channel, inner: [of_channel(emit, [image, channel], inner[0])],
+            lambda emit, channel, inner: [of_channel(emit, [sample, channel], inner[0])],
             parallel=True,
         )
 
-    made = emit.loop(0, sizes[0], 1, [result], of_image, parallel=True)[0]
+    made = emit.loop(0, sizes[0], 1, [result], of_sample, parallel=True)[0]
     rewriter.insertion_point = emit.place
     return made
 
 
 def _has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
-    """Whether pictures lie in the kernel's argument row by row, and windows overlap or see borders."""
+    """
+    Whether planes are row-major in a kernel argument, and small windows on them overlap or need padding.
+    """
     extents = [*windows.out[2:], *windows.sizes]
     if windows.rank != 2 or windows.axes != [2, 3] or windows.data.block_axis("C") is not None:
         return False
@@ -102,18 +108,18 @@ def _has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
 
 
 def _most_strips(windows: Windows) -> int:
-    """How many vectors of columns are walked down together: what they keep of rows stays in registers."""
+    """The number of vectors of columns that are processed together, so that their rows stay in registers."""
     return _KEPT_VECTORS // max(1, windows.kernel[0] - windows.strides[0]) or 1
 
 
 def _starts(columns: int) -> list[int]:
-    """The first column of each vector of a row; the last two may share some."""
+    """The first column of each vector of a row; the last two vectors may overlap."""
     return sorted({min(start, max(columns - _LANES, 0)) for start in range(0, columns, _LANES)})
 
 
 @dataclass(frozen=True)
 class _Strips:
-    """Some vectors of columns of the result, that begin at `firsts`, of one picture."""
+    """Some vectors of columns of the result, which begin at `firsts`, in one plane."""
 
     op: graph.PoolOp
     windows: Windows
@@ -123,14 +129,17 @@ class _Strips:
 
     @property
     def _lanes(self) -> int:
+        """The lanes of a vector: a power of two, as many as columns or `_LANES`."""
         columns = self.windows.out[3].value
         return min(_LANES, 1 << (columns - 1).bit_length())
 
     @property
     def _start(self) -> float:
+        """The identity of the reduction: -inf for maxima, 0 for sums."""
         return float("-inf") if self.counts is None else 0
 
     def _combined(self, emit: Emitter, values: Sequence[SSAValue]) -> SSAValue:
+        """The maximum or sum of vectors, lane by lane."""
         total, *others = values
         for value in others:
             if self.counts is None:
@@ -140,8 +149,8 @@ class _Strips:
         return total
 
     def run(self, emit: Emitter, result: SSAValue) -> SSAValue:
-        """`result` with these columns written into it: a few rows one by one, many in a loop."""
-        begin, stop = self.windows.without_borders(0)
+        """The tensor `result` with these columns written: a few rows unrolled, many in a loop."""
+        begin, stop = self.windows.without_padding(0)
         rows, made = self.windows.out[2].value, dict[int, Sequence[SSAValue]]()
         is_short = stop - begin <= _UNROLLED_ROWS
         for row in range(rows) if is_short else (*range(begin), *range(stop, rows)):
@@ -153,13 +162,15 @@ class _Strips:
         return result if is_short else self._inside(emit, begin, stop, result)
 
     def _lines(self, row: int) -> list[int]:
-        """The rows of the input that windows of a row of the result see."""
+        """The rows of the input that are covered by the windows of a row of the result."""
         low = row * self.windows.strides[0] - self.windows.begins[0]
         size = self.windows.sizes[0].value
         return [line for line in range(low, low + self.windows.kernel[0]) if 0 <= line < size]
 
     def _inside(self, emit: Emitter, begin: int, stop: int, result: SSAValue) -> SSAValue:
-        """Rows whose windows see no border: a loop that carries the rows of the input that are seen again."""
+        """
+        The tensor `result` with all rows whose windows need no padding: a loop carries the rows needed again.
+        """
         stride, height, each = self.windows.strides[0], self.windows.kernel[0], len(self.firsts)
         kept = max(0, height - stride)
         ahead = [value for line in self._lines(begin)[:kept] for value in self._along(emit, line)]
@@ -175,27 +186,28 @@ class _Strips:
         return emit.loop(begin, stop, 1, [*ahead, result], step)[-1]
 
     def _along(self, emit: Emitter, line: Index) -> list[SSAValue]:
-        """A row of the input reduced along the windows of each vector of columns."""
+        """An input row, reduced along the width of the windows, for each vector of columns."""
         known: dict[int, SSAValue] = {}
         return [self._reduced(emit, line, first, known) for first in self.firsts]
 
     def _reduced(self, emit: Emitter, line: Index, first: int, known: dict[int, SSAValue]) -> SSAValue:
+        """An input row, reduced along the width of the windows, for the vector of columns from `first` on."""
         type = vector_type(f32, (self._lanes,))
         start = emit.constants.of(dense_attr(type, [self._start]), type)
         low = first * self.windows.strides[1] - self.windows.begins[1]
         points = range(low, low + self.windows.kernel[1])
         seen = [self._columns(emit, line, point, start, known) for point in points]
         seen = [value for value in seen if value is not start]
-        # A maximum starts below all numbers, so that a NaN never is one.
+        # A maximum starts at -inf, so that a NaN is never chosen.
         return self._combined(emit, [start, *seen] if self.counts is None or not seen else seen)
 
     def _columns(
         self, emit: Emitter, line: Index, low: int, start: SSAValue, known: dict[int, SSAValue]
     ) -> SSAValue:
         """
-        The cells of a row from column `low` on, one a window; `start` beside the picture.
+        The cells of a row from column `low` on, one for each window; `start` outside the plane.
 
-        `known` holds what was read of the row, by the first column.
+        `known` contains the vectors read from the row so far, by their first column.
         """
         stride, width = self.windows.strides[1], self.windows.sizes[1].value
         columns = [low + lane * stride for lane in range(self._lanes)]
@@ -207,16 +219,19 @@ class _Strips:
             if first not in known:
                 known[first] = self._read(emit, line, first)
         sources = [known[first] for first in firsts]
-        behind = len(sources) * self._lanes
-        last = behind - 1 if firsts[-1] + self._lanes > width else behind
-        if columns[-1] >= width and last < behind:
-            # What is read behind the end of the row is `start` already.
-            lanes = [min(column - inside[0], last) if column >= 0 else behind for column in columns]
+        outside = len(sources) * self._lanes
+        last = outside - 1 if firsts[-1] + self._lanes > width else outside
+        if columns[-1] >= width and last < outside:
+            # The last lane, read beyond the end of the row, is `start` already.
+            lanes = [min(column - inside[0], last) if column >= 0 else outside for column in columns]
         else:
-            lanes = [column - inside[0] if column in inside else behind for column in columns]
+            lanes = [column - inside[0] if column in inside else outside for column in columns]
         return assembled(emit, [*sources, start], lanes)
 
     def _read(self, emit: Emitter, line: Index, column: int) -> SSAValue:
+        """
+        A vector of a row's elements in f32; lanes beyond the row's end contain the reduction's identity.
+        """
         element = tensor_of(self.op.x).element_type
         type = vector_type(element, (self._lanes,))
         beyond = None
@@ -235,9 +250,9 @@ class _Strips:
         result: SSAValue,
     ) -> SSAValue:
         """
-        Combine rows, and write what the windows of these columns give.
+        The tensor `result` with the windows of these columns written, from reduced rows.
 
-        `known` is a row whose windows see as many cells as those of `row`.
+        `known` is a row whose windows have as many cells as those of `row`.
         """
         element, columns = tensor_of(self.op.x).element_type, self.windows.out[3].value
         for number, first in enumerate(self.firsts):
@@ -249,7 +264,9 @@ class _Strips:
         return result
 
     def _result(self, emit: Emitter, row: int, first: int, seen: Sequence[SSAValue]) -> SSAValue:
-        """What windows give whose rows are reduced already; at least one of them sees a row."""
+        """
+        The results of windows from their reduced rows: the maximum, or the sum times 1 / number of cells.
+        """
         value = self._combined(emit, seen)
         if self.counts is None:
             return value

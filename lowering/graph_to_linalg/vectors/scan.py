@@ -1,4 +1,4 @@
-"""Running reductions → a loop along the axis that carries what is combined so far, one layer at a step."""
+"""Running reductions → a loop along the axis that carries the layer combined so far."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.dialects.types import dims_of, element_bytes, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg import ordering
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
-from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.reduction import KINDS
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
 from stepwell.lowering.graph_to_linalg.slices import Indices, layer_of, with_layer
 from stepwell.lowering.graph_to_linalg.support import elementwise, empty, enclosing_kernel, extent, filled
+from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
 from stepwell.runtime.dims import Dim
 
 _BLOCK_BYTES = 1024
-"""Of columns that are walked down together: half of the registers of the larger targets."""
+"""Size of a block of columns that one loop scans: half of the registers of the larger targets."""
 
 
 class ScanLowering(RewritePattern):
     """
-    `graph.scan` → an `scf.for` along the axis, that carries the layer combined so far and the result.
+    `graph.scan` → an `scf.for` along the axis, which carries the layer combined so far and the result.
 
-    An exclusive scan writes the layer before the step's own elements join it. Along the innermost axis each
-    row is walked by itself: the elements of a layer would lie far apart. Layers of a known size are walked
-    down in blocks of columns that registers hold.
+    An exclusive scan writes the layer before the step's own elements are combined with it. Along the
+    innermost axis each row is scanned by itself, since elements of a layer would be far apart in memory.
+    Layers of known size are scanned in blocks of columns that fit registers.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ScanOp, rewriter: PatternRewriter) -> None:
+        """Choose between rows, blocks of columns and whole layers, which are `linalg` ops inside a loop."""
         type, axis = tensor_of(op.result), op.axis.value.data
         dims, kind = dims_of(type), KINDS[op.kind.data]
         if all(dim == Dim.of(1) for dim in dims[axis + 1 :]):
@@ -83,6 +84,7 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
     """
     type, axis = tensor_of(op.result), op.axis.value.data
     dims = dims_of(type)
+    # Views with all dimensions after the axis joined to one of columns.
     groups = [*([dim] for dim in dims[: axis + 1]), dims[axis + 1 :]]
     walk = _Columns(op, join_dims(op.input, groups, rewriter), extent(dims[axis], rewriter))
     sizes = [extent(dim, rewriter) for dim in dims[:axis]]
@@ -92,6 +94,7 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
     block = _BLOCK_BYTES // element_bytes(type.element_type)
     whole = columns // block * block
 
+    # Loops over the dimensions before the axis, then over whole blocks of columns, then the remainder.
     def of_layers(emit: Emitter, outer: Sequence[SSAValue], result: SSAValue) -> SSAValue:
         if len(outer) < len(sizes):
             return emit.loop(
@@ -120,7 +123,7 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
 
 @dataclass(frozen=True)
 class _Columns:
-    """A scan of `input`, whose last dimension is that of the columns, along the one before it."""
+    """A scan of `input` along its last dimension but one; the last dimension is that of the columns."""
 
     op: graph.ScanOp
     input: SSAValue
@@ -129,7 +132,7 @@ class _Columns:
     def down(
         self, emit: Emitter, outer: Sequence[SSAValue], first: Index, width: int, result: SSAValue
     ) -> SSAValue:
-        """`result` with the scan of some columns, from `first` on, written into it."""
+        """The tensor `result` with the scan of `width` columns from `first` on written into it."""
         scalars, kind = Scalars(tensor_of(self.input).element_type), KINDS[self.op.kind.data]
         vector, column = vector_type(scalars.type, (width,)), emit.materialize(first)
         start = emit.constants.of(scalar_attr(scalars.type, kind.start(scalars)), scalars.type)
@@ -149,7 +152,7 @@ class _Columns:
 
 
 def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
-    """The result of a scan along the innermost axis, one row after the other."""
+    """The result of a scan along the innermost axis, row by row, with scalars."""
     type, axis = tensor_of(op.result), op.axis.value.data
     dims, scalars = dims_of(type), Scalars(type.element_type)
     count, inner = extent(dims[axis], rewriter), len(dims) - axis - 1
@@ -159,8 +162,8 @@ def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
 
         def step(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             so_far, result = carried
-            place = Indices.subtract(last, index) if bool(op.reverse) else index
-            at = [*outer, place, *[Indices.constant(0)] * inner]
+            position = Indices.subtract(last, index) if bool(op.reverse) else index
+            at = [*outer, position, *[Indices.constant(0)] * inner]
             read = tensor.ExtractOp.create(
                 operands=[op.input, *at], result_types=[signless(type.element_type)]
             )

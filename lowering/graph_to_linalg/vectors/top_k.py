@@ -1,4 +1,4 @@
-"""`graph.top_k` → for each row, rounds that take one element each, or a walk that keeps the first ones."""
+"""`graph.top_k` → rounds that each extract a row's next element, or a search that maintains the first k."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.sched import PARALLEL as INDEPENDENT
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.ordering import counted_loop
-from stepwell.lowering.graph_to_linalg.recurrent import counted_loop as inserted_loop
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
 from stepwell.lowering.graph_to_linalg.slices import Indices, layer_of
 from stepwell.lowering.graph_to_linalg.support import (
@@ -29,26 +28,28 @@ from stepwell.lowering.graph_to_linalg.support import (
     inserted,
     projection,
 )
+from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop as inserted_loop
 from stepwell.lowering.graph_to_linalg.vectors.top_k_rounds import Rounds, pays
 from stepwell.runtime.dims import Dim
 
-# Elements that are compared at once with the last one kept: a few registers. More are passed over together
-# less often (5 of 1000: 16 take 0.6 of the time that 64 take).
+# Elements that are compared at once with the k-th so far: a few registers. Larger blocks are skipped less
+# often (5 of 1000: blocks of 16 need 0.6 of the time of blocks of 64).
 _BLOCK = 16
 
 
 class TopKLowering(RewritePattern):
     """
-    `graph.top_k` → rounds over ranks (`top_k_rounds`), or one walk along each row.
+    `graph.top_k` → rounds over ranks (`top_k_rounds`), or one search along each row.
 
-    The walk is for elements of 64 bits and for a few of very many. It keeps the first `k` in order, in the
-    results themselves. A block of elements of which none comes before the last one kept is passed over at
-    once; of any other the elements are looked at one by one, and one that comes before the last pushes on
-    those behind its place.
+    The search is for elements of 64 bits and for a few of very many. It maintains the first `k` in order, in
+    the results themselves. A block of elements is skipped if none of them comes before the k-th so far;
+    otherwise its elements are compared one by one, and one that comes before the k-th shifts all that come
+    after it.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.TopKOp, rewriter: PatternRewriter) -> None:
+        """Emit loops over all other axes around the search or the rounds for one row."""
         outputs = [empty(tensor_of(result), rewriter) for result in op.results]
         dims, axis = dims_of(op.chosen.type), op.axis.value.data
         sizes = [extent(dim, rewriter) for i, dim in enumerate(dims) if i != axis]
@@ -68,7 +69,7 @@ class TopKLowering(RewritePattern):
 
 @dataclass
 class _Order:
-    """Which of two elements comes first; NaN counts as greater than all numbers."""
+    """The order of two elements, descending or ascending; NaN counts as greater than all numbers."""
 
     scalars: Scalars
     largest: bool
@@ -77,7 +78,7 @@ class _Order:
         """Whether a comes strictly before b."""
         if not self.scalars.is_float:
             return self.scalars.compare("gt" if self.largest else "lt", a, b)
-        # Unordered or beyond: right where one of the two is a NaN, but for the lesser one of them.
+        # "Unordered or beyond" is right for a NaN on the greater side; a NaN on the other makes it false.
         lesser = b if self.largest else a
         beyond = arith.CmpfOp(a, b, "ugt" if self.largest else "ult").result
         return arith.AndIOp(beyond, arith.CmpfOp(lesser, lesser, "ord").result).result
@@ -85,27 +86,32 @@ class _Order:
 
 @dataclass
 class _Search:
+    """The search for the first k elements along one axis, row by row."""
+
     op: graph.TopKOp
     k: SSAValue
     rewriter: PatternRewriter
 
     @property
     def _scalars(self) -> Scalars:
+        """Emitters for the element type."""
         return Scalars(element_of_value(self.op.input))
 
     @property
     def _order(self) -> _Order:
+        """The order in which elements are searched."""
         return _Order(self._scalars, bool(self.op.largest.value.data))
 
     @property
     def _axis(self) -> int:
+        """The axis that is searched."""
         return self.op.axis.value.data
 
     def row(self, outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """Fill one row of both results."""
+        """Both results for a row: the first k elements are inserted, then blocks of the rest are searched."""
         k, size = dims_of(self.op.chosen.type)[self._axis], dims_of(self.op.input.type)[self._axis]
         kept = self._visit_all(outer, Dim.of(0), k, outputs)
-        if not self._lies_in_rows():
+        if not self._is_contiguous():
             return self._visit_all(outer, k, size - k, kept)
         blocks = (size - k) // _BLOCK
         block_size = extent(Dim.of(_BLOCK), self.rewriter)
@@ -125,21 +131,21 @@ class _Search:
         kept = inserted_loop(extent(blocks, self.rewriter), kept, step, self.rewriter)
         return self._visit_all(outer, k + blocks * _BLOCK, size - k - blocks * _BLOCK, kept)
 
-    def _lies_in_rows(self) -> bool:
+    def _is_contiguous(self) -> bool:
         """Whether the elements of a row are neighbours in memory."""
         return all(dim == Dim.of(1) for dim in dims_of(self.op.input.type)[self._axis + 1 :])
 
     def _comes_before(self, outer: Sequence[SSAValue], base: SSAValue, kept: SSAValue) -> SSAValue:
-        """Whether any element of a block comes before the last one kept."""
+        """Whether any element of a block comes before the k-th so far."""
         axis, rewriter = self._axis, self.rewriter
         last = inserted(
             lambda: self._read(kept, outer, Indices.subtract(self.k, Indices.constant(1))), rewriter
         )
-        block = layer_of(self.op.input, dict(enumerate(self._place(outer, base))), rewriter, {axis: _BLOCK})
+        block = layer_of(self.op.input, dict(enumerate(self._indices(outer, base))), rewriter, {axis: _BLOCK})
         order, zero = self._order, AffineExpr.constant(0)
-        places = [AffineExpr.dimension(1) if i == axis else zero for i in range(len(dims_of(block.type)))]
+        positions = [AffineExpr.dimension(1) if i == axis else zero for i in range(len(dims_of(block.type)))]
         some = generic(
-            [(block, AffineMap(2, 0, tuple(places)))],
+            [(block, AffineMap(2, 0, tuple(positions)))],
             (filled(tensor_type(i1, [1]), 0, rewriter), projection(2, [0])),
             [PARALLEL, REDUCTION],
             lambda s: arith.OrIOp(s[1], order.before(s[0], last)).result,
@@ -151,7 +157,7 @@ class _Search:
     def _visit_all(
         self, outer: Sequence[SSAValue], first: Dim, count: Dim, kept: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Look at elements one by one."""
+        """The results after `count` elements from `first` on were compared one by one."""
         start, steps = extent(first, self.rewriter), extent(count, self.rewriter)
         return inserted(
             lambda: counted_loop(
@@ -163,25 +169,26 @@ class _Search:
     def _visit(
         self, outer: Sequence[SSAValue], index: SSAValue, kept: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Keep an element that comes before the last one kept, or that there is still room for."""
+        """The results after an element, inserted if it precedes the k-th so far or fewer than k are there."""
         value = self._read(self.op.input, outer, index)
         last = Indices.subtract(self.k, Indices.constant(1))
         comes_first = self._order.before(value, self._read(kept[0], outer, last))
         takes = arith.OrIOp(comes_first, arith.CmpiOp(index, self.k, "slt").result).result
-        once = Indices.minimum(self.k, Indices.constant(1))  # there may be no place at all
+        once = Indices.minimum(self.k, Indices.constant(1))  # k may be 0
         times = arith.SelectOp(takes, once, Indices.constant(0)).result
         return counted_loop(times, kept, lambda _, kept: self._insert(outer, index, value, kept))
 
     def _insert(
         self, outer: Sequence[SSAValue], index: SSAValue, value: SSAValue, kept: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Put an element behind all that it does not come before: equal elements stay in order."""
+        """The results with an element inserted after all that precede or equal it."""
         filled_slots = Indices.minimum(index, self.k)
         last = Indices.minimum(index, Indices.subtract(self.k, Indices.constant(1)))
 
+        # Count the elements that stay before it, shift the others by one, and store it between them.
         def count(slot: SSAValue, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            behind = self._order.before(value, self._read(kept[0], outer, slot))
-            one = arith.SelectOp(behind, Indices.constant(0), Indices.constant(1)).result
+            is_after = self._order.before(value, self._read(kept[0], outer, slot))
+            one = arith.SelectOp(is_after, Indices.constant(0), Indices.constant(1)).result
             return [Indices.add(so_far[0], one)]
 
         def push(step: SSAValue, kept: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -190,10 +197,10 @@ class _Search:
             elements = [self._element(tensor, outer, there) for tensor in kept]
             return self._store(elements, kept, outer, slot)
 
-        (place,) = counted_loop(filled_slots, [Indices.constant(0)], count)
-        pushed = counted_loop(Indices.subtract(last, place), kept, push)
+        (position,) = counted_loop(filled_slots, [Indices.constant(0)], count)
+        pushed = counted_loop(Indices.subtract(last, position), kept, push)
         number = arith.IndexCastOp(index, i64).result
-        return self._store([self._scalars.narrow(value), number], pushed, outer, place)
+        return self._store([self._scalars.narrow(value), number], pushed, outer, position)
 
     def _store(
         self,
@@ -202,23 +209,25 @@ class _Search:
         outer: Sequence[SSAValue],
         slot: SSAValue,
     ) -> list[SSAValue]:
-        at = self._place(outer, slot)
+        """The two results with an element and its index stored at position `slot` of a row."""
+        at = self._indices(outer, slot)
         return [
             tensor.InsertOp.create(operands=[element, target, *at], result_types=[target.type]).results[0]
             for element, target in zip(elements, into, strict=True)
         ]
 
     def _read(self, source: SSAValue, outer: Sequence[SSAValue], index: SSAValue) -> SSAValue:
-        """An element of a row, as wide as it is computed with."""
+        """An element of a row in the type to compute in."""
         return self._scalars.widen(self._element(source, outer, index))
 
     def _element(self, source: SSAValue, outer: Sequence[SSAValue], index: SSAValue) -> SSAValue:
-        """An element of a row as it is stored."""
+        """An element of a row in its storage type."""
         element = signless(tensor_of(source).element_type)
-        at = self._place(outer, index)
+        at = self._indices(outer, index)
         return tensor.ExtractOp.create(operands=[source, *at], result_types=[element]).results[0]
 
-    def _place(self, outer: Sequence[SSAValue], index: SSAValue) -> list[SSAValue]:
+    def _indices(self, outer: Sequence[SSAValue], index: SSAValue) -> list[SSAValue]:
+        """The indices of an element: `index` along the axis, `outer` along all others."""
         return [*outer[: self._axis], index, *outer[self._axis :]]
 
 

@@ -1,4 +1,6 @@
-"""The first elements of rows in order, by rounds without branches: each takes the first of what is left."""
+"""
+The first k elements of rows in order, in rounds without branches: each extracts the greatest remaining rank.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,6 @@ from xdsl.pattern_rewriter import PatternRewriter
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_linalg.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
 from stepwell.lowering.graph_to_linalg.slices import Indices, cut, index_of, layer_of, paste
 from stepwell.lowering.graph_to_linalg.support import (
@@ -30,32 +31,35 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
+from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.views import split_dims
 from stepwell.runtime.dims import Dim
 
 _KEYS, _RANKS = Scalars(i32), Scalars(i64)
-_LAST_PLACE = (1 << 32) - 1
-# Ranks in a vector, of which blocks and counts of blocks are multiples.
+_LAST_POSITION = (1 << 32) - 1
+# Ranks in a vector: block sizes and numbers of blocks are multiples of it.
 _LANES = 8
-# Up to so many elements are looked through whole in each round (5 of 100: 0.75 of the time).
+# Rows of up to this size are one block, searched in each round (5 of 100: 0.75 of the time).
 _ONE_BLOCK = 256
-# The size of blocks where that of rows is not known.
+# The size of blocks where the row size is unknown.
 _OPEN_BLOCK = 64
-# From so many elements on for each that is asked for, nearly all are passed over.
+# With this many elements for each of the k or more, the search of `top_k` skips nearly all of them.
 _MANY = 2048
 
 
 def pays(op: graph.TopKOp) -> bool:
     """
-    Whether rounds are the fast way: an element and its place fit 64 bits, and not a few of very many are
-    asked for, which a walk finds sooner (8 of 32000: in 0.7 of the time).
+    Whether rounds are faster than a search along the row.
+
+    They need an element and its position to fit 64 bits, and lose when a few of very many elements are
+    requested (8 of 32000: the search needs 0.7 of the time).
     """
     scalars, row = Scalars(element_of_value(op.input)), dims_of(op.input.type)[op.axis.value.data]
     k = dims_of(op.chosen.type)[op.axis.value.data]
     fits = scalars.type == f32 if scalars.is_float else scalars.bits <= 32
     if not fits or not row.is_static:
         return fits
-    return row.value <= _LAST_PLACE and not (k.is_static and row.value >= _MANY * k.value)
+    return row.value <= _LAST_POSITION and not (k.is_static and row.value >= _MANY * k.value)
 
 
 @dataclass(frozen=True)
@@ -63,18 +67,18 @@ class Rounds:
     """
     The first `k` elements of rows, by a tournament of their ranks.
 
-    A rank is an i32 in whose order elements come, over the complement of a place: no two are equal, and of
-    equal elements the one with the lower index comes first. The row is cut into blocks, whose greatest ranks
-    are kept. A round takes the greatest of those, which is below all that were taken before, and looks
-    through that one block again for the greatest rank below it: with blocks of about the root of a row's
-    size, a round costs two short loops on vectors.
+    A rank is an i64: its upper half is an i32 in the order of the elements, its lower half the complement of
+    the position. No two ranks are equal, and of equal elements the one with the lower index comes first. The
+    row is split into blocks, and the greatest rank of each is stored. A round takes the greatest of those,
+    which is less than all ranks of earlier rounds, and searches its block for the greatest rank below it:
+    with blocks of about the root of the row's size, a round costs two short loops on vectors.
 
     ```mlir
     %ranks = linalg.generic ["parallel"] ins(%row) { arith.shli, arith.addi } // later [32, 32]
     %tops = linalg.generic ["parallel", "reduction"] ins(%ranks : tensor<32x32xi64>) { arith.maxsi }
     scf.for %round = %c0 to %k iter_args(…, %tops) {
       %best = linalg.generic ["reduction"] ins(%tops : tensor<32xi64>) { arith.maxsi }
-      … // x at its place, and the place, are results; the greatest rank of its block below %best replaces it
+      … // x at its position, and the position, are results; its block's greatest rank below %best replaces it
     }
     ```
     """
@@ -83,7 +87,7 @@ class Rounds:
     rewriter: PatternRewriter
 
     def row(self, outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """Fill one row of both results."""
+        """Both results for a row, filled by k rounds."""
         blocks = self._blocks(outer)
         start = filled(tensor_type(i64, dims_of(blocks.type)[:1]), _RANKS.lowest(), self.rewriter)
         write, loops = (start, projection(2, [0])), [PARALLEL, REDUCTION]
@@ -106,11 +110,14 @@ class Rounds:
         blocks: SSAValue,
         tops: SSAValue,
     ) -> Sequence[SSAValue]:
-        """Put the first element that is left into a slot of the results."""
+        """
+        The results and block maxima after one round: the greatest remaining element is stored at `slot`.
+        """
+        # The greatest rank of all blocks, and with it the position, block and value of the element.
         size = dims_of(blocks.type)[1].value
         best = self._greatest((tops, identity(1)), lambda rank: rank)
-        place = self._emitted(lambda: _place(best))
-        index = self._emitted(lambda: index_of(place))
+        position = self._emitted(lambda: _position(best))
+        index = self._emitted(lambda: index_of(position))
         block = self._emitted(lambda: arith.DivUIOp(index, Indices.constant(size)).result)
         element = tensor.ExtractOp.create(
             operands=[self.op.input, *self._at(outer, index)],
@@ -118,12 +125,13 @@ class Rounds:
         )
         value = self.rewriter.insert(element).results[0]
 
+        # The greatest rank of that block among those that remain.
         def left(rank: SSAValue) -> SSAValue:
             return _RANKS.select(_RANKS.compare("lt", rank, best), rank, _RANKS.constant(_RANKS.lowest()))
 
         top = self._greatest((layer_of(blocks, {0: block}, self.rewriter), identity(2)), left)
         at = self._at(outer, slot)
-        stores = zip((value, place, top), (*outputs, tops), (at, at, [block]), strict=True)
+        stores = zip((value, position, top), (*outputs, tops), (at, at, [block]), strict=True)
         return [
             self.rewriter.insert(
                 tensor.InsertOp.create(operands=[new, into, *where], result_types=[into.type])
@@ -132,7 +140,7 @@ class Rounds:
         ]
 
     def _blocks(self, outer: Sequence[SSAValue]) -> SSAValue:
-        """The ranks of a row, a block in each row of a matrix; behind the last one stands what comes last."""
+        """The ranks of a row as a matrix with one block in each row, padded with the lowest rank."""
         source, axis, rewriter = self.op.input, self._axis, self.rewriter
         dims = dims_of(source.type)
         layer = layer_of(source, dict(zip(self._others, outer, strict=True)), rewriter)
@@ -151,7 +159,7 @@ class Rounds:
         return split_dims(paste(ranks, room, [Dim.of(0)], rewriter), [[count, Dim.of(size)]], rewriter)
 
     def _greatest(self, read: Read, rank: Callable[[SSAValue], SSAValue]) -> SSAValue:
-        """The greatest of ranks, one for each element that is read."""
+        """The greatest of `rank` applied to all elements of a read."""
         dims = read[1].num_dims
         start = filled(tensor_type(i64, []), _RANKS.lowest(), self.rewriter)
         loops = [REDUCTION] * dims
@@ -165,22 +173,28 @@ class Rounds:
         return self.rewriter.insert(tensor.ExtractOp.create(operands=[found], result_types=[i64])).results[0]
 
     def _emitted(self, emit: Callable[[], Emitted]) -> Emitted:
+        """The result of an emitter of scalar ops, inserted at the rewriter's insertion point."""
         return inserted(emit, self.rewriter)
 
     def _at(self, outer: Sequence[SSAValue], index: SSAValue) -> list[SSAValue]:
+        """The indices of an element: `index` along the axis, `outer` along all others."""
         return [*outer[: self._axis], index, *outer[self._axis :]]
 
     @property
     def _others(self) -> list[int]:
+        """All axes but the searched one."""
         return [i for i in range(len(dims_of(self.op.input.type))) if i != self._axis]
 
     @property
     def _axis(self) -> int:
+        """The axis that is searched."""
         return self.op.axis.value.data
 
 
 def _blocks_of(row: Dim) -> tuple[Dim, int]:
-    """How many blocks a row has, and of what size: about its root, or the whole of a short row."""
+    """
+    The number of blocks of a row and their size: about the root of the row's size, or a short row as a whole.
+    """
     if not row.is_static:
         return row.ceildiv(_OPEN_BLOCK), _OPEN_BLOCK
     if row.value <= _ONE_BLOCK:
@@ -192,7 +206,7 @@ def _blocks_of(row: Dim) -> tuple[Dim, int]:
 
 
 def _key(scalars: Scalars, x: SSAValue, largest: bool) -> SSAValue:
-    """An element as an i32: the greatest one comes first. NaN is the greatest number, -0 is 0."""
+    """An element as an i32 in whose descending order elements come; NaN is the greatest number, -0 is 0."""
     if scalars.is_float:
         bits = arith.BitcastOp(scalars.add(x, scalars.constant(0)), i32).result
         negative = arith.ShRSIOp(bits, _KEYS.constant(31)).result
@@ -205,13 +219,13 @@ def _key(scalars: Scalars, x: SSAValue, largest: bool) -> SSAValue:
     return key if largest else arith.XOrIOp(key, _KEYS.constant(-1)).result
 
 
-def _rank(key: SSAValue, place: SSAValue) -> SSAValue:
-    """The rank of an element with a key at a place."""
+def _rank(key: SSAValue, position: SSAValue) -> SSAValue:
+    """The rank of an element with a key at a position: the key above the complement of the position."""
     high = arith.ShLIOp(_KEYS.convert(key, _RANKS), _RANKS.constant(32)).result
-    return _RANKS.add(high, _RANKS.subtract(_RANKS.constant(_LAST_PLACE), _RANKS.from_index(place)))
+    return _RANKS.add(high, _RANKS.subtract(_RANKS.constant(_LAST_POSITION), _RANKS.from_index(position)))
 
 
-def _place(rank: SSAValue) -> SSAValue:
-    """Where in its row an element of a rank stands."""
-    low = arith.AndIOp(rank, _RANKS.constant(_LAST_PLACE)).result
-    return _RANKS.subtract(_RANKS.constant(_LAST_PLACE), low)
+def _position(rank: SSAValue) -> SSAValue:
+    """The position in its row of the element with a rank."""
+    low = arith.AndIOp(rank, _RANKS.constant(_LAST_POSITION)).result
+    return _RANKS.subtract(_RANKS.constant(_LAST_POSITION), low)

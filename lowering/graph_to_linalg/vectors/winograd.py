@@ -1,7 +1,7 @@
 """
-Winograd convolutions → blocks of tiles: transform the input, a product a point, transform the results back.
+Winograd convolutions → blocks of tiles: transform the input, a product for each point, transform back.
 
-The tiles of an image are numbered row by row and cut into blocks of one size, so that images may have any.
+The tiles of a feature map are numbered row by row and cut into blocks of one size, whatever its own size.
 
 The transforms are straight-line code on vectors of channels, inside loops over tiles. The products are one
 `linalg.generic` over points, panels of filters, tiles and lanes, which gets a schedule like any other.
@@ -35,28 +35,28 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import F32_BYTES
 from stepwell.runtime.winograd import FILTER, Matrix, transforms
 
-# What a block of tiles may take of the second-level cache: its transformed input, and its products.
+# The most bytes of a block of tiles, transformed input and products: a share of the second-level cache.
 _BLOCK_BYTES = 600 << 10
 # Products of fewer tiles leave registers idle.
 _ENOUGH_TILES = 24
-# What an image of open size has in a block at most: small ones would fill no more.
+# The most tiles of a block where the size of feature maps is open: small ones have no more.
 _OPEN_TILES = 48
-# Threads share groups of blocks when an image has so many blocks, else the parts of each block. A group has
-# memory of its own for one block, which stays in the cache from block to block.
+# Threads share groups of blocks where a sample has this many, else channels of each block. A group has its
+# own memory for one block, which stays in the cache from block to block.
 _ENOUGH_BLOCKS = 4
 _MAX_GROUPS = 8
 
 Carried: TypeAlias = Sequence[SSAValue]
-"""The tensors that loops carry."""
+"""Tensors carried by loops."""
 
 
 class WinogradLowering(RewritePattern):
     """
-    `graph.winograd_conv` → `scf.for` over images and blocks of tiles, with the three steps inside.
+    `graph.winograd_conv` → `scf.for` over samples and blocks of tiles, with the three steps inside.
 
     ```mlir
     %y = scf.for %n … { scf.for %group … { scf.for %block … {
-      %v = scf.for %c … { scf.for %tile … { reads of %x, 0 beyond its borders, B d Bᵀ, writes } }
+      %v = scf.for %c … { scf.for %tile … { reads of %x, 0 in its padding, B d Bᵀ, writes } }
       %m = linalg.generic … ins(%v, %u) …              // [points, panels, tiles, panel]
       %z = scf.for %panel … { scf.for %tile … { reads of %m, A m Aᵀ, writes } }
     } } }
@@ -65,55 +65,60 @@ class WinogradLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.WinogradConvOp, rewriter: PatternRewriter) -> None:
-        form = _Form.of(op)
+        """Split the transformed filters' channels into blocks of lanes, and emit the loops."""
+        tiling = _Tiling.of(op)
         points, panels, _, panel = dims_of(op.u.type)
-        channels = [Dim.of(form.blocks), Dim.of(form.lanes)]
+        channels = [Dim.of(tiling.blocks), Dim.of(tiling.lanes)]
         u = split_dims(op.u, [[points], [panels], channels, [panel]], rewriter)
         emit = Emitter.before(op, Constants(enclosing_kernel(rewriter)))
         y = empty_like(op.result, rewriter)
-        rewriter.replace(op, [], [_Emission(form, op.x, u, emit, rewriter).run(y)])
+        rewriter.replace(op, [], [_Emission(tiling, op.x, u, emit, rewriter).run(y)])
 
 
 @dataclass(frozen=True)
 class _Axis:
-    """Rows or columns of an image, and of tiles."""
+    """The extents along the rows or the columns of a feature map, and its number of tiles."""
 
     read: Dim
-    """Of the image that is read."""
+    """Extent of the input."""
     written: Dim
-    """Of the result."""
+    """Extent of the result."""
     before: int
-    """The border in front."""
+    """Padding before the input."""
     tiles: Dim
 
     def may_leave(self, step: int, tile: int) -> bool:
-        """Whether the place `step` behind the first of a tile may lie behind the image."""
+        """Whether the cell `step` after the first of some tile may be after the end of the input."""
         last = (self.tiles - 1) * tile + (step - self.before)
         return not (self.read - 1 - last).is_nonnegative
 
 
 @dataclass(frozen=True)
-class _Form:
-    """The sizes of a convolution in tiles, and how many of them are a block."""
+class _Tiling:
+    """The tile sizes of a convolution: tiles of a feature map, tiles of a block, blocks of channels."""
 
     tile: int
-    images: Dim
+    samples: Dim
     rows: _Axis
     columns: _Axis
     blocks: int
-    """Of input channels, `lanes` each."""
+    """Blocks of input channels, `lanes` each."""
     lanes: int
     panels: int
     panel: int
     tiles: int
-    """Of a block."""
+    """Tiles of a block."""
     count: Dim
-    """Blocks in an image."""
+    """Blocks of tiles in a sample."""
 
     @staticmethod
-    def of(op: graph.WinogradConvOp) -> _Form:
-        """The form of an op. Raises: StepwellError `unsupported` where the number of channels is open."""
-        images, blocks, *read, lanes = dims_of(op.x.type)
+    def of(op: graph.WinogradConvOp) -> _Tiling:
+        """
+        The tile sizes of an op.
+
+        Raises: StepwellError `unsupported` where the number of channels is open.
+        """
+        samples, blocks, *read, lanes = dims_of(op.x.type)
         _, panels, channels, panel = dims_of(op.u.type)
         if not (blocks.is_static and panels.is_static):
             raise StepwellError(
@@ -130,21 +135,21 @@ class _Form:
         total = rows.tiles * columns.tiles
         tiles = _tiles_of_block(total, max(_ENOUGH_TILES, _BLOCK_BYTES // tile_bytes))
         widths = blocks.value, lanes.value, panels.value, panel.value
-        return _Form(tile, images, rows, columns, *widths, tiles, total.ceildiv(tiles))
+        return _Tiling(tile, samples, rows, columns, *widths, tiles, total.ceildiv(tiles))
 
     @property
     def size(self) -> int:
-        """Points of a tile along an axis."""
+        """Points of a tile along an axis, outputs plus filter size minus 1."""
         return self.tile + FILTER - 1
 
     @property
     def total(self) -> Dim:
-        """Tiles of an image."""
+        """Tiles of a sample's feature map."""
         return self.rows.tiles * self.columns.tiles
 
     @property
     def shares_blocks(self) -> bool:
-        """Whether threads share groups of blocks, and not what is in one block."""
+        """Whether threads share groups of blocks, instead of the channels inside each block."""
         return not self.count.is_static or self.count.value >= _ENOUGH_BLOCKS
 
     @property
@@ -154,12 +159,14 @@ class _Form:
 
     @property
     def groups(self) -> int:
-        """How many groups there are, of which some may be empty where the size of images is open."""
+        """The number of groups; some may be empty where the size of the feature maps is open."""
         return self.count.ceildiv(self.group).value if self.count.is_static else _MAX_GROUPS
 
 
 def _tiles_of_block(total: Dim, most: int) -> int:
-    """As many as stay in the cache; an image's blocks are equally full, and two threads get as many."""
+    """
+    The tiles of a block that fit the cache; a sample's blocks are equally full and, if many, even in number.
+    """
     if not total.is_static:
         return min(most, _OPEN_TILES)
     count = ceil(total.value / most)
@@ -168,9 +175,9 @@ def _tiles_of_block(total: Dim, most: int) -> int:
 
 @dataclass
 class _Emission:
-    """Emits the loops of one op."""
+    """The loops of one op, emitted by `run`."""
 
-    form: _Form
+    tiling: _Tiling
     x: SSAValue
     """[N, C / b, H, W, b]."""
     u: SSAValue
@@ -179,129 +186,134 @@ class _Emission:
     rewriter: PatternRewriter
 
     def run(self, y: SSAValue) -> SSAValue:
-        """All images, written into `y`: [N, O / b, H, W, b]."""
-        form = self.form
-        # Sizes stand before all loops.
-        count, group, images = (self._size(n) for n in (form.count, form.group, form.images))
-        self._total, self._across = self._size(form.total), self._size(form.columns.tiles)
+        """The tensor `y` [N, O / b, H, W, b] with the results of all samples written into it."""
+        tiling = self.tiling
+        # Sizes are computed before all loops.
+        count, group, samples = (self._size(n) for n in (tiling.count, tiling.group, tiling.samples))
+        self._total, self._across = self._size(tiling.total), self._size(tiling.columns.tiles)
         self._read, self._last = (
             [self._size(n) for n in sizes]
             for sizes in (
-                (form.rows.read, form.columns.read),
-                (form.rows.written - 1, form.columns.written - 1),
+                (tiling.rows.read, tiling.columns.read),
+                (tiling.rows.written - 1, tiling.columns.written - 1),
             )
         )
 
-        def one_image(emit: Emitter, image: SSAValue, carried: Carried) -> Carried:
+        def one_sample(emit: Emitter, sample: SSAValue, carried: Carried) -> Carried:
             def one_block(emit: Emitter, block: SSAValue, carried: Carried) -> Carried:
-                return [self._block(emit, image, block, carried[0])]
+                return [self._block(emit, sample, block, carried[0])]
 
             def one_group(emit: Emitter, number: SSAValue, carried: Carried) -> Carried:
                 start = _times(emit, number, group)
                 stop = _minimum(emit, emit.plus(start, group), count)
                 return emit.loop(start, stop, 1, carried, one_block)
 
-            if form.shares_blocks:
-                return emit.loop(0, form.groups, 1, carried, one_group, parallel=True)
+            if tiling.shares_blocks:
+                return emit.loop(0, tiling.groups, 1, carried, one_group, parallel=True)
             return _loop(emit, count, carried, one_block)
 
-        return _loop(self.emit, images, [y], one_image)[0]
+        return _loop(self.emit, samples, [y], one_sample)[0]
 
     def _size(self, dim: Dim) -> Index:
+        """A dimension as a number or a value."""
         return dim.value if dim.is_static else extent(dim, self.rewriter)
 
-    def _block(self, emit: Emitter, image: SSAValue, block: SSAValue, y: SSAValue) -> SSAValue:
-        """The results of one block of tiles, written into `y`."""
-        first = emit.times(block, self.form.tiles)
-        v = self._transformed(emit, image, first)
+    def _block(self, emit: Emitter, sample: SSAValue, block: SSAValue, y: SSAValue) -> SSAValue:
+        """
+        The tensor `y` with the results of one block of tiles: input transform, products, output transform.
+        """
+        first = emit.times(block, self.tiling.tiles)
+        v = self._transformed(emit, sample, first)
         rewriter = self.rewriter
         outside, rewriter.insertion_point = rewriter.insertion_point, emit.place
         m = self._products(v)
         rewriter.insertion_point = outside
-        return self._results(emit, m, image, first, y)
+        return self._results(emit, m, sample, first, y)
 
-    def _transformed(self, emit: Emitter, image: SSAValue, first: Index) -> SSAValue:
+    def _transformed(self, emit: Emitter, sample: SSAValue, first: Index) -> SSAValue:
         """The tiles of a block after `B d Bᵀ`: [points, C / b, tiles, b]."""
-        form = self.form
-        matrix = transforms(form.tile).input
-        type = vector_type(f32, (form.lanes,))
-        zero, border = emit.constants.index(0), emit.constants.of(dense_attr(type, [0.0]), type)
+        tiling = self.tiling
+        matrix = transforms(tiling.tile).input
+        type = vector_type(f32, (tiling.lanes,))
+        zero, padding = emit.constants.index(0), emit.constants.of(dense_attr(type, [0.0]), type)
 
         def one_tile(emit: Emitter, at: _Tile, channels: SSAValue, v: SSAValue) -> SSAValue:
-            rows = self._places(emit, at.row, form.rows, self._read[0])
-            columns = self._places(emit, at.column, form.columns, self._read[1])
+            rows = self._coordinates(emit, at.row, tiling.rows, self._read[0])
+            columns = self._coordinates(emit, at.column, tiling.columns, self._read[1])
 
-            def seen(row: _Place, column: _Place) -> SSAValue:
-                value = read(emit, self.x, [image, channels, row.index, column.index, zero], type, (4,))
-                inside = _all(emit, [place.inside for place in (row, column) if place.inside is not None])
-                return value if inside is None else emit.value(arith.SelectOp(inside, value, border))
+            def seen(row: _Coordinate, column: _Coordinate) -> SSAValue:
+                value = read(emit, self.x, [sample, channels, row.index, column.index, zero], type, (4,))
+                inside = _all(emit, [c.inside for c in (row, column) if c.inside is not None])
+                return value if inside is None else emit.value(arith.SelectOp(inside, value, padding))
 
             tile = [[seen(row, column) for column in columns] for row in rows]
             for point, value in enumerate(_both_ways(emit, matrix, tile)):
-                place = [emit.constants.index(point), channels, at.number, zero]
-                v = write(emit, value, v, place, (3,))
+                position = [emit.constants.index(point), channels, at.number, zero]
+                v = write(emit, value, v, position, (3,))
             return v
 
-        v = emit.empty(f32, [form.size**2, form.blocks, form.tiles, form.lanes])
-        return self._over_tiles(emit, form.blocks, first, v, one_tile)
+        v = emit.empty(f32, [tiling.size**2, tiling.blocks, tiling.tiles, tiling.lanes])
+        return self._over_tiles(emit, tiling.blocks, first, v, one_tile)
 
-    def _places(self, emit: Emitter, first: Index, axis: _Axis, size: Index) -> list[_Place]:
-        """The rows or columns that a tile reads; 0 for those beyond the border."""
-        places: list[_Place] = []
-        for step in range(self.form.size):
+    def _coordinates(self, emit: Emitter, first: Index, axis: _Axis, size: Index) -> list[_Coordinate]:
+        """The input rows or columns of a tile; 0 for those in the padding, which are masked."""
+        coordinates: list[_Coordinate] = []
+        for step in range(self.tiling.size):
             index = emit.materialize(emit.plus(first, step - axis.before))
             zero, tests = emit.constants.index(0), list[SSAValue]()
             if step < axis.before:
                 tests.append(emit.value(arith.CmpiOp(index, zero, "sge")))
-            if axis.may_leave(step, self.form.tile):
+            if axis.may_leave(step, self.tiling.tile):
                 tests.append(emit.value(arith.CmpiOp(index, emit.materialize(size), "slt")))
             inside = _all(emit, tests)
             if inside is not None:
                 index = emit.value(arith.SelectOp(inside, index, zero))
-            places.append(_Place(index, inside))
-        return places
+            coordinates.append(_Coordinate(index, inside))
+        return coordinates
 
     def _products(self, v: SSAValue) -> SSAValue:
-        """For each point the sum over channels: [points, panels, tiles, panel]."""
-        form = self.form
+        """
+        The products of input and filters at each point, summed over channels: [points, panels, tiles, panel].
+        """
+        tiling = self.tiling
         p, q, t, lane, c, ci = (AffineExpr.dimension(i) for i in range(6))
         reads = (v, AffineMap(6, 0, (p, c, t, ci))), (self.u, AffineMap(6, 0, (p, q, c, ci, lane)))
-        dims = [Dim.of(n) for n in (form.size**2, form.panels, form.tiles, form.panel)]
+        dims = [Dim.of(n) for n in (tiling.size**2, tiling.panels, tiling.tiles, tiling.panel)]
         return sum_of_products(reads, f32, dims, 2, self.rewriter)
 
-    def _results(self, emit: Emitter, m: SSAValue, image: SSAValue, first: Index, y: SSAValue) -> SSAValue:
-        """`A m Aᵀ` of the tiles of a block, written into `y`."""
-        form = self.form
-        matrix = transforms(form.tile).output
-        type = vector_type(f32, (form.lanes,))
+    def _results(self, emit: Emitter, m: SSAValue, sample: SSAValue, first: Index, y: SSAValue) -> SSAValue:
+        """The tensor `y` with `A m Aᵀ` of the tiles of a block written into it."""
+        tiling = self.tiling
+        matrix = transforms(tiling.tile).output
+        type = vector_type(f32, (tiling.lanes,))
         zero = emit.constants.index(0)
-        parts = form.panel // form.lanes
+        parts = tiling.panel // tiling.lanes
 
         def one_tile(emit: Emitter, at: _Tile, channels: SSAValue, y: SSAValue) -> SSAValue:
             panel = emit.value(arith.DivUIOp(channels, emit.constants.index(parts)))
             part = emit.value(arith.RemUIOp(channels, emit.constants.index(parts)))
-            lane = emit.materialize(emit.times(part, form.lanes))
+            lane = emit.materialize(emit.times(part, tiling.lanes))
 
             def seen(point: int) -> SSAValue:
                 return read(emit, m, [emit.constants.index(point), panel, at.number, lane], type, (3,))
 
-            tile = [[seen(i * form.size + j) for j in range(form.size)] for i in range(form.size)]
-            rows = self._written(emit, at.row, form.rows, self._last[0])
-            columns = self._written(emit, at.column, form.columns, self._last[1])
-            # Backwards: what lies beyond the border is written on its last row or column, and then these are.
+            tile = [[seen(i * tiling.size + j) for j in range(tiling.size)] for i in range(tiling.size)]
+            rows = self._written(emit, at.row, tiling.rows, self._last[0])
+            columns = self._written(emit, at.column, tiling.columns, self._last[1])
+            # In reverse order: results beyond the end go to the last row or column, and are then overwritten.
             for point, value in reversed(list(enumerate(_both_ways(emit, matrix, tile)))):
-                i, j = divmod(point, form.tile)
-                y = write(emit, value, y, [image, channels, rows[i], columns[j], zero], (4,))
+                i, j = divmod(point, tiling.tile)
+                y = write(emit, value, y, [sample, channels, rows[i], columns[j], zero], (4,))
             return y
 
-        return self._over_tiles(emit, form.panels * parts, first, y, one_tile)
+        return self._over_tiles(emit, tiling.panels * parts, first, y, one_tile)
 
     def _written(self, emit: Emitter, first: Index, axis: _Axis, last: Index) -> list[SSAValue]:
-        """The rows or columns that a tile writes, the last one for those beyond the border."""
-        places = [emit.plus(first, step) for step in range(self.form.tile)]
-        if not (axis.written - axis.tiles * self.form.tile).is_nonnegative:
-            places = [_minimum(emit, place, last) for place in places]
-        return [emit.materialize(place) for place in places]
+        """The result rows or columns of a tile; those beyond the end are the last one."""
+        coordinates = [emit.plus(first, step) for step in range(self.tiling.tile)]
+        if not (axis.written - axis.tiles * self.tiling.tile).is_nonnegative:
+            coordinates = [_minimum(emit, index, last) for index in coordinates]
+        return [emit.materialize(index) for index in coordinates]
 
     def _over_tiles(
         self,
@@ -311,28 +323,28 @@ class _Emission:
         into: SSAValue,
         one_tile: Callable[[Emitter, _Tile, SSAValue, SSAValue], SSAValue],
     ) -> SSAValue:
-        """Loops over blocks of channels and the tiles of a block, from `first` on, that write `into`."""
-        form = self.form
+        """The tensor `into` after loops over blocks of channels and over a block's tiles, from `first` on."""
+        tiling = self.tiling
 
         def over_channels(emit: Emitter, c: SSAValue, carried: Carried) -> Carried:
             def over_tiles(emit: Emitter, number: SSAValue, carried: Carried) -> Carried:
                 tile = emit.materialize(emit.plus(first, number))
                 across = emit.materialize(self._across)
                 row, column = (emit.value(op(tile, across)) for op in (arith.DivUIOp, arith.RemUIOp))
-                at = _Tile(emit.times(row, form.tile), emit.times(column, form.tile), number)
+                at = _Tile(emit.times(row, tiling.tile), emit.times(column, tiling.tile), number)
                 return [one_tile(emit, at, c, carried[0])]
 
             return _loop(emit, tiles, carried, over_tiles)
 
-        tiles: Index = form.tiles
-        if not form.total.is_static or form.total.value % tiles:  # the last block has fewer
+        tiles: Index = tiling.tiles
+        if not tiling.total.is_static or tiling.total.value % tiles:  # the last block has fewer
             tiles = _minimum(emit, emit.minus(self._total, first), tiles)
-        return _loop(emit, channels, [into], over_channels, parallel=not form.shares_blocks)[0]
+        return _loop(emit, channels, [into], over_channels, parallel=not tiling.shares_blocks)[0]
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A row or column that is read, and whether it lies inside the image; None where it always does."""
+class _Coordinate:
+    """An input row or column, and a test whether it is inside the input; None where it always is."""
 
     index: SSAValue
     inside: SSAValue | None
@@ -340,7 +352,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Tile:
-    """Where a tile is: its first row and column of results, and its number in the block."""
+    """The position of a tile: its first row and column of results, and its number in the block."""
 
     row: Index
     column: Index
@@ -355,29 +367,31 @@ def _loop(
     *,
     parallel: bool = False,
 ) -> Carried:
-    """A loop from 0, left out where there is one iteration."""
+    """Values carried through a loop from 0 to `count`; a single iteration is emitted without a loop."""
     if count == 1:
         return body(emit, emit.constants.index(0), carried)
     return emit.loop(0, count, 1, carried, body, parallel=parallel)
 
 
 def _all(emit: Emitter, tests: Sequence[SSAValue]) -> SSAValue | None:
-    """Whether all of the tests hold; None of none."""
+    """The conjunction of tests; None without any."""
     return reduce(lambda a, b: emit.value(arith.AndIOp(a, b)), tests) if tests else None
 
 
 def _minimum(emit: Emitter, a: Index, b: Index) -> Index:
+    """The lesser of two indices, at compile time if both are numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
     return emit.value(arith.MinSIOp(emit.materialize(a), emit.materialize(b)))
 
 
 def _times(emit: Emitter, a: SSAValue, b: Index) -> Index:
+    """The product of a value with a number or a value."""
     return emit.times(a, b) if isinstance(b, int) else emit.value(arith.MuliOp(a, b))
 
 
 def _both_ways(emit: Emitter, matrix: Matrix, values: Sequence[Sequence[SSAValue]]) -> list[SSAValue]:
-    """`M d Mᵀ` of a square of values, row by row."""
+    """The product `M d Mᵀ` of a square of values, row by row."""
     columns = [apply_matrix(emit, matrix, column) for column in zip(*values, strict=True)]
     return [value for row in zip(*columns, strict=True) for value in apply_matrix(emit, matrix, row)]
 

@@ -104,7 +104,7 @@ BAD_FIELDS: list[tuple[Callable[[ModelProto], object], str, str]] = [
     (lambda m: setattr(m.opset_import[0], "version", 99), "unknown-opset", "opset 99 of domain ai.onnx"),
     (lambda m: setattr(m.opset_import[0], "version", 0), "unknown-opset", "opset 0 of domain ai.onnx"),
     (lambda m: m.opset_import.append(helper.make_opsetid("", 17)), "invalid-model", "both imported"),
-    (lambda m: m.ClearField("graph"), "invalid-model", "holds no ONNX graph"),
+    (lambda m: m.ClearField("graph"), "invalid-model", "has no ONNX graph"),
     (lambda m: m.graph.initializer.append(_weight(m)), "invalid-model", "'w' is defined twice"),
     (lambda m: _external(m, location="w.bin"), "external-data", "a model in memory has no folder"),
     (

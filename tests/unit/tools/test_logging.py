@@ -19,7 +19,7 @@ def test_a_compilation_and_what_is_loaded(
     graph = "g (float[N, 4] x) => (float[N, 4] y) { y = Softmax(x) }"
     path = written(tmp_path / "m.onnx", onnx_model(graph))
 
-    def told(action: str) -> str:
+    def reported(action: str) -> str:
         caplog.clear()
         with caplog.at_level(logging.DEBUG, "stepwell"):
             if action == "compile":
@@ -31,15 +31,15 @@ def test_a_compilation_and_what_is_loaded(
         assert all(record.name.startswith("stepwell.") for record in caplog.records)
         return "\n".join(caplog.messages)
 
-    first = told("compile")
+    first = reported("compile")
     assert "the model is not in the cache" in first and "pipeline convert-onnx-to-graph" in first
     assert "pass fuse-ops: " in first and "pass vectorize: " in first
     assert "1 kernels, 0 of them in the cache" in first and " compiled: " in first
-    again = told("compile again")
+    again = reported("compile again")
     assert "1 kernels, 1 of them in the cache" in again and "@main is in the cache" in again
     assert " compiled: " not in again
-    assert "the model is in the cache" in told("compile")
-    assert f"artifact {tmp_path / 'm.stepwell'} read: " in told("load")
+    assert "the model is in the cache" in reported("compile")
+    assert f"artifact {tmp_path / 'm.stepwell'} read: " in reported("load")
 
 
 def test_nothing_is_said_by_default(

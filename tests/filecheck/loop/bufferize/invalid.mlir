@@ -24,7 +24,7 @@ func.func private @no_bound(%x: tensor<8xi64>) -> tensor<8xf32> attributes {sche
 // -----
 
 func.func private @unknown_op(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel} {
-  // expected-error: arith.negf on tensors has no form on buffers
+  // expected-error: arith.negf on tensors cannot be converted to buffers
   %r = arith.negf %x : tensor<8xf32>
   func.return %r : tensor<8xf32>
 }
@@ -33,7 +33,7 @@ func.func private @unknown_op(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sc
 
 func.func private @while_with_tensors(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel} {
   %c = arith.constant false
-  // expected-error: scf.while on tensors has no form on buffers
+  // expected-error: scf.while on tensors cannot be converted to buffers
   %r = scf.while (%t = %x) : (tensor<8xf32>) -> tensor<8xf32> {
     scf.condition(%c) %t : tensor<8xf32>
   } do {

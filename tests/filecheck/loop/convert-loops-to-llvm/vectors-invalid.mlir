@@ -9,7 +9,7 @@ func.func @dimensions(%m: memref<4x16xf32>, %i: index) {
 // -----
 func.func @apart(%m: memref<64x64xf32>, %i: index) {
   %v = memref.subview %m[0, 0] [64, 16] [1, 4] : memref<64x64xf32> to memref<64x16xf32, strided<[64, 4]>>
-  // expected-error: vector.load needs lanes that lie one after the other in memory
+  // expected-error: vector.load needs lanes that are consecutive in memory
   %x = vector.load %v[%i, %i] : memref<64x16xf32, strided<[64, 4]>>, vector<16xf32>
   vector.store %x, %m[%i, %i] : memref<64x64xf32>, vector<16xf32>
   func.return

@@ -1,8 +1,8 @@
 """
 Recurrent layers → one product for all steps, and a loop over the steps that carries the state.
 
-The gates' products with the input need no state: `x · Wᵀ` is one `linalg.generic`. A step multiplies the
-state by `Rᵀ` and computes the cell elementwise. States are kept in f32 for 16-bit floats.
+The gates' products with the input do not depend on the state: `x · Wᵀ` is one `linalg.generic`. A step
+multiplies the state by `Rᵀ` and computes the cell elementwise. States are f32 for 16-bit floats.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, math, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, i64
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects import arith, math, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.recurrent import FUNCTIONS, GATES
@@ -29,6 +28,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     Body,
     Read,
+    counted_loop,
     empty,
     extent,
     filled,
@@ -46,6 +46,7 @@ class RnnLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RnnOp, rewriter: PatternRewriter) -> None:
+        """Emit one layer for each direction, and insert its last states into the results."""
         if not op.hidden.is_static:
             raise StepwellError("unsupported", op, f"graph.rnn whose state has the unknown size {op.hidden}")
         y = empty(tensor_of(op.outputs[0]), rewriter)
@@ -54,7 +55,7 @@ class RnnLowering(RewritePattern):
             layer = _Direction(op, direction, rewriter)
             y, last = layer.run(y)
             states = [
-                paste(layer.in_front(state), into, [Dim.of(direction), Dim.of(0), Dim.of(0)], rewriter)
+                paste(layer.with_direction(state), into, [Dim.of(direction), Dim.of(0), Dim.of(0)], rewriter)
                 for state, into in zip(last, states, strict=False)
             ]
         rewriter.replace(op, [], [y, *states])
@@ -62,7 +63,7 @@ class RnnLowering(RewritePattern):
 
 @dataclass
 class _Direction:
-    """One direction of a layer, emitted where the rewriter stands."""
+    """A layer in one direction: emits its ops at the rewriter's insertion point."""
 
     op: graph.RnnOp
     direction: int
@@ -86,10 +87,11 @@ class _Direction:
     def _split_last(
         self, value: SSAValue | None, outer: Sequence[Dim], inner: Sequence[Dim]
     ) -> SSAValue | None:
+        """A parameter tensor with its last dimension split into `inner`; None stays None."""
         return None if value is None else split_dims(value, [*([dim] for dim in outer), inner], self.rewriter)
 
     def run(self, y: SSAValue) -> tuple[SSAValue, list[SSAValue]]:
-        """All steps, written into `y`; gives it and the last states."""
+        """The tensor `y` with the outputs of all steps, and the last states."""
         gates = self._input_gates()
         states = [self._initial(self.op.h0)]
         if self.cell == "lstm":
@@ -107,12 +109,14 @@ class _Direction:
         y, *states = counted_loop(count, [y, *states], step, self.rewriter)
         return y, [rounded(state, self.element, self.rewriter) for state in states]
 
-    def in_front(self, state: SSAValue) -> SSAValue:
-        """A state [N, H] as [1, N, H]."""
+    def with_direction(self, state: SSAValue) -> SSAValue:
+        """A state [N, H] as [1, N, H], a slice of the result for all directions."""
         return split_dims(state, [[Dim.of(1), self.batch], [self.hidden]], self.rewriter)
 
     def _initial(self, state: SSAValue | None) -> SSAValue:
-        """A first state, in the type that states are kept in."""
+        """
+        The initial state as [N, H] in the accumulator type: zeros, or this direction's slice of `state`.
+        """
         type = tensor_type(self.kept, [self.batch, self.hidden])
         if state is None:
             return filled(type, 0, self.rewriter)
@@ -120,12 +124,12 @@ class _Direction:
         return self._elementwise([read], lambda s: s[0])
 
     def _elementwise(self, reads: Sequence[Read], body: Body) -> SSAValue:
-        """A tensor [N, H] of the kept type; `body` takes a scalar for each read."""
+        """A tensor [N, H] of the accumulator type; `body` takes a scalar for each read."""
         write = empty(tensor_type(self.kept, [self.batch, self.hidden]), self.rewriter), identity(2)
         return generic(reads, write, [PARALLEL] * 2, lambda s: body(s[:-1]), self.rewriter)
 
     def _by_gate(self, w: SSAValue, first: int, count: int) -> SSAValue:
-        """Weights with the gates as a dimension of their own, cut to some of them."""
+        """Weights with the gates as a dimension of their own, cut to `count` gates from `first` on."""
         groups = [[dim] for dim in dims_of(w.type)]
         groups[1] = [Dim.of(self.gates), self._columns()[0]]
         split = split_dims(w, groups, self.rewriter)
@@ -137,15 +141,15 @@ class _Direction:
         return cut(split, offsets, sizes, [1] * len(sizes), self.rewriter)
 
     def _columns(self) -> list[Dim]:
-        """The loops along a state: panels and their lanes, where weights are packed."""
+        """The loops along a state: [H], or panels and lanes where weights are packed."""
         panel = self.op.panel
         return [Dim.of(self.hidden.value // panel), Dim.of(panel)] if panel else [self.hidden]
 
     def _product(self, x: SSAValue, w: SSAValue, outer: Sequence[Dim]) -> SSAValue:
         """
-        x times weights by gate, [outer…, H]; loops [outer…, lane, sum], with panels before the lanes.
+        The product of `x` with weights by gate, [outer…, H]; loops [outer…, (panel,) lane, sum].
 
-        The last dimension of `outer` is the gate, which `x` has not.
+        The last dimension of `outer` is the gate, which `x` does not have.
         """
         groups = [*([dim] for dim in outer), self._columns()]
         dims = [dim for group in groups for dim in group]
@@ -160,7 +164,7 @@ class _Direction:
         return join_dims(product, groups, self.rewriter)
 
     def _input_gates(self) -> SSAValue:
-        """x · Wᵀ with the biases that need no state: [T, N, gates, H]."""
+        """x · Wᵀ plus the biases that do not depend on the state: [T, N, gates, H]."""
         dims = [self.steps, self.batch, Dim.of(self.gates), self.hidden]
         w = self._by_gate(self.op.w, 0, self.gates)
         product = self._product(self.op.x, w, dims[:-1])
@@ -170,7 +174,7 @@ class _Direction:
         return self._sum([(product, identity(4)), *biases], dims)
 
     def _sum(self, reads: Sequence[Read], dims: Sequence[Dim]) -> SSAValue:
-        """The sum of what is read, element by element."""
+        """The elementwise sum of several reads, as a tensor of `dims`."""
 
         def add(s: Sequence[SSAValue]) -> SSAValue:
             total = s[0]
@@ -182,14 +186,14 @@ class _Direction:
         return generic(reads, write, [PARALLEL] * len(dims), add, self.rewriter)
 
     def _bias(self, loops: int, which: int, gate: AffineExpr) -> Read:
-        """The bias of w (0) or of r (1), at the last loop and a gate."""
+        """The bias of `w` (which = 0) or `r` (1), indexed by a gate and the innermost loop."""
         assert self.bias is not None
         return self.bias, AffineMap(loops, 0, (_at(self.direction), _at(which), gate, _loop(loops - 1)))
 
     def _step(
         self, at: SSAValue, gates: SSAValue, y: SSAValue, states: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """One step: the new states, and `y` with the new output in it."""
+        """The new states after one step, preceded by `y` with the step's output."""
         seen = self._row(gates, at)
         inputs = [(seen, AffineMap(2, 0, (_at(0), _loop(0), _at(g), _loop(1)))) for g in range(self.gates)]
         cell = {"lstm": self._lstm, "gru": self._gru, "rnn": self._plain}[self.cell]
@@ -205,7 +209,7 @@ class _Direction:
         return [self._written(piece, y, at), *new]
 
     def _row(self, gates: SSAValue, at: SSAValue) -> SSAValue:
-        """The gates' inputs at one step: [1, N, gates, H]."""
+        """The products of the input with all gates at one step: [1, N, gates, H]."""
         dims = [Dim.of(1), self.batch, Dim.of(self.gates), self.hidden]
         sizes = [extent(dim, self.rewriter) for dim in dims if not dim.is_static]
         op = tensor.ExtractSliceOp.build(
@@ -216,7 +220,7 @@ class _Direction:
         return self.rewriter.insert(op).result
 
     def _written(self, piece: SSAValue, y: SSAValue, at: SSAValue) -> SSAValue:
-        """`y` with the output [1, 1, N, H] of one step."""
+        """The tensor `y` with one step's output [1, 1, N, H] inserted."""
         dims = dims_of(piece.type)
         sizes = [extent(dim, self.rewriter) for dim in dims if not dim.is_static]
         op = tensor.InsertSliceOp.build(
@@ -227,7 +231,7 @@ class _Direction:
         return self.rewriter.insert(op).result
 
     def _valid(self, at: SSAValue) -> Callable[[SSAValue, SSAValue | None], SSAValue]:
-        """What keeps a new value in rows that have this step, and an old one, or 0, in the others."""
+        """An emitter that selects new values in sequences that reach this step, else old ones or 0."""
         assert self.op.lengths is not None
         lengths, numbers = self.op.lengths, Scalars(element_of_value(self.op.lengths))
         step = self.rewriter.insert(arith.IndexCastOp(at, i64)).result
@@ -246,7 +250,9 @@ class _Direction:
         return choose
 
     def _times_r(self, state: SSAValue, first: int, count: int) -> SSAValue:
-        """A state times Rᵀ for some gates: [N, count, H], with its bias where that stands inside."""
+        """
+        The product of a state with Rᵀ for some gates: [N, count, H]; for `linear_before_reset` with its bias.
+        """
         dims = [self.batch, Dim.of(count), self.hidden]
         product = self._product(state, self._by_gate(self.op.r, first, count), dims[:-1])
         if self.bias is None or not self.bias_inside:
@@ -254,10 +260,11 @@ class _Direction:
         return self._sum([(product, identity(3)), self._bias(3, 1, _loop(1))], dims)
 
     def _gate(self, product: SSAValue, gate: int) -> Read:
+        """The read of one gate in a product [N, gates, H]."""
         return product, AffineMap(2, 0, (_loop(0), _at(gate), _loop(1)))
 
     def _activation(self, which: int) -> Callable[[SSAValue], SSAValue]:
-        """One of the functions of the cell, with the clip before it where it belongs to a gate."""
+        """An activation function of the cell; a clip applies before gates, not before the LSTM's output."""
         i = self.direction * FUNCTIONS[self.cell] + which
         name = self.op.activations.data[i].data
         alpha, beta = self.op.alphas.get_values()[i], self.op.betas.get_values()[i]
@@ -272,7 +279,7 @@ class _Direction:
         return function
 
     def _lstm(self, inputs: Sequence[Read], h: SSAValue, c: SSAValue) -> list[SSAValue]:
-        """Gates i, o, f and the cell's candidate, in this order."""
+        """The new state and cell of an LSTM. Gates are in the order i, o, f, candidate."""
         f, g, out = (self._activation(which) for which in range(3))
         product, scalars = self._times_r(h, 0, 4), self.scalars
         gates = [[inputs[gate], self._gate(product, gate)] for gate in range(4)]
@@ -290,6 +297,7 @@ class _Direction:
             candidate = scalars.multiply(i, g(scalars.add(s[4], s[5])))
             return scalars.add(scalars.multiply(forget, old), candidate)
 
+        # The cell from the input and forget gates and the candidate, then the state from the output gate.
         reads = [*gates[0], *gates[2], *gates[3], (c, identity(2)), *peepholes[::2]]
         new_c = self._elementwise(reads, new_cell)
 
@@ -302,13 +310,15 @@ class _Direction:
         return [self._elementwise([*gates[1], (new_c, identity(2)), *peepholes[1:2]], new_state), new_c]
 
     def _peephole(self, gate: int) -> Read:
+        """The read of the peephole weights of gate i, o or f."""
         assert self.peepholes is not None
         return self.peepholes, AffineMap(2, 0, (_at(self.direction), _at(gate), _loop(1)))
 
     def _gru(self, inputs: Sequence[Read], h: SSAValue) -> list[SSAValue]:
-        """Gates z and r, then the candidate."""
+        """The new state of a GRU. Gates are in the order z, r, candidate."""
         f, g = self._activation(0), self._activation(1)
         scalars, old = self.scalars, (h, identity(2))
+        # The candidate's product is multiplied by the reset gate, or the state is before the product.
         if self.bias_inside:
             product = self._times_r(h, 0, 3)
             inner = [self._gate(product, 1), inputs[1], self._gate(product, 2)]
@@ -330,6 +340,7 @@ class _Direction:
         return [self._elementwise([inputs[0], self._gate(product, 0), inputs[2], old, *inner], new_state)]
 
     def _plain(self, inputs: Sequence[Read], h: SSAValue) -> list[SSAValue]:
+        """The new state of a simple RNN: the activation of the sum of both products."""
         f, product = self._activation(0), self._times_r(h, 0, 1)
         reads = [inputs[0], self._gate(product, 0)]
         return [self._elementwise(reads, lambda s: f(self.scalars.add(s[0], s[1])))]
@@ -344,7 +355,7 @@ def _at(index: int) -> AffineExpr:
 
 
 def _slice_properties(offsets: Sequence[int | None], sizes: Sequence[Dim]) -> dict[str, Attribute]:
-    """Numbers of a slice; an offset of None is an operand."""
+    """The static offsets, sizes and strides of a slice; an offset of None is a dynamic operand."""
     return {
         "static_offsets": DenseArrayBase.from_list(i64, [DYNAMIC_INDEX if o is None else o for o in offsets]),
         "static_sizes": DenseArrayBase.from_list(
@@ -354,25 +365,8 @@ def _slice_properties(offsets: Sequence[int | None], sizes: Sequence[Dim]) -> di
     }
 
 
-def counted_loop(
-    count: SSAValue,
-    carried: Sequence[SSAValue],
-    body: Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]],
-    rewriter: PatternRewriter,
-) -> list[SSAValue]:
-    """An `scf.for` from 0 to `count`; `body` emits with the rewriter and gives what is carried on."""
-    zero, one = extent(Dim.of(0), rewriter), extent(Dim.of(1), rewriter)
-    block = Block(arg_types=[IndexType(), *(value.type for value in carried)])
-    loop = rewriter.insert(scf.ForOp(zero, count, one, carried, Region(block)))
-    outside = rewriter.insertion_point
-    rewriter.insertion_point = InsertPoint.at_end(block)
-    rewriter.insert(scf.YieldOp(*body(block.args[0], block.args[1:])))
-    rewriter.insertion_point = outside
-    return list(loop.results)
-
-
 def activate(scalars: Scalars, name: str, x: SSAValue, alpha: float, beta: float) -> SSAValue:
-    """An activation of a cell, by its name in `graph.rnn`."""
+    """An activation function of a recurrent cell, by its name in `graph.rnn`."""
     match name:
         case "sigmoid":
             return activation.sigmoid(scalars, x)

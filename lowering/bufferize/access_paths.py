@@ -1,4 +1,4 @@
-"""Where each tensor of a function lies: a buffer, and the slices and reshapes that lead into it."""
+"""The buffer of each tensor in a function, with the slices and reshapes that lead to its elements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stepwell.runtime.dims import Dim
 
 @dataclass(frozen=True)
 class SliceStep:
-    """Into a slice; `shape` is what is left when extents of 1 are dropped."""
+    """A step to a slice; `shape` is the result's, with some extents of 1 dropped."""
 
     offsets: tuple[Dim, ...]
     sizes: tuple[Dim, ...]
@@ -38,6 +38,7 @@ class SliceStep:
 
 
 def _is_before(a: SliceStep, b: SliceStep, i: int) -> bool:
+    """Whether slice `a` provably ends before slice `b` begins along dimension `i`."""
     if not a.strides[i].is_static:
         return False
     gap = b.offsets[i] - a.offsets[i] - (a.sizes[i] - 1) * a.strides[i] - 1
@@ -46,7 +47,7 @@ def _is_before(a: SliceStep, b: SliceStep, i: int) -> bool:
 
 @dataclass(frozen=True)
 class ShapeStep:
-    """To another shape of the same elements, `groups` of dimensions merged or split."""
+    """A step to another shape of the same elements: `groups` of dimensions are merged or split."""
 
     before: tuple[Dim, ...]
     after: tuple[Dim, ...]
@@ -54,7 +55,7 @@ class ShapeStep:
     is_constant: ClassVar = True
 
     def undoes(self, other: Step) -> bool:
-        """Whether this leads back to where `other` came from."""
+        """Whether this step reverses `other`."""
         return isinstance(other, ShapeStep) and self.groups == other.groups and self.after == other.before
 
 
@@ -62,24 +63,28 @@ Step: TypeAlias = SliceStep | ShapeStep
 
 
 @dataclass(frozen=True)
-class Place:
-    """A buffer, named by the value that it was made for, and the way to a part of it."""
+class AccessPath:
+    """
+    A buffer, named by the value with the allocation, and the steps to a part of the buffer (an access path).
+    """
 
     root: SSAValue
     steps: tuple[Step, ...] = ()
 
-    def then(self, step: Step) -> Place:
-        """A part of this place, or another shape of it."""
+    def then(self, step: Step) -> AccessPath:
+        """The path to a part of this one, or to another shape of it."""
         if self.steps and isinstance(step, ShapeStep) and step.undoes(self.steps[-1]):
-            return Place(self.root, self.steps[:-1])
-        return Place(self.root, (*self.steps, step))
+            return AccessPath(self.root, self.steps[:-1])
+        return AccessPath(self.root, (*self.steps, step))
 
-    def holds(self, other: Place) -> bool:
-        """Whether `other` is this place or a part of it, reached the same way."""
+    def contains(self, other: AccessPath) -> bool:
+        """Whether `other` equals this path or continues it."""
         return self.root is other.root and other.steps[: len(self.steps)] == self.steps
 
-    def may_overlap(self, other: Place, *, across_iterations: bool) -> bool:
-        """Whether two places may share an element; between iterations of a loop, only constants tell."""
+    def may_overlap(self, other: AccessPath, *, across_iterations: bool) -> bool:
+        """
+        Whether two paths may share an element; across iterations of a loop only constant slices are compared.
+        """
         if self.root is not other.root:
             return False
         for a, b in zip(self.steps, other.steps, strict=False):
@@ -93,7 +98,7 @@ class Place:
 
 
 def slice_step(op: tensor.ExtractSliceOp | tensor.InsertSliceOp, forms: IndexForms) -> SliceStep:
-    """The part of its operand that an op takes or replaces."""
+    """The part of its operand that a slice op reads or replaces."""
     part = op.result if isinstance(op, tensor.ExtractSliceOp) else op.source
     return SliceStep(
         forms.mixed(op.static_offsets, op.offsets),
@@ -103,21 +108,21 @@ def slice_step(op: tensor.ExtractSliceOp | tensor.InsertSliceOp, forms: IndexFor
     )
 
 
-class Places:
+class AccessPaths:
     """
-    The place of every tensor under a set of decisions.
+    The access path of every tensor under a set of copy decisions.
 
-    Args: `copied` holds the overwritten operands, as (op, position), that are copied to a buffer of their own
-    first; all others share theirs with the result.
+    Args: `copied` are the overwritten operands, as (op, position), that are copied to a new buffer first; all
+    others share theirs with the result.
     """
 
     def __init__(self, body: Block, forms: IndexForms, copied: Collection[tuple[Operation, int]]):
-        self.of: dict[SSAValue, Place] = {}
+        self.of: dict[SSAValue, AccessPath] = {}
         self.types: dict[SSAValue, MemRef] = {}
         self.in_place_inserts: set[Operation] = set()
-        """The `tensor.insert_slice` ops whose source was computed where it belongs: nothing is left to do."""
+        """The `tensor.insert_slice` ops whose source was computed in the slice: they need no code."""
         self.branch_origins: dict[SSAValue, SSAValue] = {}
-        """Results of `scf.if` that lie where a value from outside does, and that value."""
+        """Maps results of `scf.if` that are in the buffer of a value from outside to that value."""
         self._forms = forms
         self._copied = copied
         for arg in body.args:
@@ -142,15 +147,17 @@ class Places:
                     self._visit(op)
 
     def _start(self, value: SSAValue) -> None:
-        """A buffer of its own."""
-        self.of[value] = Place(value)
+        """Give a value a new dense buffer."""
+        self.of[value] = AccessPath(value)
         self.types[value] = dense(tensor_of(value))
 
     def _share(self, value: SSAValue, other: SSAValue) -> None:
+        """Give a value the access path of another."""
         self.of[value] = self.of[other]
         self.types[value] = self.types[other]
 
     def _visit(self, op: Operation) -> None:
+        """Find the paths of an op's tensor results: of a destination, of a view, or new."""
         if not any(is_tensor(result) for result in op.results):
             return
         for destination in destinations(op):
@@ -166,6 +173,7 @@ class Places:
                 self._visit_view(op, result)
 
     def _visit_view(self, op: Operation, result: SSAValue) -> None:
+        """Find the path of a view; a new buffer when no strided type can describe it."""
         source = viewed(result)
         type = None if source is None else view_type(op, self.types[source])
         if source is None or type is None:
@@ -182,6 +190,7 @@ class Places:
                 self.of[result] = self.of[source]
 
     def _visit_for(self, op: scf.ForOp) -> None:
+        """Find the paths of carried tensors: those of the initial values, or new ones where copied."""
         for carried in carried_tensors(op):
             if (op, carried.index) in self._copied:
                 self._start(carried.arg)
@@ -192,6 +201,9 @@ class Places:
             self._share(carried.result, carried.arg)
 
     def _visit_if(self, op: scf.IfOp) -> None:
+        """
+        Find the paths of a branch's results: shared when both branches use one buffer from outside, else new.
+        """
         for region in op.regions:
             for block in region.blocks:
                 self._walk(block)
@@ -206,13 +218,13 @@ class Places:
                 self._start(result)
 
     def _origin(self, yield_op: Operation | None, k: int, branch: scf.IfOp) -> SSAValue | None:
-        """The value from outside a branch in whose place the branch's result is computed."""
+        """The value from outside a branch in whose buffer result `k` of the branch is computed."""
         assert yield_op is not None
         value = yield_op.operands[k]
-        place = self.of[value]
+        path = self.of[value]
         while branch.is_ancestor(value.owner):
             before = previous(value)
-            if before is None or self.of[before] != place:
+            if before is None or self.of[before] != path:
                 return None
             value = before
         return value
