@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Sequence
 from functools import reduce
 
-from stepwell.passes.registry import load_pass
+from stepwell.passes.registry import is_ours, load_pass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.target import TargetDescription
 
@@ -26,6 +26,7 @@ _STEPS: Sequence[tuple[int, str]] = (
     (1, "fold-scale-axis{direction=backward}"),
     (1, "fold-scale-axis{direction=forward}"),
     (3, "combine-parallel"),
+    (0, "PLUGINS"),  # their passes find a simplified graph, and what they make is simplified again
     (1, "simplify-expr"),
     (1, "fold-constant"),
     (1, "fold-qdq"),
@@ -57,12 +58,14 @@ NEEDED_BELOW = {
 """Passes that nothing below level 1 does without, and why."""
 
 
+_MARKERS = ("PLUGINS", "BACKENDS")
 _PARTITION_STEPS = ("merge-composite", "annotate-target", "merge-regions", "partition-graph")
 
 
 def expect_passes_of_level_1(names: Iterable[str]) -> None:
     """
-    Require that level 1 runs some passes, at some optimization level, or that its passes require them.
+    Require that level 1 runs some passes, at some optimization level, or that its passes require them, or
+    that they are of plugins.
 
     Raises: StepwellError `unknown-pass`, `bad-option`.
     """
@@ -70,16 +73,18 @@ def expect_passes_of_level_1(names: Iterable[str]) -> None:
     if not wanted:
         return
     known = dict.fromkeys([FROM_ONNX, *(step.partition("{")[0] for _, step in _STEPS), *_PARTITION_STEPS])
-    del known["BACKENDS"]
+    for marker in _MARKERS:
+        del known[marker]
     inner = [other for name in known for other in getattr(load_pass(name), "required", ())]
     for given, name in wanted.items():
-        if name not in known and name not in inner:
+        if name not in known and name not in inner and is_ours(name):
             message = f"the pipeline of level 1 has no {given}, and these options are about it alone"
             raise StepwellError(
                 "bad-option",
                 None,
                 message,
-                help=f"level 1 runs {', '.join(known)}; stepwell-opt runs any pass",
+                help=f"level 1 runs {', '.join(known)}, and a pass of a plugin (--load); "
+                "stepwell-opt runs any pass",
             )
 
 
@@ -102,7 +107,7 @@ def graph_pipeline(
     backends: Sequence[str] = (),
     *,
     low_memory: bool = False,
-    required: Container[str] = (),
+    required: Sequence[str] = (),
     disabled: Container[str] = (),
 ) -> str:
     """
@@ -110,7 +115,8 @@ def graph_pipeline(
 
     Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model;
     `low_memory` allows no packed weights that are larger than the model's; passes
-    named in `required` run although their level is higher, those in `disabled` never do.
+    named in `required` run although their level is higher, and those of plugins among them run in this order;
+    passes in `disabled` never do.
     """
     lanes = str(target.f32_lanes)
     shorts = str(target.arch == "x86_64" and not target.has_byte_products and not low_memory).lower()
@@ -122,6 +128,8 @@ def graph_pipeline(
         off = name in disabled or (name == "winograd-conv" and is_direct)
         if name == "BACKENDS":
             steps += _partition_passes(backends)
+        elif name == "PLUGINS":
+            steps += [name for name in required if name not in disabled and not is_ours(name)]
         elif not off and (opt_level >= level or name in required):
             steps.append(reduce(lambda text, word: text.replace(word, numbers[word]), numbers, step))
     return ",".join(steps)
