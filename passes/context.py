@@ -116,7 +116,7 @@ class PassContext:
         reproducers: bool = True,
     ):
         self.opt_level = opt_level
-        self.required_pass = frozenset(load_pass(name).name for name in required_pass)
+        self.required_pass = _names(required_pass)
         self.disabled_pass = frozenset(load_pass(name).name for name in disabled_pass)
         self.config = dict(config or {})
         for key, value in self.config.items():
@@ -183,7 +183,7 @@ class PassContext:
     def choosing(self, required: Sequence[str], disabled: Sequence[str]) -> PassContext:
         """This context with more passes that always run, or never. Raises: StepwellError `unknown-pass`."""
         derived = copy(self)
-        derived.required_pass = self.required_pass | {load_pass(name).name for name in required}
+        derived.required_pass = _names((*self.required_pass, *required))
         derived.disabled_pass = self.disabled_pass | {load_pass(name).name for name in disabled}
         return derived
 
@@ -195,7 +195,7 @@ class PassContext:
 
     @property
     def is_special(self) -> bool:
-        """Whether kernels compile, or are watched, otherwise than in a process that knows nothing of it."""
+        """Whether another process, without this context, would compile kernels otherwise or unwatched."""
         return bool(self.instruments) or self.as_data() != PassContext().as_data()
 
     def with_own_remarks(self) -> PassContext:
@@ -228,11 +228,16 @@ class PassContext:
         """What another process needs to make an equal context, without instruments: `PassContext(**data)`."""
         return {
             "opt_level": self.opt_level,
-            "required_pass": sorted(self.required_pass),
+            "required_pass": list(self.required_pass),
             "disabled_pass": sorted(self.disabled_pass),
             "config": self.config,
             "reproducers": self.reproducers,
         }
+
+
+def _names(given: Sequence[str]) -> tuple[str, ...]:
+    """The names of passes that are given by name or alias, in order, each once."""
+    return tuple(dict.fromkeys(load_pass(name).name for name in given))
 
 
 _CURRENT: ContextVar[PassContext | None] = ContextVar("stepwell_pass_context", default=None)

@@ -16,13 +16,15 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.verify import verify_module
 from stepwell.passes.base import Pass
 from stepwell.passes.context import PassContext
 from stepwell.passes.registry import load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
+from stepwell.patterns.watch import watching
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.plugins import plugin_error
+from stepwell.runtime.plugins import plugin_error, plugin_of
 
 _LOG = logging.getLogger(__name__)
 # Comments, and line ends with the blanks around them; what is quoted stays.
@@ -146,7 +148,10 @@ class _Run:
                 instrument.run_before_pass(self.module, step)
             start = perf_counter()
             try:
-                step.apply(self.ctx, self.module)
+                with watching(self.module):
+                    step.apply(self.ctx, self.module)
+                if plugin_of(type(step)) is not None:
+                    verify_module(self.module)  # before a pass of ours breaks on it
             except Exception as error:
                 raise self._diagnose(error, step, rest) from error
             _LOG.debug("pass %s: %.2f ms", step, 1e3 * (perf_counter() - start))
@@ -162,19 +167,21 @@ class _Run:
 
     def _diagnose(self, error: Exception, step: ModulePass, rest: Sequence[ModulePass]) -> StepwellError:
         """One error that names the pass, the op, its location and the cause."""
-        note = f"in pass {step}"
+        plugin = plugin_of(type(step))
+        note = f"in pass {step}" + (f" of the plugin {plugin}" if plugin is not None else "")
         if isinstance(error, DiagnosticException) and not isinstance(error, VerifyException):
             return StepwellError("pass-failed", op_at_failure(error), str(error), note=note)
         if isinstance(error, StepwellError) and not isinstance(error, InternalError):
             return error.with_note(note)
-        if not isinstance(error, InternalError):
-            if (failed := plugin_error(error, op_at_failure(error))) is not None:
-                return failed.with_note(note)
-            error = InternalError(op_at_failure(error), f"{type(error).__name__}: {error}")
-        if self.reproducer is not None and error.reproducer is None:
-            error.reproducer = self.reproducer.write(self.ctx, step, rest, error.message)
-            note += f"; reproduce it with: {error.reproducer}"
-        return error.with_note(note)
+        if isinstance(error, InternalError):
+            failed = error
+        else:
+            where, message = op_at_failure(error), f"{type(error).__name__}: {error}"
+            failed = plugin_error(error, where) or InternalError(where, message)
+        if self.reproducer is not None and failed.reproducer is None:
+            failed.reproducer = self.reproducer.write(self.ctx, step, rest, failed.message)
+            note += f"; reproduce it with: {failed.reproducer}"
+        return failed.with_note(note)
 
 
 def _required_names(step: ModulePass) -> Iterator[str]:

@@ -6,6 +6,7 @@ Conversions live in `lowering/`, which `passes/` may not import: this is one of 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,7 @@ from xdsl.transforms import get_all_passes
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.plugins import INSTALLED, plugin_of
 
 ENTRY_POINTS = "stepwell.passes"
 """The entry point group by which other packages add passes: the pass's name = `module:Class`."""
@@ -356,6 +358,16 @@ def register_pass(pass_class: type[ModulePass]) -> None:
     _PLUGGED_IN[name] = pass_class
 
 
+def is_ours(name: str) -> bool:
+    """Whether a pass is ours or one of xDSL's: neither of a plugin nor registered by hand."""
+    return name not in _PLUGGED_IN and name not in _outside_places()
+
+
+def is_registered_by_hand(name: str) -> bool:
+    """Whether a pass was registered by code that is no plugin."""
+    return name in _PLUGGED_IN and plugin_of(_PLUGGED_IN[name]) is None
+
+
 def our_passes() -> Mapping[str, str]:
     """Names and one-line summaries of all passes but xDSL's: ours, and those of plugins."""
     plugged = {name: (cls.__doc__ or "").strip().partition("\n")[0] for name, cls in _PLUGGED_IN.items()}
@@ -393,7 +405,7 @@ def load_pass(name: str) -> type[ModulePass]:
         return _import_class(PASSES[found].place)
     if found in (upstream := get_all_passes()):
         return upstream[found]()
-    return _import_class(_outside_places()[found])
+    return _import_outside(found)
 
 
 def _unknown(name: str) -> StepwellError:
@@ -405,6 +417,18 @@ def _unknown(name: str) -> StepwellError:
 def _import_class(place: str) -> type[ModulePass]:
     module, attribute = place.split(":")
     return cast(type[ModulePass], getattr(import_module(module), attribute))
+
+
+def _import_outside(name: str) -> type[ModulePass]:
+    """The pass class of an installed plugin. Raises: StepwellError `bad-plugin` if it cannot be imported."""
+    place = _outside_places()[name]
+    try:
+        found = _import_class(place)
+    except Exception as error:
+        note = f"an installed package adds the pass {name} by an entry point of group {ENTRY_POINTS}"
+        raise StepwellError("bad-plugin", place, f"{type(error).__name__}: {error}", note=note) from error
+    INSTALLED.add(sys.modules[found.__module__].__file__ or place)
+    return found
 
 
 @cache

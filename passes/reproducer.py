@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from io import StringIO
+from shlex import quote
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -50,7 +51,7 @@ class Reproducer:
                 weights_of(ctx).save(path.with_suffix(".weights"))
         except (OSError, StepwellError) as error:
             return f"(no reproducer: {error})"
-        return f"stepwell-opt {path} {options}"
+        return f"stepwell-opt {quote(str(path))} {options}"
 
     def _before(self, ctx: Context, steps: list[ModulePass]) -> tuple[ModuleOp, list[ModulePass]]:
         module = self._begin.clone()
