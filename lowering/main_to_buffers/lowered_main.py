@@ -195,10 +195,10 @@ class MainOnBuffers:
         type = memref_of(cast(Tensor, op.results[0].type))
         value = op.properties["value"]
         initial = UnitAttr() if isinstance(value, WeightAttr) else value
-        held = memref.GlobalOp.get(StringAttr(name), type, initial, constant=UnitAttr(), alignment=64)
-        held.attributes["sched.weight"] = value
-        held.location = op.location
-        self.globals.append(held)
+        global_op = memref.GlobalOp.get(StringAttr(name), type, initial, constant=UnitAttr(), alignment=64)
+        global_op.attributes["sched.weight"] = value
+        global_op.location = op.location
+        self.globals.append(global_op)
         self.weight_of[op.results[0]] = self.insert(memref.GetGlobalOp(name, type))
 
     def _convert_call(self, op: func.CallOp) -> None:

@@ -1,4 +1,4 @@
-"""`Loop` → `graph.for` where only the number of iterations counts, else `graph.while`."""
+"""`Loop` → `graph.for` if only a trip count ends it, else `graph.while`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 MAX_ROWS = 4096
-"""Up to this number of iterations what a `while` collects has its rows beforehand; else it grows."""
+"""The most iterations for which a `while` collects values in preallocated rows; else the tensor grows."""
 
 
 class LoopLowering(RegionLowering):
     """
     A trip count alone makes a `graph.for`; a condition that the body computes makes a `graph.while`.
 
-    Values that iterations collect are rows of a tensor made before the loop, or joined to one that grows
-    where the number of iterations is not known. A missing condition follows the body's, as ONNX Runtime does.
+    Values that iterations collect are rows of a tensor allocated before the loop, or are appended to one that
+    grows if the number of iterations is unknown. A missing condition follows the body's, as in ONNX Runtime.
     """
 
     @op_type_rewrite_pattern
@@ -46,7 +46,7 @@ class LoopLowering(RegionLowering):
         rewriter.replace(op, [], build(op, body, count, condition, rewriter))
 
     def _goes_on(self, body: ConvertedBody, condition: SSAValue | None) -> bool:
-        """Whether an iteration never ends the loop: it yields true, or the condition that it was given."""
+        """Whether no iteration ends the loop: the body yields true, or the condition that it was given."""
         last = body.yields[0]
         while isinstance(last.owner, graph.ReshapeOp):
             last = last.owner.operands[0]
@@ -63,7 +63,7 @@ class LoopLowering(RegionLowering):
         condition: SSAValue | None,
         rewriter: PatternRewriter,
     ) -> list[SSAValue]:
-        """A loop that runs a number of times: what the operator gives."""
+        """The operator's results from a loop with a number of iterations."""
         if count is None:
             raise StepwellError("invalid-model", op, "Loop: neither a trip count nor a condition ends it")
         if condition is not None and self.known_number(condition) != 1:
@@ -93,7 +93,7 @@ class LoopLowering(RegionLowering):
         condition: SSAValue | None,
         rewriter: PatternRewriter,
     ) -> list[SSAValue]:
-        """A loop that asks before each iteration: what the operator gives."""
+        """The operator's results from a loop with a condition before each iteration."""
         values = len(op.v_initial)
         limit = self.known_number(count)
         rows = Dim.of(max(limit, 0)) if limit is not None and limit <= MAX_ROWS else None
@@ -125,11 +125,11 @@ class LoopLowering(RegionLowering):
 
 
 NO_LIMIT = 2**63 - 1
-"""What exporters write for a trip count that only the condition limits."""
+"""The trip count in files whose loop only the condition ends."""
 
 
 def _test_region(body: ConvertedBody, count: SSAValue | None) -> Region:
-    """The test of a `while` that has a trip count (or none) and carries a condition."""
+    """The test region of a `while` with an optional trip count and a carried condition."""
     block = Block(arg_types=list(body.block.arg_types))
     number, going = block.args[:2]
     if count is None:

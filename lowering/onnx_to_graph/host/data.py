@@ -19,7 +19,7 @@ from stepwell.runtime.errors import StepwellError
 
 
 class NonMaxSuppressionLowering(HostLowering):
-    """`NonMaxSuppression` → the boxes that stay."""
+    """`NonMaxSuppression` → the selected boxes, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.NonMaxSuppressionOp, rewriter: PatternRewriter) -> None:
@@ -48,6 +48,8 @@ class ImageDecoderLowering(HostLowering):
 
 @dataclass(frozen=True)
 class _Distribution:
+    """A host function that draws random numbers, with its parameters and their defaults."""
+
     function: str
     parameters: Mapping[str, float]
 
@@ -57,7 +59,7 @@ _UNIFORM = _Distribution("host.random_uniform", {"low": 0.0, "high": 1.0})
 
 
 class RandomLowering(HostLowering):
-    """`RandomNormal`, `RandomUniform`, and those like a tensor → random numbers."""
+    """`RandomNormal`, `RandomUniform` and their `…Like` forms → random numbers, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -98,6 +100,7 @@ class DrawLowering(HostLowering):
 
 
 def _seed_and_type(op: onnx.OnnxOp, element: Attribute) -> dict[str, object]:
+    """The attributes `seed` and `to` of a random function."""
     return {"seed": op.floating("seed") if op.has("seed") else None, "to": dtype_of(element)}
 
 

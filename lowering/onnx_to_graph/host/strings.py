@@ -22,7 +22,7 @@ _STRING_CODE = IntegerAttr(8, i64)  # TensorProto.STRING
 
 
 class StringConstantLowering(HostLowering):
-    """`Constant` of strings → a call that makes them."""
+    """`Constant` of strings → a host call that creates them."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConstantOp, rewriter: PatternRewriter) -> None:
@@ -47,7 +47,7 @@ def _texts(op: onnx.OnnxOp, name: str) -> list[str]:
 
 
 class StringEqualLowering(HostLowering):
-    """`Equal` of strings."""
+    """`Equal` of strings, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.EqualOp, rewriter: PatternRewriter) -> None:
@@ -57,7 +57,7 @@ class StringEqualLowering(HostLowering):
 
 
 class StringWhereLowering(HostLowering):
-    """`Where` between strings."""
+    """`Where` between strings, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.WhereOp, rewriter: PatternRewriter) -> None:
@@ -68,7 +68,7 @@ class StringWhereLowering(HostLowering):
 
 
 class StringCastLowering(HostLowering):
-    """`Cast` and `CastLike` from strings and to them."""
+    """`Cast` and `CastLike` from and to strings, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CastOp | onnx.CastLikeOp, rewriter: PatternRewriter) -> None:
@@ -92,7 +92,7 @@ class StringCastLowering(HostLowering):
 
 
 class StringConcatLowering(HostLowering):
-    """`StringConcat` → strings one behind the other."""
+    """`StringConcat` → strings concatenated elementwise."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.StringConcatOp, rewriter: PatternRewriter) -> None:
@@ -113,7 +113,7 @@ class RegexFullMatchLowering(HostLowering):
 
 
 class StringSplitLowering(HostLowering):
-    """`StringSplit` → parts, and how many."""
+    """`StringSplit` → the parts of each string, and their number."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.StringSplitOp, rewriter: PatternRewriter) -> None:
@@ -127,7 +127,7 @@ class StringSplitLowering(HostLowering):
 
 
 class StringNormalizerLowering(HostLowering):
-    """`StringNormalizer` → words without stop words, in one case."""
+    """`StringNormalizer` → strings without stop words, converted to one case."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.StringNormalizerOp, rewriter: PatternRewriter) -> None:
@@ -138,8 +138,8 @@ class StringNormalizerLowering(HostLowering):
         }
         leading = [1] if len(shape_of(op.X, op)) == 2 else []
         result = tensor_type(STRING, [*leading, "?"])
-        (words,) = host_results("host.string_normalizer", attributes, [op.X], [result], rewriter)
-        rewriter.replace(op, [], [sized_strings(words, rewriter)])
+        (texts,) = host_results("host.string_normalizer", attributes, [op.X], [result], rewriter)
+        rewriter.replace(op, [], [sized_strings(texts, rewriter)])
 
 
 class TfIdfVectorizerLowering(HostLowering):

@@ -1,4 +1,4 @@
-"""Elementwise ONNX operators without parameters → the `graph` op of that meaning, or a chain of one."""
+"""Elementwise ONNX operators without parameters → the corresponding `graph` op, or a chain of such ops."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ CHAINS: Mapping[type[onnx.OnnxOp], type[BinaryOp]] = {
 
 
 class UnaryLowering(OnnxLowering):
-    """An operator on one tensor, without attributes → its row in `UNARY`."""
+    """An operator on one tensor, without attributes → the op in `UNARY`."""
 
     takes = tuple(UNARY)
 
@@ -85,7 +85,9 @@ class UnaryLowering(OnnxLowering):
 
 
 class BinaryLowering(OnnxLowering):
-    """An operator on two tensors that broadcast → its row in `BINARY`, or in `SWAPPED` turned round."""
+    """
+    An operator on two tensors that broadcast → the op in `BINARY`, or in `SWAPPED` with exchanged operands.
+    """
 
     takes = (*BINARY, *SWAPPED)
 
@@ -100,7 +102,9 @@ class BinaryLowering(OnnxLowering):
 
 
 class ChainLowering(OnnxLowering):
-    """An operator on any number of tensors → a chain of its row in `CHAINS`; a mean is divided by them."""
+    """
+    An operator on any number of tensors → a chain of the op in `CHAINS`; a mean is divided by their number.
+    """
 
     takes = tuple(CHAINS)
 

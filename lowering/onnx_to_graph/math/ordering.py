@@ -12,7 +12,7 @@ from stepwell.runtime.errors import StepwellError
 
 
 class TopKLowering(ShapeLowering):
-    """`TopK` → `graph.top_k`; an unsorted one comes out sorted."""
+    """`TopK` → `graph.top_k`; results are sorted even if the model asks for unsorted ones."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TopKOp, rewriter: PatternRewriter) -> None:

@@ -1,4 +1,4 @@
-"""ONNX reductions, positions of extrema, and softmax with its kin → `graph`."""
+"""ONNX reductions, positions of extrema, and softmax variants → `graph`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ReduceLowering(RunTimeLowering):
         rewriter.replace(op, [], [result])
 
     def _axes(self, op: Reduction) -> list[int]:
-        """The axes, from attribute or input; when there are none all, unless the model wants none."""
+        """The axes, from attribute or input; without any all axes, unless `noop_with_empty_axes` is set."""
         rank = rank_of(op.data, op)
         if op.axes is not None:
             axes = self.numbers(op, "axes", op.axes) if not self.is_data(op, op.axes) else ()
@@ -98,9 +98,9 @@ class ArgReduceLowering(OnnxLowering):
 
 def _as_rows(op: onnx.OnnxOp, x: SSAValue, rewriter: PatternRewriter) -> tuple[SSAValue, int]:
     """
-    A tensor and the axis along which `Softmax` and its kin work.
+    A tensor and the axis along which `Softmax`, `LogSoftmax` or `Hardmax` is computed.
 
-    Below opset 13 they see a matrix: all dimensions from `axis` on are one.
+    Below opset 13 the tensor is a matrix: the dimensions before `axis`, and those from it on, are merged.
     """
     dims = shape_of(x, op)
     axis = normalized_axis(op.integer("axis"), len(dims), op) if dims else 0
@@ -134,6 +134,7 @@ class HardmaxLowering(OnnxLowering):
 
 
 def _reshaped(value: SSAValue, like: SSAValue, op: onnx.OnnxOp, rewriter: PatternRewriter) -> SSAValue:
+    """A value in the shape of another."""
     shape = shape_of(like, op)
     return value if shape_of(value, op) == shape else emit(graph.ReshapeOp(value, shape), rewriter)
 

@@ -1,4 +1,4 @@
-"""Optimizer steps of ONNX's training preview → `graph`: one chain of formulas a tensor."""
+"""Optimizer steps of ONNX's training preview → `graph`: a chain of formulas per tensor."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
 
 class OptimizerLowering(OnnxLowering):
-    """What optimizers share: tensors in groups (all X, all gradients, all state), results in groups too."""
+    """Optimizers with operands and results in groups: all X, all gradients, all states."""
 
     def groups(
         self, op: onnx.AdagradOp | onnx.AdamOp | onnx.MomentumOp, number: int, rewriter: PatternRewriter
     ) -> list[tuple[Value, ...]]:
-        """The tensors of each parameter: itself, its gradient, its state."""
+        """The tensors of each parameter: the parameter, its gradient, its states."""
         at = Formula(self, rewriter)
         count = len(op.inputs) // number
         groups = [op.inputs[i::count] for i in range(count)]
@@ -31,7 +31,7 @@ class OptimizerLowering(OnnxLowering):
 
 
 def regularized(op: onnx.OnnxOp, x: Value, gradient: Value) -> Value:
-    """The gradient with that of the L2 norm of the parameter."""
+    """The gradient plus that of the L2 norm of the parameter."""
     factor = op.floating("norm_coefficient") if op.has("norm_coefficient") else 0.0
     return gradient + x * factor if factor else gradient
 

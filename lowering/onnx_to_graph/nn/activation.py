@@ -1,4 +1,4 @@
-"""ONNX activations → the `graph` op of that meaning, or a composition of such."""
+"""ONNX activations → the corresponding `graph` op, or a composition of ops."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class ShrinkLowering(OnnxLowering):
 
 
 class PReluLowering(OnnxLowering):
-    """`PRelu` → x where x >= 0, else x * slope; below opset 7 the slope is a scalar or one a channel."""
+    """`PRelu` → x where x >= 0, else x * slope; below opset 7 the slope is a scalar or one per channel."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.PReluOp, rewriter: PatternRewriter) -> None:
@@ -164,12 +164,12 @@ class PReluLowering(OnnxLowering):
 
 
 class ClipLowering(OnnxLowering):
-    """`Clip` → `graph.clip`; a bound that is absent, by attribute or input, is no bound."""
+    """`Clip` → `graph.clip`; an absent bound, attribute or input, is no bound."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ClipOp, rewriter: PatternRewriter) -> None:
         if onnx.opset_of(op) < 11:
-            # Defaults, as ±3.4e38 at opset 6, are left out: only attributes that the model has count.
+            # Defaults, such as ±3.4e38 at opset 6, are ignored: only attributes of the model are bounds.
             given = [op.floating(name) if name in op.properties else None for name in ("min", "max")]
             element = element_of(op.input)
             lo, hi = (None if bound is None else self.scalar(bound, element, rewriter) for bound in given)

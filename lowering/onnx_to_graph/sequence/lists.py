@@ -22,7 +22,7 @@ from stepwell.runtime.errors import StepwellError
 
 
 class SequenceConstructLowering(HostLowering):
-    """`SequenceConstruct`, `SequenceEmpty` → a list."""
+    """`SequenceConstruct`, `SequenceEmpty` → a list, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -39,7 +39,7 @@ class SequenceConstructLowering(HostLowering):
 
 
 class SequenceInsertLowering(HostLowering):
-    """`SequenceInsert` → a longer list."""
+    """`SequenceInsert` → a list with a tensor added, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SequenceInsertOp, rewriter: PatternRewriter) -> None:
@@ -50,7 +50,7 @@ class SequenceInsertLowering(HostLowering):
 
 
 class SequenceEraseLowering(HostLowering):
-    """`SequenceErase` → a shorter list."""
+    """`SequenceErase` → a list with an element removed, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SequenceEraseOp, rewriter: PatternRewriter) -> None:
@@ -60,7 +60,7 @@ class SequenceEraseLowering(HostLowering):
 
 
 class SequenceAtLowering(HostLowering):
-    """`SequenceAt` → an element; a tensor of unknown rank stays a value of the host."""
+    """`SequenceAt` → an element of a list; a tensor of unknown rank remains a host value."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SequenceAtOp, rewriter: PatternRewriter) -> None:
@@ -70,7 +70,7 @@ class SequenceAtLowering(HostLowering):
 
 
 class SequenceLengthLowering(HostLowering):
-    """`SequenceLength` → a number."""
+    """`SequenceLength` → the number of elements of a list."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SequenceLengthOp, rewriter: PatternRewriter) -> None:
@@ -81,7 +81,7 @@ class SequenceLengthLowering(HostLowering):
 
 
 class SplitToSequenceLowering(HostLowering):
-    """`SplitToSequence` → a list of pieces."""
+    """`SplitToSequence` → a list of pieces of a tensor."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SplitToSequenceOp, rewriter: PatternRewriter) -> None:
@@ -101,7 +101,7 @@ class SplitToSequenceLowering(HostLowering):
 
 
 class ConcatFromSequenceLowering(HostLowering):
-    """`ConcatFromSequence` → one tensor."""
+    """`ConcatFromSequence` → a tensor joined or stacked from a list."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConcatFromSequenceOp, rewriter: PatternRewriter) -> None:
@@ -132,7 +132,10 @@ class OptionalLowering(HostLowering):
 
 
 class OptionalHasElementLowering(HostLowering):
-    """`OptionalHasElement` → whether there is a value; known for one that is no optional, and for none."""
+    """
+    `OptionalHasElement` → whether there is a value; constant for an absent input and for one that is no
+    optional.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OptionalHasElementOp, rewriter: PatternRewriter) -> None:
@@ -145,7 +148,7 @@ class OptionalHasElementLowering(HostLowering):
 
 
 class OptionalGetElementLowering(HostLowering):
-    """`OptionalGetElement` → the value; an error at run time when there is none."""
+    """`OptionalGetElement` → the value; a run-time error if there is none."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OptionalGetElementOp, rewriter: PatternRewriter) -> None:

@@ -29,7 +29,7 @@ def target_type(op: onnx.CastOp) -> Attribute:
 
 
 class CastLowering(OnnxLowering):
-    """`Cast`, `CastLike` → `graph.cast`; nothing when the type stays."""
+    """`Cast`, `CastLike` → `graph.cast`; the input itself if the type is the same."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CastOp | onnx.CastLikeOp, rewriter: PatternRewriter) -> None:
@@ -40,7 +40,7 @@ class CastLowering(OnnxLowering):
             rewriter.replace(op, [], [op.input])
         else:
             saturate = not op.has("saturate") or bool(op.integer("saturate"))
-            # Only powers of two are rounded in more than one way.
+            # Only casts to powers of two have rounding modes.
             to_power = isinstance(to, Float8E8M0FNUType) and op.has("round_mode")
             round = op.string("round_mode") if to_power else "nearest"
             rewriter.replace(op, graph.CastOp(op.input, to, saturate=saturate, round=round))
@@ -55,7 +55,7 @@ class BitCastLowering(OnnxLowering):
 
 
 class RunningLowering(OnnxLowering):
-    """`CumSum`, `CumProd` → `graph.scan`; an axis that a call gives chooses among the scans of all axes."""
+    """`CumSum`, `CumProd` → `graph.scan`; an axis that is data selects among the scans along all axes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CumSumOp | onnx.CumProdOp, rewriter: PatternRewriter) -> None:
@@ -76,6 +76,7 @@ class RunningLowering(OnnxLowering):
 
 
 def _scan(op: onnx.CumSumOp | onnx.CumProdOp, axis: int) -> graph.ScanOp:
+    """The scan of an operator along an axis."""
     kind = "sum" if isinstance(op, onnx.CumSumOp) else "prod"
     exclusive, reverse = bool(op.integer("exclusive")), bool(op.integer("reverse"))
     return graph.ScanOp(op.x, kind, axis, exclusive=exclusive, reverse=reverse)
@@ -85,7 +86,7 @@ class DropoutLowering(OnnxLowering):
     """
     `Dropout` in inference → its input; the mask is all true from opset 12 on, and all zeros below.
 
-    In training the host draws the mask: by the seed, as numpy's older generator does, or anew at each call.
+    In training the host draws the mask: by the seed with numpy's older generator, or anew at each call.
     """
 
     @op_type_rewrite_pattern
@@ -104,7 +105,9 @@ class DropoutLowering(OnnxLowering):
         rewriter.replace(op, [], results)
 
     def _train(self, op: onnx.DropoutOp, is_certain: bool, rewriter: PatternRewriter) -> None:
-        """What is kept is divided by the chance that it is; a flag may say so at run time only."""
+        """
+        Kept elements are divided by the probability of being kept; the flag `training_mode` may be data.
+        """
         at = Formula(self, rewriter)
         ratio = (
             self.scalar(0.5, f32, rewriter) if op.ratio is None else self.as_scalar(op.ratio, op, rewriter)

@@ -59,11 +59,12 @@ class ScatterNdLowering(OnnxLowering):
 
 
 def _reduction(op: onnx.OnnxOp) -> str:
+    """The attribute `reduction` of a scatter, `none` by default."""
     return op.string("reduction") if op.has("reduction") else "none"
 
 
 class OneHotLowering(ShapeLowering):
-    """`OneHot` → `graph.one_hot` on wrapped indices, then `where` between its two values."""
+    """`OneHot` → `graph.one_hot` on wrapped indices, then a selection between the two values."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OneHotOp, rewriter: PatternRewriter) -> None:
