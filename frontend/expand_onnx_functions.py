@@ -51,6 +51,7 @@ class ExpandOnnxFunctionsPass(ModulePass):
     ready: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Inline calls, then expand the named operators until none are left; with `ready`, once."""
         _inline_calls(op)
         bodies = SchemaFunctions(op, weights_of(ctx))
         wanted = set(self.ops)

@@ -97,6 +97,7 @@ class BufferizePass(ModulePass):
     no_copies: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Convert each kernel that has tensors among its arguments or results."""
         for function in op.walk():
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes and function.body.blocks:
                 returned = function.get_return_op()

@@ -98,8 +98,7 @@ class MainOnBuffers:
 
     def replace(self, module: ModuleOp) -> None:
         """
-        Convert the body, copy results to outputs, and replace `@main` and the kernels on tensors in the
-        module.
+        Build the body, copy results to outputs, and replace `@main` and kernels on tensors in the module.
         """
         self.convert_block(self.main.body.block)
         for value, index in self.buffers.copies:
@@ -135,16 +134,11 @@ class MainOnBuffers:
         body.add_ops([*self.globals, planned])
 
     def _argument_type(self, value: SSAValue) -> MemRefType[Attribute]:
-        """
-        The type of the buffer that the caller passes for a value; bytes if the caller cannot know its size.
-        """
+        """The type of the caller's buffer for a value; bytes if the caller cannot know the size."""
         return BYTES if self._is_placeholder(value) else memref_of(cast(Tensor, value.type))
 
     def _is_placeholder(self, value: SSAValue) -> bool:
-        """
-        Whether the caller cannot pass a buffer of the value's type: an object, or a size that depends on
-        data.
-        """
+        """Whether a value is an object or has a size that depends on data: the caller has no buffer of it."""
         return is_opaque(value.type) or self.buffers.has_late_shape(value)
 
     def _argument_dims(self) -> ArrayAttr[DictionaryAttr]:

@@ -60,6 +60,10 @@ class ConvertOnnxToGraphPass(ModulePass):
     name = "convert-onnx-to-graph"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """
+        Name open dimensions, inline functions, convert until only illegal ops are left, then check the
+        outputs.
+        """
         patterns: list[RewritePattern] = [pattern(weights_of(ctx)) for pattern in ONNX_TO_GRAPH]
         for pattern in patterns:
             if isinstance(pattern, RegionLowering):

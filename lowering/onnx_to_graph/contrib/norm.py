@@ -63,7 +63,7 @@ def _inverse_deviation(node: ContribNode, x: SSAValue, axis: int) -> SSAValue:
 
 def _embed_layer_norm(node: ContribNode) -> Results:
     """
-    The layer norm of the sum of word, position and segment embeddings; also the tokens per row and the sum.
+    The layer norm of the sum of token, position and segment embeddings; also the tokens per row and the sum.
     """
     ids = node.input(0)
     batch, length = node.dims(ids)

@@ -60,6 +60,7 @@ class ContribLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CallOp, rewriter: PatternRewriter) -> None:
+        """Emit the meaning of a known operator, and replace the call by the results that the model uses."""
         if (meaning := meaning_of(op)) is None:
             return
         node = ContribNode(op, self, rewriter)

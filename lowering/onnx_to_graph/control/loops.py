@@ -35,6 +35,7 @@ class LoopLowering(RegionLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LoopOp, rewriter: PatternRewriter) -> None:
+        """Convert the body, then choose the kind of loop by whether an iteration may end it."""
         inits = list(op.v_initial)
         types = [INDEX_TYPE, CONDITION_TYPE, *(value.type for value in inits)]
         body = converted_body(self, op, types, inits, carried_at=(2, 1))

@@ -62,6 +62,7 @@ class YieldLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.YieldOp, rewriter: PatternRewriter) -> None:
+        """Replace the terminator by a `graph.yield` of the same values."""
         rewriter.replace(op, graph.YieldOp(op.values), [])
 
 
@@ -75,6 +76,10 @@ class IfLowering(RegionLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.IfOp, rewriter: PatternRewriter) -> None:
+        """
+        Select a branch for a known condition, build a `graph.if`, or assume one side of a comparison of
+        sizes.
+        """
         given = [len(region.block.last_op.operands) for region in op.regions if region.block.last_op]
         if given != [len(op.results)] * 2:
             wanted = f"each branch must give {len(op.results)} result{'s' * (len(op.results) != 1)}"

@@ -33,6 +33,7 @@ class ScanLowering(RegionLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ScanOp, rewriter: PatternRewriter) -> None:
+        """Split operands into states and scanned inputs, normalize the axes and build the loop."""
         if onnx.opset_of(op) < 9:
             self._with_batch(op, rewriter)
             return

@@ -30,6 +30,9 @@ class SequenceMapLowering(RegionLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SequenceMapOp, rewriter: PatternRewriter) -> None:
+        """
+        Convert the body on elements with symbolic sizes, and carry a list per result through a `graph.for`.
+        """
         inputs = [op.input_sequence, *op.additional_inputs]
         names: list[list[str]] = []
         types: list[Attribute] = []

@@ -26,6 +26,7 @@ class StringConstantLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConstantOp, rewriter: PatternRewriter) -> None:
+        """Call `host.strings`; constants of numbers are left to `ConstantLowering`."""
         if isinstance(op.value, StringsAttr):
             values = [value.decode(errors="replace") for value in op.value.values()]
             shape = list(op.value.type.get_shape())
@@ -51,6 +52,7 @@ class StringEqualLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.EqualOp, rewriter: PatternRewriter) -> None:
+        """Call `host.string_equal`; other element types are left to `BinaryLowering`."""
         if has_strings(op):
             result = tensor_type(i1, broadcast([shape_of(op.A, op), shape_of(op.B, op)]))
             rewriter.replace(op, [], host_results("host.string_equal", {}, [op.A, op.B], [result], rewriter))
@@ -61,6 +63,7 @@ class StringWhereLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.WhereOp, rewriter: PatternRewriter) -> None:
+        """Call `host.string_where`; other element types are left to `WhereLowering`."""
         if has_strings(op):
             values = [op.condition, op.X, op.Y]
             result = tensor_type(STRING, broadcast([shape_of(value, op) for value in values]))
@@ -72,6 +75,9 @@ class StringCastLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CastOp | onnx.CastLikeOp, rewriter: PatternRewriter) -> None:
+        """
+        Call the conversion between strings and numbers; casts between numbers are left to `CastLowering`.
+        """
         x = op.operands[0]
         dims, from_strings = shape_of(x, op), isinstance(element_of(x), onnx.StringType)
         if isinstance(op, onnx.CastLikeOp):
@@ -96,6 +102,7 @@ class StringConcatLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.StringConcatOp, rewriter: PatternRewriter) -> None:
+        """Call `host.string_concat` on operands that broadcast."""
         result = tensor_type(STRING, broadcast([shape_of(op.X, op), shape_of(op.Y, op)]))
         rewriter.replace(op, [], host_results("host.string_concat", {}, [op.X, op.Y], [result], rewriter))
 
@@ -105,6 +112,7 @@ class RegexFullMatchLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.RegexFullMatchOp, rewriter: PatternRewriter) -> None:
+        """Call `host.regex_full_match` with the pattern as an attribute."""
         result = tensor_type(i1, shape_of(op.X, op))
         attributes = {"pattern": op.string("pattern")}
         rewriter.replace(
@@ -117,6 +125,7 @@ class StringSplitLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.StringSplitOp, rewriter: PatternRewriter) -> None:
+        """Call `host.string_split`; the greatest number of parts is data."""
         dims = shape_of(op.X, op)
         attributes = {
             "delimiter": op.string("delimiter") if op.has("delimiter") else "",
@@ -131,6 +140,7 @@ class StringNormalizerLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.StringNormalizerOp, rewriter: PatternRewriter) -> None:
+        """Call `host.string_normalizer`; the number of remaining strings is data."""
         attributes = {
             "case": op.string("case_change_action") if op.has("case_change_action") else "NONE",
             "is_case_sensitive": op.integer("is_case_sensitive") if op.has("is_case_sensitive") else 0,
@@ -147,6 +157,7 @@ class TfIdfVectorizerLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TfIdfVectorizerOp, rewriter: PatternRewriter) -> None:
+        """Call `host.tf_idf` with the pool of n-grams, of strings or integers, as attributes."""
         indexes = op.integers("ngram_indexes")
         strings = op.has("pool_strings")
         attributes = {

@@ -18,6 +18,7 @@ class MatMulLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MatMulOp, rewriter: PatternRewriter) -> None:
+        """Build the product of operands with agreeing batch dimensions."""
         rewriter.replace(op, graph.MatmulOp(*agreeing_batches(op, [op.A, op.B], self, rewriter)))
 
 
@@ -36,6 +37,7 @@ class GemmLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GemmOp, rewriter: PatternRewriter) -> None:
+        """Build the product, scale it, and add the scaled bias unless beta is 0."""
         transpose_a, transpose_b = bool(op.integer("transA")), bool(op.integer("transB"))
         product = graph.MatmulOp(op.A, op.B, transpose_a=transpose_a, transpose_b=transpose_b)
         value = rewriter.insert(product).result

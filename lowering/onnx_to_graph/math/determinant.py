@@ -29,6 +29,7 @@ class DetLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DetOp, rewriter: PatternRewriter) -> None:
+        """Flatten the batch, then unroll the elimination for small static sizes, else build a loop."""
         *batch, rows, columns = shape_of(op.X, op)
         size = rows if rows.is_static else columns
         assume_equal(op, rows, columns, "a matrix must be square", rewriter)

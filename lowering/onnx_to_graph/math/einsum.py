@@ -30,6 +30,7 @@ class EinsumLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.EinsumOp, rewriter: PatternRewriter) -> None:
+        """Make the equation explicit, and the sizes with the same letter equal."""
         ranks = [rank_of(value, op) for value in op.Inputs]
         equation = explicit_equation(op.string("equation"), ranks, op)
         terms = equation.partition("->")[0].split(",")

@@ -81,6 +81,7 @@ class UnaryLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
+        """Replace the op by its counterpart in `UNARY`."""
         rewriter.replace(op, UNARY[type(op)](op.operands[0]))
 
 
@@ -93,6 +94,9 @@ class BinaryLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
+        """
+        Align and broadcast the operands, exchange those of `SWAPPED`; strings are left to the host's pattern.
+        """
         if has_strings(op):
             return
         target = BINARY.get(type(op)) or SWAPPED[type(op)]
@@ -110,6 +114,7 @@ class ChainLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
+        """Fold the operands from left to right; a `Mean` is divided by their number."""
         target = CHAINS[type(op)]
         operands = agreeing(op, op.operands, self, rewriter)
         result = reduce(lambda a, b: emit(target(a, b), rewriter), operands)
@@ -124,6 +129,7 @@ class WhereLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.WhereOp, rewriter: PatternRewriter) -> None:
+        """Broadcast the operands; strings are left to the host's pattern."""
         if has_strings(op):
             return
         rewriter.replace(op, graph.WhereOp(*agreeing(op, [op.condition, op.X, op.Y], self, rewriter)))
@@ -134,6 +140,7 @@ class ReciprocalLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ReciprocalOp, rewriter: PatternRewriter) -> None:
+        """Divide a constant 1 by the input."""
         one = self.scalar(1, element_of(op.X), rewriter)
         rewriter.replace(op, graph.DivideOp(one, op.X))
 
@@ -143,6 +150,7 @@ class IdentityLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.IdentityOp, rewriter: PatternRewriter) -> None:
+        """Replace the result by the input."""
         rewriter.replace(op, [], [op.input])
 
 
@@ -151,6 +159,7 @@ class ModLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ModOp, rewriter: PatternRewriter) -> None:
+        """Round the quotient toward 0 with `fmod`, else down."""
         rounding = "trunc" if op.integer("fmod") else "floor"
         a, b = agreeing(op, [op.A, op.B], self, rewriter)
         rewriter.replace(op, graph.RemainderOp(a, b, rounding))
@@ -161,6 +170,7 @@ class BitShiftLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BitShiftOp, rewriter: PatternRewriter) -> None:
+        """Choose the shift by the attribute `direction`."""
         target = graph.ShiftLeftOp if op.string("direction") == "LEFT" else graph.ShiftRightOp
         number, bits = agreeing(op, [op.X, op.Y], self, rewriter)
         rewriter.replace(op, target(number, bits))
@@ -171,6 +181,7 @@ class IsInfLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.IsInfOp, rewriter: PatternRewriter) -> None:
+        """Copy the flags for both signs."""
         positive, negative = op.integer("detect_positive"), op.integer("detect_negative")
         rewriter.replace(op, graph.IsInfOp(op.X, positive=bool(positive), negative=bool(negative)))
 

@@ -58,6 +58,9 @@ class ReduceLowering(RunTimeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Reduction, rewriter: PatternRewriter) -> None:
+        """
+        Reduce over known axes, or over axes that are data; `ReduceLogSum` takes the logarithm afterwards.
+        """
         kind = KINDS[type(op)]
         if is_bool(element_of(op.data)):
             kind = {"max": "or", "min": "and"}.get(kind, kind)
@@ -89,6 +92,7 @@ class ArgReduceLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ArgMaxOp | onnx.ArgMinOp, rewriter: PatternRewriter) -> None:
+        """Normalize the axis; equal extrema are resolved by `select_last_index`."""
         target = graph.ArgmaxOp if isinstance(op, onnx.ArgMaxOp) else graph.ArgminOp
         axis = normalized_axis(op.integer("axis"), rank_of(op.data, op), op)
         last = op.has("select_last_index") and bool(op.integer("select_last_index"))
@@ -115,6 +119,7 @@ class SoftmaxLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SoftmaxOp | onnx.LogSoftmaxOp, rewriter: PatternRewriter) -> None:
+        """Compute along the axis of the (possibly merged) matrix, and restore the shape."""
         rows, axis = _as_rows(op, op.input, rewriter)
         target = graph.SoftmaxOp if isinstance(op, onnx.SoftmaxOp) else graph.LogSoftmaxOp
         result = emit(target(rows, axis), rewriter)
@@ -126,6 +131,7 @@ class HardmaxLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.HardmaxOp, rewriter: PatternRewriter) -> None:
+        """Compare the indices along the axis with the first argmax, and cast to the element type."""
         rows, axis = _as_rows(op, op.input, rewriter)
         best = emit(graph.ArgmaxOp(rows, axis, keep_dims=True), rewriter)
         index = emit(graph.IotaOp(shape_of(rows, op), axis, i64), rewriter)

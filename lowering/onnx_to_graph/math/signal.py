@@ -96,6 +96,7 @@ class DftLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DFTOp, rewriter: PatternRewriter) -> None:
+        """Transform along an axis known now, or along one that is data."""
         x = Formula(self, rewriter).value(op.input)
         rank = rank_of(op.input, op)
         given = self.sizes(op, "dft_length", op.dft_length, rewriter)
@@ -136,6 +137,7 @@ class StftLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.STFTOp, rewriter: PatternRewriter) -> None:
+        """Gather overlapping frames, multiply them by the window and transform them."""
         at = Formula(self, rewriter)
         signal = at.value(op.signal)
         (step,) = self.sizes(op, "frame_step", op.frame_step, rewriter) or (Dim.of(1),)
@@ -158,6 +160,9 @@ class MelWeightMatrixLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MelWeightMatrixOp, rewriter: PatternRewriter) -> None:
+        """
+        Build rising and falling edges between neighbouring corners; coinciding corners give 1 at their bin.
+        """
         at = Formula(self, rewriter)
         (bands,) = self.sizes(op, "num_mel_bins", op.num_mel_bins, rewriter) or (Dim.of(0),)
         (length,) = self.sizes(op, "dft_length", op.dft_length, rewriter) or (Dim.of(0),)

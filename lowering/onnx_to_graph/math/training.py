@@ -41,6 +41,7 @@ class AdagradLowering(OptimizerLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.AdagradOp, rewriter: PatternRewriter) -> None:
+        """Emit one Adagrad step for each parameter: new parameter and sum of squares."""
         at = Formula(self, rewriter)
         rate, step = at.value(op.R), at.value(op.T)
         rate = rate / (step.cast(rate.element) * op.floating("decay_factor") + 1)
@@ -57,6 +58,7 @@ class AdamLowering(OptimizerLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.AdamOp, rewriter: PatternRewriter) -> None:
+        """Emit one Adam step for each parameter: new parameter, mean and mean square."""
         at = Formula(self, rewriter)
         alpha, beta = op.floating("alpha"), op.floating("beta")
         rate, step = at.value(op.R), at.value(op.T)
@@ -80,6 +82,7 @@ class MomentumLowering(OptimizerLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MomentumOp, rewriter: PatternRewriter) -> None:
+        """Emit one momentum step for each parameter: new parameter and velocity."""
         at = Formula(self, rewriter)
         alpha = op.floating("alpha")
         rate, step = at.value(op.R), at.value(op.T)

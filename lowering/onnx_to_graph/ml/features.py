@@ -37,6 +37,7 @@ class ScalerLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ScalerOp, rewriter: PatternRewriter) -> None:
+        """Subtract the offset and multiply by the scale, as far as given."""
         x = as_f32(op.X, rewriter)
         for name, combine in (("offset", graph.SubtractOp), ("scale", graph.MultiplyOp)):
             if op.has(name):
@@ -50,6 +51,7 @@ class NormalizerLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.NormalizerOp, rewriter: PatternRewriter) -> None:
+        """Divide by the norm along the last axis, with 0 replaced by 1."""
         x, last = as_f32(op.X, rewriter), len(shape_of(op.X, op)) - 1
         kinds = {"L1": "l1", "L2": "l2", "MAX": "max"}
         kind = kinds.get(name := op.string("norm"))
@@ -67,6 +69,7 @@ class BinarizerLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BinarizerOp, rewriter: PatternRewriter) -> None:
+        """Compare with the threshold, and cast to the input's type."""
         element = element_of(op.X)
         limit = self.scalar(op.floating("threshold"), element, rewriter)
         rewriter.replace(op, graph.CastOp(emit(graph.LessOp(limit, op.X), rewriter), element))
@@ -77,6 +80,7 @@ class ImputerLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ImputerOp, rewriter: PatternRewriter) -> None:
+        """Select the replacement where the element equals the replaced value, or is NaN if that is NaN."""
         element = element_of(op.X)
         floats = is_float(element)
         name = "imputed_value_floats" if floats else "imputed_value_int64s"
@@ -95,6 +99,7 @@ class ArrayFeatureExtractorLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ArrayFeatureExtractorOp, rewriter: PatternRewriter) -> None:
+        """Flatten the indices and gather along the last axis."""
         dims, count = shape_of(op.X, op), prod(shape_of(op.Y, op), start=Dim.of(1))
         picked = emit(graph.ReshapeOp(op.Y, [count]), rewriter)
         x = op.X if len(dims) > 1 else emit(graph.ExpandDimsOp(op.X, [0]), rewriter)
@@ -106,6 +111,7 @@ class FeatureVectorizerLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.FeatureVectorizerOp, rewriter: PatternRewriter) -> None:
+        """Cast to f32, make vectors columns, and concatenate along axis 1."""
         parts = [as_f32(x, rewriter) for x in op.X]
         columns = [
             x if len(dims_of(x.type)) > 1 else emit(graph.ExpandDimsOp(x, [1]), rewriter) for x in parts
@@ -122,6 +128,7 @@ class OneHotEncoderLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OneHotEncoderOp, rewriter: PatternRewriter) -> None:
+        """Compare each element with all categories along a new last axis."""
         dims = list(shape_of(op.X, op))
         if has_strings(op):
             texts = [text.decode() for text in op.strings("cats_strings")]
@@ -151,6 +158,7 @@ class LabelEncoderLowering(OnnxLowering):
     def match_and_rewrite(
         self, op: onnx.LabelEncoderOp | onnx.CategoryMapperOp, rewriter: PatternRewriter
     ) -> None:
+        """Look up by comparison, or call `host.encode_labels` if keys or values are strings."""
         keys, values, default = self._tables(op)
         if len(keys) != len(values):
             message = f"{op.op_type}: {len(keys)} keys for {len(values)} values"

@@ -45,6 +45,7 @@ class LinearRegressorLowering(LinearLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LinearRegressorOp, rewriter: PatternRewriter) -> None:
+        """Compute the scores of all targets, then their transform."""
         y = self.scores(op, op.integer("targets"), rewriter)
         rewriter.replace(op, [], [post_transform(op, op.string("post_transform"), y, self, rewriter)])
 
@@ -54,6 +55,7 @@ class LinearClassifierLowering(LinearLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LinearClassifierOp, rewriter: PatternRewriter) -> None:
+        """Compute the scores of all classes, then labels and transform."""
         labels = class_labels(op, "classlabels_ints")
         rows = len(op.floats("intercepts")) if op.has("intercepts") else len(labels)
         scores = self.scores(op, rows or len(labels), rewriter)
@@ -65,6 +67,7 @@ class ZipMapLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ZipMapOp, rewriter: PatternRewriter) -> None:
+        """Call `host.zip_map` with the labels as keys."""
         labels = class_labels(op)
         key = STRING if isinstance(labels[0], str) else i64
         result = onnx.SequenceType(onnx.MapType(key, tensor_type(f32, [])))

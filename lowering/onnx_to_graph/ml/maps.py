@@ -35,6 +35,7 @@ class DictVectorizerLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DictVectorizerOp, rewriter: PatternRewriter) -> None:
+        """Call `host.map_values` with the vocabulary as keys."""
         element = _map_of(op).element
         if not isinstance(element, TensorType):
             raise StepwellError("invalid-model", op, f"DictVectorizer of a map to {element}")
@@ -58,6 +59,7 @@ class CastMapLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CastMapOp, rewriter: PatternRewriter) -> None:
+        """Call `host.cast_map`; a sparse result has `max_map` elements, a dense one a size that is data."""
         _map_of(op)
         if (target := _TARGETS.get(op.string("cast_to"))) is None:
             raise StepwellError("invalid-model", op, f"CastMap: no type is named {op.string('cast_to')}")

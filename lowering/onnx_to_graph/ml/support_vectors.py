@@ -76,6 +76,7 @@ class SvmRegressorLowering(SupportVectorLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SVMRegressorOp, rewriter: PatternRewriter) -> None:
+        """Multiply the kernels, or without support vectors the features, by the coefficients, and add rho."""
         x, count = self.rows(op, rewriter), op.integer("n_supports")
         if count:
             x = self.kernels(op, x, self.table(op, "support_vectors", count), rewriter)
@@ -96,6 +97,7 @@ class SvmClassifierLowering(SupportVectorLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SVMClassifierOp, rewriter: PatternRewriter) -> None:
+        """Use the linear model without support vectors, else the machines of all pairs of classes."""
         labels = class_labels(op, "classlabels_ints")
         counts = op.integers("vectors_per_class") if op.has("vectors_per_class") else ()
         if not any(counts):

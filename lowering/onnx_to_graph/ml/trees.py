@@ -293,6 +293,7 @@ class TreeEnsembleLowering(ForestLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TreeEnsembleOp, rewriter: PatternRewriter) -> None:
+        """Build the forest, aggregate its leaves and transform the scores."""
         forest = forest_of(op, self.threshold_dtype(op), self.weights)
         aggregate = _AGGREGATES[op.integer("aggregate_function")]
         targets = op.integer("n_targets") if op.has("n_targets") else 1
@@ -307,6 +308,7 @@ class TreeEnsembleRegressorLowering(ForestLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TreeEnsembleRegressorOp, rewriter: PatternRewriter) -> None:
+        """Build the forest of targets, add base values and transform the scores."""
         forest = classic_forest(op, "target", self.threshold_dtype(op), self.weights)
         aggregate = op.string("aggregate_function")
         scores = self.leaf_scores(op, forest, op.integer("n_targets"), aggregate, rewriter)
@@ -319,6 +321,7 @@ class TreeEnsembleClassifierLowering(ForestLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TreeEnsembleClassifierOp, rewriter: PatternRewriter) -> None:
+        """Build the forest of classes, or of one column for two labels, then labels and scores."""
         forest = classic_forest(op, "class", self.threshold_dtype(op), self.weights)
         labels = class_labels(op)
         classes = len(labels)

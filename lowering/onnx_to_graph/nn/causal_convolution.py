@@ -35,6 +35,7 @@ class CausalConvWithStateLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CausalConvWithStateOp, rewriter: PatternRewriter) -> None:
+        """Join past and input, convolve, add the bias, apply the activation, and slice off the state."""
         activation = op.string("activation")
         if activation not in _ACTIVATIONS:
             raise StepwellError("invalid-model", op, f"{op.op_type}: there is no activation {activation!r}")

@@ -87,6 +87,7 @@ class ConvLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConvOp, rewriter: PatternRewriter) -> None:
+        """Infer filters and windows, pad the input if pads are symbolic, then add the bias."""
         w = known_filters(op, op.X, op.W, rewriter)
         windows = windows_of(op, op.X, dims_of(w.type)[2:])
         x, pads = padded_input(op.X, windows, rewriter)
@@ -124,6 +125,7 @@ class ConvTransposeLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConvTransposeOp, rewriter: PatternRewriter) -> None:
+        """Infer filters and pads; symbolic pads become a crop of the unpadded result."""
         w = known_filters(op, op.X, op.W, rewriter)
         rank = spatial_rank(op, op.X)
         strides = optional_integers(op, "strides") or (1,) * rank

@@ -29,6 +29,9 @@ class DeformConvLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DeformConvOp, rewriter: PatternRewriter) -> None:
+        """
+        Sample the columns of all output pixels, multiply by the mask, then by the filters, and add the bias.
+        """
         # Sampling: the weighted neighbours of each shifted position
         at = Formula(self, rewriter)
         x, w = at.value(op.X), at.value(known_filters(op, op.X, op.W, rewriter))

@@ -34,6 +34,7 @@ class BatchNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BatchNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Choose inference or training; training below opset 14 is unsupported."""
         if not is_training(op):
             self._infer(op, rewriter)
         elif onnx.opset_of(op) >= 14:
@@ -133,6 +134,7 @@ class LayerNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LayerNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Infer the sizes of scale and bias, and return the statistics that the model uses."""
         vectors = [op.Scale, *([] if op.B is None else [op.B])]
         x, scale, *bias = conforming(op, [op.X, *vectors], rewriter)
         norm = rewriter.insert(
@@ -155,6 +157,7 @@ class RmsNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.RMSNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Infer the size of the scale, and compute in `stash_type`."""
         axis = normalized_axis(op.integer("axis"), rank_of(op.X, op), op)
         compute_type = element_type(op.integer("stash_type"), op)
         eps = op.floating("epsilon")
@@ -167,6 +170,7 @@ class InstanceNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.InstanceNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Copy the epsilon."""
         rewriter.replace(op, graph.InstanceNormOp(op.input, op.scale, op.B, eps=op.floating("epsilon")))
 
 
@@ -177,6 +181,7 @@ class GroupNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GroupNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Repeat scale and bias per channel below opset 21."""
         groups, scale, bias = op.integer("num_groups"), op.scale, op.bias
         channels = shape_of(op.X, op)[1]
         if onnx.opset_of(op) < 21 and channels != groups:
@@ -199,6 +204,7 @@ class MeanVarianceNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MeanVarianceNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Divide the centred input by its deviation over the axes plus 1e-9."""
         axes = normalized_axes(op.integers("axes"), rank_of(op.X, op), op)
         mean = emit(graph.ReduceOp(op.X, "mean", axes, keep_dims=True), rewriter)
         centred = emit(graph.SubtractOp(op.X, mean), rewriter)
@@ -214,6 +220,7 @@ class LpNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LpNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Normalize the axis, copy the order p."""
         axis = normalized_axis(op.integer("axis"), rank_of(op.input, op), op)
         rewriter.replace(op, graph.LpNormOp(op.input, axis, op.integer("p")))
 
@@ -223,6 +230,7 @@ class LrnLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LRNOp, rewriter: PatternRewriter) -> None:
+        """Copy size, alpha, beta and bias."""
         rewriter.replace(
             op,
             graph.LrnOp(

@@ -31,6 +31,7 @@ class PoolLowering(OnnxLowering):
     def match_and_rewrite(
         self, op: onnx.MaxPoolOp | onnx.AveragePoolOp | onnx.LpPoolOp, rewriter: PatternRewriter
     ) -> None:
+        """Determine kernel and windows; symbolic pads are left to `_of_open_size`."""
         kernel = op.integers("kernel_shape") if op.has("kernel_shape") else _whole_kernel(op, op.X)
         windows = windows_of(op, op.X, kernel)
         kind = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}[op.op_type]
@@ -175,6 +176,7 @@ class GlobalPoolLowering(OnnxLowering):
     def match_and_rewrite(
         self, op: onnx.GlobalAveragePoolOp | onnx.GlobalMaxPoolOp, rewriter: PatternRewriter
     ) -> None:
+        """Reduce over all spatial axes, which become 1."""
         kind = "mean" if isinstance(op, onnx.GlobalAveragePoolOp) else "max"
         spatial_rank(op, op.X)
         rewriter.replace(op, graph.ReduceOp(op.X, kind, range(2, rank_of(op.X, op)), keep_dims=True))
@@ -185,6 +187,7 @@ class GlobalLpPoolLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GlobalLpPoolOp, rewriter: PatternRewriter) -> None:
+        """Reduce by l1 or l2, else take the p-th root of the sum of p-th powers."""
         spatial_rank(op, op.X)
         axes = range(2, rank_of(op.X, op))
         order = _norm_order(op)

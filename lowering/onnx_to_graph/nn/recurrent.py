@@ -85,6 +85,7 @@ class RecurrentLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LSTMOp | onnx.GRUOp | onnx.RNNOp, rewriter: PatternRewriter) -> None:
+        """Build the layer from weights, states and activations, between transposes if the batch is first."""
         # Attributes
         cell = op.op_type.lower()
         # Version 1 of GRU has a typing error in its default.

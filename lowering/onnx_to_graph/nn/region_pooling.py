@@ -23,6 +23,7 @@ class RoiAlignLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.RoiAlignOp, rewriter: PatternRewriter) -> None:
+        """Weight the gathered neighbours of all samples, and reduce them to samples and then to bins."""
         ratio = op.integer("sampling_ratio")
         if ratio <= 0:
             raise StepwellError(

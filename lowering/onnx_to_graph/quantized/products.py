@@ -109,6 +109,7 @@ class QuantizeLinearLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.QuantizeLinearOp, rewriter: PatternRewriter) -> None:
+        """Normalize scale, zero point and axis, and choose the result's type and the computing type."""
         scale, point = self.scale_and_zero_point(op, op.x, op.y_scale, op.y_zero_point, rewriter)
         axis, block = self.axis_and_block(op, op.x, scale)
         precision = op.integer("precision") if op.has("precision") else 0
@@ -138,6 +139,7 @@ class DequantizeLinearLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DequantizeLinearOp, rewriter: PatternRewriter) -> None:
+        """Normalize scale, zero point and axis, and choose the result's type."""
         scale, point = self.scale_and_zero_point(op, op.x, op.x_scale, op.x_zero_point, rewriter)
         axis, block = self.axis_and_block(op, op.x, scale)
         code = op.integer("output_dtype") if op.has("output_dtype") else 0
@@ -160,6 +162,7 @@ class DynamicQuantizeLinearLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DynamicQuantizeLinearOp, rewriter: PatternRewriter) -> None:
+        """Compute scale and zero point from the range, then quantize; all three are results."""
         rank_of(op.x, op)  # raises if it is unknown
         scale, point = dynamic_scale(op.x, lambda n: self.scalar(n, f32, rewriter), rewriter)
         y = emit(graph.QuantizeOp(op.x, scale, point, to=_U8), rewriter)
@@ -187,6 +190,7 @@ class MatMulIntegerLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MatMulIntegerOp, rewriter: PatternRewriter) -> None:
+        """Normalize the zero points per row and per column, and build the integer product."""
         points = [
             self.zero_point(op.a_zero_point, op, rewriter, _rows(op.A)),
             self.zero_point(op.b_zero_point, op, rewriter, dims_of(op.B.type)[-1]),
@@ -223,6 +227,7 @@ class ConvIntegerLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConvIntegerOp, rewriter: PatternRewriter) -> None:
+        """Normalize the zero points, that of the filters per filter, and build the convolution."""
         points = [
             self.zero_point(op.x_zero_point, op, rewriter),
             self.zero_point(op.w_zero_point, op, rewriter, shape_of(op.w, op)[0]),
@@ -257,6 +262,7 @@ class QLinearConvLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.QLinearConvOp, rewriter: PatternRewriter) -> None:
+        """Emit integer sums, the bias, and a requantization by the combined scale."""
         filters = shape_of(op.w, op)[0]
         points = [
             self.zero_point(op.x_zero_point, op, rewriter),
@@ -297,6 +303,7 @@ class QLinearMatMulLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.QLinearMatMulOp, rewriter: PatternRewriter) -> None:
+        """Emit integer sums and a requantization; scales per row, or floats, are multiplied as floats."""
         # Scales and operands
         to = element_of(op.y_zero_point)
         sizes = (_rows(op.a), dims_of(op.b.type)[-1], _ONE)

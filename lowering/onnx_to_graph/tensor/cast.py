@@ -33,6 +33,7 @@ class CastLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CastOp | onnx.CastLikeOp, rewriter: PatternRewriter) -> None:
+        """Cast with saturation and rounding mode; strings are left to the host's pattern."""
         if has_strings(op):
             return
         to = target_type(op) if isinstance(op, onnx.CastOp) else element_of(op.target_type)
@@ -51,6 +52,7 @@ class BitCastLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BitCastOp, rewriter: PatternRewriter) -> None:
+        """Replace the op by a `graph.bitcast` to the named type."""
         rewriter.replace(op, graph.BitcastOp(op.input, element_type(op.integer("to"), op)))
 
 
@@ -59,6 +61,7 @@ class RunningLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CumSumOp | onnx.CumProdOp, rewriter: PatternRewriter) -> None:
+        """Scan along a constant axis, or select among the scans of all axes by the operand."""
         rank = rank_of(op.x, op)
         if (axis := self.integers(op.axis)) is not None:
             rewriter.replace(op, _scan(op, normalized_axis(axis[0], rank, op)))
@@ -91,6 +94,7 @@ class DropoutLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DropoutOp, rewriter: PatternRewriter) -> None:
+        """Return the input and a constant mask, unless training mode is, or may be, on."""
         opset = onnx.opset_of(op)
         if opset >= 12 and op.training_mode is not None:
             mode = self.array(op.training_mode)

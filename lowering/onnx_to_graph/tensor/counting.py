@@ -29,6 +29,7 @@ class RangeLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.RangeOp, rewriter: PatternRewriter) -> None:
+        """Evaluate constant bounds, scale a `graph.iota` for bounds from shapes, or count at run time."""
         bounds = [self._scalar(value, rewriter) for value in (op.start, op.limit, op.delta)]
         arrays = [self.array(value) for value in bounds]
         known_arrays = [array for array in arrays if array is not None]
@@ -99,6 +100,7 @@ class EyeLikeLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.EyeLikeOp, rewriter: PatternRewriter) -> None:
+        """Compare row indices, shifted by k, with column indices, and cast."""
         rows, columns = indices_of_matrix(shape_of(op.input, op), op.integer("k"), self, rewriter)
         on_diagonal = rewriter.insert(graph.EqualOp(rows, columns)).result
         element = element_type(op.integer("dtype"), op) if op.has("dtype") else element_of(op.input)
@@ -110,6 +112,7 @@ class TriluLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TriluOp, rewriter: PatternRewriter) -> None:
+        """Select the elements on one side of the diagonal k, which may be data."""
         shift = (0,) if op.k is None else self.integers(op.k)
         known = 0 if shift is None else shift[0]
         rows, columns = indices_of_matrix(shape_of(op.input, op)[-2:], known, self, rewriter)

@@ -17,6 +17,7 @@ class GatherLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GatherOp, rewriter: PatternRewriter) -> None:
+        """Normalize the axis."""
         axis = normalized_axis(op.integer("axis"), rank_of(op.data, op), op)
         rewriter.replace(op, graph.GatherOp(op.data, op.indices, axis))
 
@@ -26,6 +27,7 @@ class GatherElementsLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GatherElementsOp, rewriter: PatternRewriter) -> None:
+        """Normalize the axis."""
         axis = normalized_axis(op.integer("axis"), rank_of(op.data, op), op)
         rewriter.replace(op, graph.GatherElementsOp(op.data, op.indices, axis))
 
@@ -35,6 +37,7 @@ class GatherNdLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GatherNDOp, rewriter: PatternRewriter) -> None:
+        """Copy the number of batch dimensions."""
         batch = op.integer("batch_dims") if op.has("batch_dims") else 0
         rewriter.replace(op, graph.GatherNdOp(op.data, op.indices, batch))
 
@@ -46,6 +49,7 @@ class ScatterLowering(OnnxLowering):
     def match_and_rewrite(
         self, op: onnx.ScatterElementsOp | onnx.ScatterOp, rewriter: PatternRewriter
     ) -> None:
+        """Normalize the axis, copy the reduction."""
         axis = normalized_axis(op.integer("axis"), rank_of(op.data, op), op)
         rewriter.replace(op, graph.ScatterElementsOp(op.data, op.indices, op.updates, axis, _reduction(op)))
 
@@ -55,6 +59,7 @@ class ScatterNdLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ScatterNDOp, rewriter: PatternRewriter) -> None:
+        """Copy the reduction."""
         rewriter.replace(op, graph.ScatterNdOp(op.data, op.indices, op.updates, _reduction(op)))
 
 
@@ -68,6 +73,7 @@ class OneHotLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OneHotOp, rewriter: PatternRewriter) -> None:
+        """Wrap negative indices, compare with the depth's positions, and select off or on value."""
         depth = self.sizes(op, "depth", op.depth, rewriter)
         assert depth is not None, "the input is not optional"
         indices = op.indices

@@ -27,6 +27,7 @@ class TransposeLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TransposeOp, rewriter: PatternRewriter) -> None:
+        """Normalize the permutation; by default it reverses the dimensions."""
         rank = rank_of(op.data, op)
         perm = op.integers("perm") if op.has("perm") else tuple(reversed(range(rank)))
         rewriter.replace(op, graph.TransposeOp(op.data, [normalized_axis(axis, rank, op) for axis in perm]))
@@ -37,6 +38,7 @@ class ConcatLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConcatOp, rewriter: PatternRewriter) -> None:
+        """Check at run time that open dimensions of all inputs but the axis are equal."""
         shapes = [shape_of(value, op) for value in op.inputs]
         axis = normalized_axis(op.integer("axis") if op.has("axis") else 1, len(shapes[0]), op)
         for shape in shapes[1:]:
@@ -51,6 +53,7 @@ class SplitLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SplitOp, rewriter: PatternRewriter) -> None:
+        """Determine the sizes, and check that they add up to the dimension."""
         dims = shape_of(op.input, op)
         axis = normalized_axis(op.integer("axis"), len(dims), op)
         sizes = self.sizes(op, "split", op.split, rewriter)
@@ -74,6 +77,7 @@ class SliceLowering(RunTimeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SliceOp, rewriter: PatternRewriter) -> None:
+        """Clamp known bounds for each axis, or slice at run time if a parameter is data."""
         dims = shape_of(op.data, op)
         given_values = (op.starts, op.ends, op.axes, op.steps)
         if any(self.is_data(op, value) for value in given_values if value is not None):
@@ -151,6 +155,7 @@ class PadLowering(RunTimeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.PadOp, rewriter: PatternRewriter) -> None:
+        """Expand known pads to all axes, or pad at run time if pads or axes are data."""
         rank = rank_of(op.data, op)
         if any(self.is_data(op, value) for value in (op.pads, op.axes) if value is not None):
             self._pad_at_run_time(op, rewriter)
@@ -199,6 +204,7 @@ class CenterCropPadLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CenterCropPadOp, rewriter: PatternRewriter) -> None:
+        """Compute for each axis the centred crop and the centred padding."""
         dims = shape_of(op.input_data, op)
         given = op.integers("axes") if op.has("axes") else tuple(range(len(dims)))
         axes = [normalized_axis(axis, len(dims), op) for axis in given]
@@ -224,6 +230,7 @@ class TileLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TileOp, rewriter: PatternRewriter) -> None:
+        """Read the repeats; those of opset 1 are along a single axis."""
         rank = rank_of(op.input, op)
         if op.tiles is None:
             repeats = self.sizes(op, "repeats", op.repeats, rewriter) or ()
@@ -239,6 +246,7 @@ class DepthToSpaceLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DepthToSpaceOp, rewriter: PatternRewriter) -> None:
+        """Split the channels into blocks, move these next to height and width, and merge."""
         n, c, h, w = _nchw_dims(op.input, op)
         b = op.integer("blocksize")
         depth = c // (b * b)
@@ -256,6 +264,7 @@ class SpaceToDepthLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SpaceToDepthOp, rewriter: PatternRewriter) -> None:
+        """Split height and width into blocks, move these next to the channels, and merge."""
         n, c, h, w = _nchw_dims(op.input, op)
         b = op.integer("blocksize")
         channels_first = op.has("mode") and op.string("mode") == "CRD"

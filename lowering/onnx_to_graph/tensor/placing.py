@@ -22,6 +22,7 @@ class MaxUnpoolLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MaxUnpoolOp, rewriter: PatternRewriter) -> None:
+        """Scatter the values into zeros of the unpooled size, then append zeros up to `output_shape`."""
         at = Formula(self, rewriter)
         x, indices = at.value(op.X), at.value(op.I)
         kernel, count = op.integers("kernel_shape"), x.rank - 2
@@ -63,6 +64,7 @@ class TensorScatterLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TensorScatterOp, rewriter: PatternRewriter) -> None:
+        """Compute the row's positions along the axis, and scatter the update into the cache."""
         at = Formula(self, rewriter)
         cache, update = at.value(op.past_cache), at.value(op.update)
         axis = normalized_axis(op.integer("axis"), rank_of(op.past_cache, op), op)
@@ -84,6 +86,7 @@ class Col2ImLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.Col2ImOp, rewriter: PatternRewriter) -> None:
+        """Add up all blocks in the padded image by one scatter, then crop the padding."""
         # Sizes: padded image, and number of blocks along each axis
         at = Formula(self, rewriter)
         x = at.value(op.input)

@@ -32,6 +32,7 @@ class ResizeLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ResizeOp, rewriter: PatternRewriter) -> None:
+        """Resize by scales that are data, on the host, or by `graph.resize` with known scales or sizes."""
         dims = shape_of(op.X, op)
         axes = [normalized_axis(a, len(dims), op) for a in op.integers("axes")] if op.has("axes") else None
         axes = axes if axes is not None else list(range(len(dims)))
@@ -160,6 +161,7 @@ class UpsampleLowering(ResizeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.UpsampleOp, rewriter: PatternRewriter) -> None:
+        """Read the scales from input or attributes, and resize with asymmetric coordinates."""
         dims = shape_of(op.X, op)
         if (resized := self._by_scales_as_data(op, range(len(dims)), rewriter)) is not None:
             rewriter.replace(op, [], [resized])

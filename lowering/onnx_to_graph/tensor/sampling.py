@@ -30,6 +30,7 @@ class GridSampleLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GridSampleOp, rewriter: PatternRewriter) -> None:
+        """Combine the neighbours of all axes to flat positions and weights, and sum them up."""
         at = Formula(self, rewriter)
         x, grid = at.value(op.X), at.value(op.grid)
         sizes = shape_of(op.X, op)[2:]
@@ -65,6 +66,7 @@ class AffineGridLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.AffineGridOp, rewriter: PatternRewriter) -> None:
+        """Build the homogeneous coordinates of all grid points, and multiply by the matrices."""
         at = Formula(self, rewriter)
         theta = at.value(op.theta)
         wanted = self.sizes(op, "size", op.size, rewriter)

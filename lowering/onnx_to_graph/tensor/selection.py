@@ -43,6 +43,7 @@ class NonZeroLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.NonZeroOp, rewriter: PatternRewriter) -> None:
+        """Find the true positions of the flattened tensor, and split them into indices per axis."""
         dims = shape_of(op.X, op)
         flat = emit(graph.ReshapeOp(op.X, [prod(dims, start=Dim.of(1))]), rewriter)
         element = element_of(op.X)
@@ -75,6 +76,7 @@ class CompressLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CompressOp, rewriter: PatternRewriter) -> None:
+        """Gather the true positions along the axis, or from the flattened tensor."""
         dims = shape_of(op.input, op)
         positions, _ = true_positions(op.condition, self, rewriter)
         data, axis = op.input, 0
@@ -95,6 +97,7 @@ class UniqueLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.UniqueOp, rewriter: PatternRewriter) -> None:
+        """Sort, find the runs, take their first elements, and compute the results that the model uses."""
         dims, data, axis = shape_of(op.X, op), op.X, 0
         if op.has("axis"):
             axis = normalized_axis(op.integer("axis"), len(dims), op)

@@ -37,6 +37,7 @@ class ConstantLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConstantOp, rewriter: PatternRewriter) -> None:
+        """Convert the attribute that has the value; strings are left to the host's pattern."""
         value: Attribute | None = op.value
         if isinstance(value, WeightAttr | DenseIntOrFPElementsAttr):
             rewriter.replace(op, graph.ConstantOp(cast(Constant, value)))
@@ -71,6 +72,7 @@ class ReshapeLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ReshapeOp, rewriter: PatternRewriter) -> None:
+        """Resolve 0 and -1 now or at run time, and check that the number of elements is the same."""
         wanted = self.sizes(op, "shape", op.shape, rewriter, signed=True)
         if wanted is None:
             raise StepwellError("invalid-model", op, "Reshape needs a shape")
@@ -156,6 +158,7 @@ class FlattenLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.FlattenOp, rewriter: PatternRewriter) -> None:
+        """Merge the dimensions before the axis, and those from it on."""
         dims = shape_of(op.input, op)
         axis = op.integer("axis")
         axis = axis if axis == len(dims) else normalized_axis(axis, max(len(dims), 1), op)
@@ -168,6 +171,7 @@ class UnsqueezeLowering(RunTimeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.UnsqueezeOp, rewriter: PatternRewriter) -> None:
+        """Insert dimensions at known axes, or at axes that are data."""
         if op.axes is not None and self.is_data(op, op.axes):
             numbers = Numbers(self, rewriter)
             result = unsqueeze_at_run_time(op.data, numbers.of(op.axes), numbers, rewriter)
@@ -185,6 +189,7 @@ class SqueezeLowering(RunTimeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SqueezeOp, rewriter: PatternRewriter) -> None:
+        """Drop dimensions at known axes, or at axes that are data, checked to be 1."""
         dims = shape_of(op.data, op)
         if op.axes is not None and self.is_data(op, op.axes):
             numbers = Numbers(self, rewriter)
@@ -214,6 +219,7 @@ class ExpandLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ExpandOp, rewriter: PatternRewriter) -> None:
+        """Broadcast both shapes, with run-time checks of open dimensions."""
         wanted = self.sizes(op, "shape", op.shape, rewriter) or ()
         dims = shape_of(op.input, op)
         shape = broadcast([dims, wanted])
@@ -254,6 +260,7 @@ class ShapeOfLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ShapeOp, rewriter: PatternRewriter) -> None:
+        """Emit the dimensions from `start` to `end`; a `graph.shape_of` only if one is unknown."""
         dims = shape_of(op.data, op)
         start, end, _ = slice(
             op.integer("start") if op.has("start") else 0, op.integer("end") if op.has("end") else None
@@ -270,6 +277,7 @@ class SizeLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SizeOp, rewriter: PatternRewriter) -> None:
+        """Emit the number of elements, as a constant or as an expression."""
         size = prod(shape_of(op.data, op), start=Dim.of(1))
         if size.is_static:
             rewriter.replace(op, [], [self.constant(np.array(size.value), rewriter)])
@@ -282,6 +290,7 @@ class ConstantOfShapeLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConstantOfShapeOp, rewriter: PatternRewriter) -> None:
+        """Fill a tensor with the value, 0 in f32 by default."""
         value = np.zeros(1, np.float32) if op.value is None else array_of(op.value, self.weights)
         fill = self.constant(value.reshape(()), rewriter)
         rewriter.replace(op, graph.FullOp(fill, self.sizes(op, "shape", op.input, rewriter) or ()))
