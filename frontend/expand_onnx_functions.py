@@ -126,5 +126,6 @@ def _expanded_size(
 
 
 def _callee(call: onnx.CallOp) -> str:
+    """The symbol of the function that a call names."""
     overload = call.overload.data if call.overload is not None else ""
     return function_name(call.domain.data, call.op_type.data, overload)

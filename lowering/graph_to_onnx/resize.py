@@ -23,6 +23,7 @@ class ResizeExport(OnnxExport):
         """
         if op.coordinate.data == "tf_half_pixel_for_nn" or not is_known(op.shape):
             return
+        # Inputs: scales or sizes, and the region
         scales = sizes = roi = None
         if op.scales is not None:
             if not _gives_sizes(op):

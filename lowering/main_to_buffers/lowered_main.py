@@ -110,6 +110,7 @@ class MainOnBuffers:
             else:
                 view = self._shaped(self.outputs[index], source.type, self.buffers.dims[value])
             self.insert(memref.CopyOp(source, view))
+        # The new function
         self.insert(func.ReturnOp())
         planned = func.FuncOp("main", FunctionType.from_lists(self.types, []), Region(self.block))
         planned.properties["arg_attrs"] = self._argument_dims()
@@ -123,6 +124,7 @@ class MainOnBuffers:
             "sched.slots": IntegerAttr(self.slots, i64),
         }
         planned.location = main_location(self.main)
+        # The module: functions on tensors are replaced by declarations
         body = module.body.block
         for op in [op for op in body.ops if isinstance(op, func.FuncOp)]:
             if is_on_buffers(op):

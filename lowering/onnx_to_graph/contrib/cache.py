@@ -141,6 +141,7 @@ def _present(node: ContribNode, new: SSAValue, past: SSAValue | None, rows: _Row
     """Keys or values [B, N, T, H]: the past ones of each row, then the new ones [B, S, N, H], then zeros."""
     if past is None:
         return swap_heads(node, new)
+    # New keys at each position of the result, as if all positions were new
     heads, size = node.dims(new)[2:]
     past = node.shaped(past, [rows.batch, heads, node.dims(node.input(3))[2], size], "the past")
     zero, last = (
@@ -150,10 +151,12 @@ def _present(node: ContribNode, new: SSAValue, past: SSAValue | None, rows: _Row
     position = node.emit(graph.SubtractOp(count_up(node, rows.total, 1, 2), rows.past))
     inside = node.emit(graph.ClipOp(position, zero, node.emit(graph.ReshapeOp(last, []))))
     added = swap_heads(node, node.emit(graph.GatherOp(new, inside, 1, batch_dims=1)))
+    # Past keys, filled with zeros to the length of the result
     missing = rows.total - node.dims(past)[2]
     kept = past
     if missing != 0:
         kept = node.emit(graph.PadOp(past, [0, 0, 0, 0, 0, 0, missing, 0]))
+    # Selection: past, new or zero
     is_new = node.emit(graph.LessOp(position, number_of(node, rows.new)))
     tail = node.emit(graph.WhereOp(_as_keys(node, is_new), added, node.like(added, 0)))
     is_past = node.emit(graph.LessOp(position, zero))

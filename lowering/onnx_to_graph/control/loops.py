@@ -69,11 +69,13 @@ class LoopLowering(RegionLowering):
             raise StepwellError("invalid-model", op, "Loop: neither a trip count nor a condition ends it")
         if condition is not None and self.known_number(condition) != 1:
             count = emit(graph.WhereOp(condition, count, self.scalar(0, i64, rewriter)), rewriter)
+        # Body: without its condition argument
         values = len(op.v_initial)
         number, going = body.block.args[:2]
         going.replace_all_uses_with(body.constant(np.array(True), self.weights))
         body.block.erase_arg(going)
         yields = list(body.yields)
+        # Collected values: rows of tensors that the loop carries
         rows = rows_of(self, op, count, rewriter) if yields[1 + values :] else Dim.of(0)
         stacked = Stacked(self, op, body, rewriter)
         collected = [
@@ -98,6 +100,7 @@ class LoopLowering(RegionLowering):
         values = len(op.v_initial)
         limit = self.known_number(count)
         rows = Dim.of(max(limit, 0)) if limit is not None and limit <= MAX_ROWS else None
+        # Collected values: tensors that the loop carries
         number = body.block.args[0]
         yields = list(body.yields)
         stacked = Stacked(self, op, body, rewriter)
@@ -106,12 +109,14 @@ class LoopLowering(RegionLowering):
             for value in yields[1 + values :]
             for initial in stacked.collect(value, rows, number, at=2 + values)
         ]
+        # Body: also yields the next iteration number and the condition
         one = body.constant(np.array(1, np.int64), self.weights)
         following = body.emit(graph.AddOp(number, one))
         going = yields[0]
         if dims_of(going.type):
             going = body.emit(graph.ReshapeOp(going, []))
         body.finish([following, going, *yields[1 : 1 + values], *stacked.next_values])
+        # Loop: number, condition, carried and collected values
         first = self.scalar(0, i64, rewriter)
         start = condition if condition is not None else self.constant(np.array(True), rewriter)
         inits = [first, start, *op.v_initial, *collected]

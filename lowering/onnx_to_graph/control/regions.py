@@ -84,6 +84,7 @@ class IfLowering(RegionLowering):
         if given != [len(op.results)] * 2:
             wanted = f"each branch must give {len(op.results)} result{'s' * (len(op.results) != 1)}"
             raise StepwellError("invalid-model", op, f"If: {wanted}, found {given[0]} and {given[1]}")
+        # A known condition: one branch
         condition = self.as_scalar(op.cond, op, rewriter)
         assert condition is not None
         if (known := self.known_number(condition)) is not None:
@@ -91,6 +92,7 @@ class IfLowering(RegionLowering):
             return
         if not self.convert_regions(op):
             return
+        # Branches of compatible types: a `graph.if`
         then, otherwise = (yield_of(region).operand_types for region in (op.then_branch, op.else_branch))
         unlike = next((p for p in zip(then, otherwise, strict=True) if joined_type(*p) is None), None)
         if unlike is None:
@@ -98,6 +100,7 @@ class IfLowering(RegionLowering):
             new = graph.IfOp(condition, *regions, fresh=fresh_names(op))
             rewriter.replace(op, new, new.values)
             return
+        # Other branches: the condition is assumed
         sizes = _compared_sizes(condition, self.weights)
         if sizes is None:
             raise StepwellError(

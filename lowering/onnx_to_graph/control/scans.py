@@ -134,6 +134,7 @@ class ScanLowering(RegionLowering):
         batch, length = dims_of(inputs[0].type)[:2]
         for other in inputs[1:]:
             assume_equal(op, length, dims_of(other.type)[1], "the sequences have different lengths", rewriter)
+        # Outer body: the batch element's states and sequences
         whole = self._scalar_of(length, rewriter)
         region = Region(Block(arg_types=[INDEX_TYPE]))
         block, number = region.block, region.block.args[0]
@@ -149,6 +150,7 @@ class ScanLowering(RegionLowering):
         if loop is None:
             region.block.erase(safe_erase=False)
             return
+        # Results: stacked along the batch
         emit(loop)
         block.add_op(graph.YieldOp(loop.values))
         outer = ConvertedBody(region, [], op.location)

@@ -29,11 +29,13 @@ def transform(x: Value, axis: int, length: Dim, *, inverse: bool = False, onesid
     if not x.dims[-1].is_static:
         x = resized(x, x.rank - 1, Dim.of(2))  # missing imaginary parts are 0
     x = x.cast(f64)  # in f32 the error at zeros would be some units of the largest sample
+    # The axis before the pairs, cut or filled
     order = [*(i for i in range(x.rank - 1) if i != axis), axis, x.rank - 1]
     from_half = inverse and onesided
     x = resized(x.transpose(order), x.rank - 2, length // 2 + 1 if from_half else length)
     real = x.at(-1, 0)
     imaginary = x.at(-1, 1) if x.dims[-1] == 2 else None
+    # Products with the matrix of waves
     if from_half:
         parts = [_from_half(real, imaginary, length)]
     else:
@@ -41,6 +43,7 @@ def transform(x: Value, axis: int, length: Dim, *, inverse: bool = False, onesid
         parts = _products(real, imaginary, length, bins, -1.0 if inverse else 1.0)
     if inverse:
         parts = [part / x.formula.extent(length, x.element) for part in parts]
+    # Pairs, with the axis moved back
     pairs = x.formula.concat([part.unsqueeze(part.rank) for part in parts], x.rank - 1)
     return pairs.transpose([order.index(i) for i in range(x.rank)]).cast(element)
 

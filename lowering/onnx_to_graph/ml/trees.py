@@ -140,6 +140,7 @@ def classic_forest(op: onnx.OnnxOp, leaf: str, dtype: np.dtype[np.generic], weig
     trees = _ints(op, "nodes_treeids", count)
     forest = Forest(dtype)
     number_of = {key: forest.reserve() for key in zip(trees, nodes, strict=True)}
+    # Branches
     modes = [mode.decode().removeprefix("BRANCH_") for mode in op.strings("nodes_modes")]
     values = numbers_of(op, "nodes_values", weights)
     features, tracks = (
@@ -156,11 +157,13 @@ def classic_forest(op: onnx.OnnxOp, leaf: str, dtype: np.dtype[np.generic], weig
         value = 0.0 if values is None else float(values[i])
         _check_mode(op, mode)
         forest.branch(number_of[trees[i], nodes[i]], mode, features[i], value, then, other, bool(tracks[i]))
+    # Roots: nodes that are no node's child
     forest.roots = [number for number in number_of.values() if number not in reached]
     if not forest.roots:
         raise StepwellError(
             "invalid-model", op, f"{op.op_type} has no tree: each node is the child of another"
         )
+    # Leaves: weights of the same leaf and target add up
     leaf_weights = numbers_of(op, f"{leaf}_weights", weights)
     entries = zip(*(op.integers(f"{leaf}_{part}") for part in ("treeids", "nodeids", "ids")), strict=True)
     for (tree, node, target), weight in zip(

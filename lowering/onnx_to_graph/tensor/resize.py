@@ -42,6 +42,7 @@ class ResizeLowering(ShapeLowering):
         if self._is_settled_by_data(op, dims):
             self._resize_on_host(op, axes, rewriter)
             return
+        # Sizes and scales of all axes
         given = self._floats(op, "scales", op.scales)
         if given:
             scales = _spread(op, given, axes, [1.0] * len(dims))
@@ -50,6 +51,7 @@ class ResizeLowering(ShapeLowering):
             sizes, scale = self._with_policy(op, [dims[axis] for axis in axes], rewriter)
             scales = None if scale is None else _spread(op, [scale] * len(axes), axes, [1.0] * len(dims))
             shape = _spread(op, sizes, axes, list(dims))
+        # Region, and the other attributes of sampling
         coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
         roi = self._floats(op, "roi", op.roi) if coordinate == "tf_crop_and_resize" else None
         whole = [0.0] * len(dims) + [1.0] * len(dims)
