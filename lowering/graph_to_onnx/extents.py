@@ -51,7 +51,7 @@ def _size(source: SymbolSource, rewriter: PatternRewriter) -> SSAValue:
     value, start = source.value, source.place
     if not source.is_element:
         return insert_node(rewriter, onnx.ShapeOp, [value], _ONE, start=start, end=start + 1)
-    bounds = [insert_integers(rewriter, [place]) for place in (start, start + 1)]
+    bounds = [insert_integers(rewriter, [at]) for at in (start, start + 1)]
     return insert_node(rewriter, onnx.SliceOp, [value, *bounds], _ONE)
 
 
