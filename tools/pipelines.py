@@ -33,7 +33,7 @@ _STEPS: Sequence[tuple[int, str]] = (
     (0, "BACKENDS"),  # they take their part before anything is done for kernels of ours
     (1, "legalize{set=kernels}"),
     (1, "legalize{set=wide-convs}"),
-    (1, "legalize{set=turned-products}"),
+    (1, "legalize{set=transposed-products}"),
     (1, "fold-constant"),
     (1, "decompose-conv-transpose"),
     (2, "pack-integers{lanes=LANES shorts=SHORTS}"),

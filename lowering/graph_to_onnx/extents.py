@@ -46,7 +46,7 @@ def _function_around(block: Block) -> FuncOp | None:
 
 
 def _size(source: SymbolSource, rewriter: PatternRewriter) -> SSAValue:
-    value, start = source.value, source.place
+    value, start = source.value, source.position
     if not source.is_element:
         return insert_node(rewriter, onnx.ShapeOp, [value], _ONE, start=start, end=start + 1)
     bounds = [insert_integers(rewriter, [place]) for place in (start, start + 1)]
