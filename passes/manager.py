@@ -34,7 +34,7 @@ _LAYOUT = re.compile(r'(?P<quoted>"[^"]*")|\s*//[^\n]*|\s*\n\s*')
 def parse_passes(pipeline: str) -> list[ModulePass]:
     """
     The passes of a pipeline's text, `pass,pass{option=value}`, on any number of lines, with `//` before
-    comments; unset options come from the context's `config`.
+    comments. Options that the text does not set come from the current context's `config`.
 
     Raises: StepwellError `bad-pipeline`, `unknown-pass`, `bad-option`.
     """
@@ -44,7 +44,7 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     except ArgSpecParseError as error:
         place, *excerpt = str(error).partition("\n")[2].rstrip().split("\n")
         *excerpt, caret, message = excerpt
-        quotes = 'text of other characters than letters, digits, - and _ stands in quotes: file="a.mlir"'
+        quotes = 'text with other characters than letters, digits, - and _ needs quotes: file="a.mlir"'
         help = quotes if message.strip() == "Unknown token" else None
         excerpt.append(caret)
         raise StepwellError("bad-pipeline", place, message.strip(), excerpt=excerpt, help=help) from None
@@ -52,7 +52,7 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
 
 
 def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:
-    """A truth value that is named without a value is meant to be true: `partition-graph{bind-constants}`."""
+    """A spec with `true` for boolean options without a value, as in `partition-graph{bind-constants}`."""
     flags = {name for name, kind in get_type_hints(pass_class).items() if kind is bool}
     named = spec.normalize_parameter_names().parameters
     return ArgSpec(spec.name, {n: (True,) if n in flags and v == () else v for n, v in named.items()})
@@ -97,9 +97,9 @@ def run_pipeline(
     Run passes over `module`, in place and in order; those that the current `PassContext` does not enable are
     skipped.
 
-    Args: `pipeline` is text or passes; `ctx` is the compilation's context, which holds the weights (default:
-    a new one, enough for modules without weights); `reproducer` is that of a pipeline which ran on the module
-    before, and nothing else since: this one goes on where it ended, without another copy of the module.
+    Args: `pipeline` is text or passes; `ctx` is the compilation's context, which contains the weights
+    (default: a new one, enough for modules without weights); `reproducer` is that of a pipeline which ran on
+    the module before, and nothing else since: it is continued, without another copy of the module.
     Raises: StepwellError of a pass, with the pass in a note; InternalError when a pass breaks.
     """
     context = PassContext.current()
@@ -113,14 +113,14 @@ def run_pipeline(
 
 
 def run_pass(module: ModuleOp, step: ModulePass, ctx: Context | None = None) -> None:
-    """Run one pass and those it requires, watched by the instruments, and do not ask if it is enabled."""
+    """Run a pass after its required passes, with instruments, whether or not the context enables it."""
     context = PassContext.current()
     with context.active(), collector_paused():
         _Run(module, StepwellContext() if ctx is None else ctx, context).step(step)
 
 
 class _Run:
-    """One pipeline over one module."""
+    """An execution of a pipeline over a module: runs passes with their instruments and diagnoses failures."""
 
     def __init__(
         self, module: ModuleOp, ctx: Context, context: PassContext, reproducer: Reproducer | None = None
@@ -131,9 +131,9 @@ class _Run:
         self.reproducer = (reproducer or Reproducer(module)) if context.reproducers else None
 
     def step(self, step: ModulePass, rest: Sequence[ModulePass] = ()) -> None:
-        """Run a pass after those it requires."""
+        """Run a pass after its required ones, unless an instrument's `should_run` says no."""
         for name in _required_names(step):
-            # A required pass is not asked whether it is enabled, nor are the instruments.
+            # A required pass runs even if the context disables it or an instrument would skip it.
             self._apply(_make_pass(resolve(ArgSpec(name, {}))), [step, *rest])
         required = step.name in self.context.required_pass
         answers = [i.should_run(self.module, step) for i in self.context.instruments if not required]
@@ -166,7 +166,11 @@ class _Run:
             self.reproducer.done.append(step)
 
     def _diagnose(self, error: Exception, step: ModulePass, rest: Sequence[ModulePass]) -> StepwellError:
-        """One error that names the pass, the op, its location and the cause."""
+        """
+        The error to raise for a pass's exception: it names the pass, the op, its location and the cause.
+
+        Exceptions that are our bugs become an `InternalError` with a reproducer.
+        """
         plugin = plugin_of(type(step))
         note = f"in pass {step}" + (f" of the plugin {plugin}" if plugin is not None else "")
         if isinstance(error, DiagnosticException) and not isinstance(error, VerifyException):
@@ -185,7 +189,7 @@ class _Run:
 
 
 def _required_names(step: ModulePass) -> Iterator[str]:
-    """The passes that must run before `step`, those that they require first; each once."""
+    """The names of the passes to run before `step`, in post-order of their requirements, each once."""
     seen: set[str] = set()
 
     def visit(names: Sequence[str], asking: tuple[str, ...]) -> Iterator[str]:

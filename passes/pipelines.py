@@ -63,7 +63,7 @@ GRAPH = (
     Step("BACKENDS", "backends get their part before anything is done for kernels of our own"),
     Step("legalize{set=kernels}", "writes attention as products and softmax where no kernel computes it", 1),
     Step("legalize{set=wide-convs}", "computes convolutions of 16-bit floats in f32, which have layouts", 1),
-    Step("legalize{set=turned-products}", "lets products read a transposed operand itself", 1),
+    Step("legalize{set=transposed-products}", "lets products read a transposed operand itself", 1),
     Step("fold-constant", "computes the weights that these rules convert", 1),
     Step("decompose-conv-transpose", "makes convolutions, which the next passes know, of transposed ones", 1),
     Step("pack-integers{lanes=LANES shorts=SHORTS}", "packs bytes for instructions that sum 4 products", 2),

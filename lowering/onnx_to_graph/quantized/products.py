@@ -288,7 +288,7 @@ def integer_conv(
     *,
     wide: bool = False,
 ) -> graph.ConvIntegerOp | graph.ConvOp:
-    """The sums of a convolution of integers, with the windows of an operator's attributes; `wide` ones in f64."""
+    """The sums of a convolution of integers, with the windows of an operator's attributes; `wide`: in f64."""
     windows = windows_of(op, op.x, dims_of(w.type)[2:])
     x, pads = padded_input(op.x, windows, rewriter, points[0])
     if wide:
