@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, Verify
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.base import Pass
 from stepwell.passes.context import PassContext
+from stepwell.passes.nesting import expect_function_passes, flattened
 from stepwell.passes.registry import load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
 from stepwell.runtime.collector import collector_paused
@@ -25,10 +26,13 @@ from stepwell.runtime.plugins import plugin_error
 def parse_passes(pipeline: str) -> list[ModulePass]:
     """
     The passes of a pipeline's text, `pass,pass{option=value}`; unset options come from the context's
-    `config`.
+    `config`. MLIR's nesting, `builtin.module(pass,func.func(pass))`, is read too, and changes nothing.
 
     Raises: StepwellError `bad-pipeline`, `unknown-pass`, `bad-option`.
     """
+    in_function: list[bool] = []
+    if "(" in pipeline or ")" in pipeline:
+        pipeline, in_function = flattened(pipeline)
     try:
         specs = [resolve(spec) for spec in parse_pipeline(pipeline)]
     except ArgSpecParseError as error:
@@ -38,7 +42,9 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
         help = quotes if message.strip() == "Unknown token" else None
         excerpt.append(caret)
         raise StepwellError("bad-pipeline", place, message.strip(), excerpt=excerpt, help=help) from None
-    return [_make_pass(spec) for spec in specs]
+    steps = [_make_pass(spec) for spec in specs]
+    expect_function_passes(steps, in_function or [False] * len(steps))
+    return steps
 
 
 def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:
