@@ -19,6 +19,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
 from stepwell.passes.base import Pass
 from stepwell.passes.context import PassContext
+from stepwell.passes.nesting import expect_function_passes, flattened
 from stepwell.passes.registry import load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
 from stepwell.patterns.watch import watching
@@ -34,10 +35,14 @@ _LAYOUT = re.compile(r'(?P<quoted>"[^"]*")|\s*//[^\n]*|\s*\n\s*')
 def parse_passes(pipeline: str) -> list[ModulePass]:
     """
     The passes of a pipeline's text, `pass,pass{option=value}`, on any number of lines, with `//` before
-    comments. Options that the text does not set come from the current context's `config`.
+    comments. MLIR's nesting, `builtin.module(pass,func.func(pass))`, is accepted and changes nothing.
+    Options that the text does not set come from the current context's `config`.
 
     Raises: StepwellError `bad-pipeline`, `unknown-pass`, `bad-option`.
     """
+    in_function: list[bool] = []
+    if "(" in pipeline or ")" in pipeline:
+        pipeline, in_function = flattened(pipeline)
     try:
         text = _LAYOUT.sub(lambda match: match["quoted"] or "", pipeline).strip()
         specs = [resolve(spec) for spec in parse_pipeline(text)]
@@ -48,7 +53,9 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
         help = quotes if message.strip() == "Unknown token" else None
         excerpt.append(caret)
         raise StepwellError("bad-pipeline", place, message.strip(), excerpt=excerpt, help=help) from None
-    return [_make_pass(spec) for spec in specs]
+    steps = [_make_pass(spec) for spec in specs]
+    expect_function_passes(steps, in_function or [False] * len(steps))
+    return steps
 
 
 def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:

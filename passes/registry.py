@@ -389,6 +389,12 @@ def our_passes() -> Mapping[str, str]:
     return outside | plugged | {name: entry.summary for name, entry in PASSES.items()}
 
 
+def all_passes() -> dict[str, str]:
+    """Names and one-line summaries of all that a pipeline takes: ours, other names of ours, then xDSL's."""
+    aliases = {alias: str(ArgSpec(name, spec.parameters)) for alias, (name, spec) in _aliases().items()}
+    return dict(sorted(our_passes().items())) | aliases | dict.fromkeys(get_all_passes(), "xDSL's")
+
+
 def canonical_name(name: str) -> str | None:
     """The registered name of a pass, given that name or an alias; None for an unknown pass."""
     if name in PASSES or name in _PLUGGED_IN or name in get_all_passes() or name in _outside_places():
