@@ -60,7 +60,7 @@ def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help() -> None
         compile_kernel(parse_module(ctx, REFUSED), ctx, target)
     assert here.value.help
     assert there.value.help == here.value.help
-    assert (there.value.code, there.value.message) == (here.value.code, here.value.message)
+    assert (there.value.code, there.value.notes) == (here.value.code, here.value.notes)
 
 
 def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
