@@ -10,7 +10,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.base import bodies_of
 from stepwell.passes.context import remark
 from stepwell.patterns.backend_tables import entries_of_backend, names_backend
-from stepwell.patterns.explain import closest, place_of
+from stepwell.patterns.explain import closest, located_name
 from stepwell.patterns.files import load_patterns
 from stepwell.patterns.nodes import Pattern
 from stepwell.patterns.registry import unknown_name
@@ -34,7 +34,7 @@ def explain_match(module: ModuleOp, which: str, ctx: StepwellContext) -> str:
     lines: list[str] = []
     for func in bodies_of(module):
         matched, nearest = closest(patterns[name], func, location)
-        lines += [f"@{name} matches at {place_of(value)}" for value in matched]
+        lines += [f"@{name} matches at {located_name(value)}" for value in matched]
         if nearest is not None:
             lines.append(f"@{name} in @{_symbol_of(func)}: {nearest}")
     if location and not lines:
