@@ -1,4 +1,4 @@
-"""Plugins: modules of the user's that add dialects, passes and backends to this process."""
+"""Plugins: user modules that add dialects, passes and backends to this process."""
 
 from __future__ import annotations
 
@@ -88,7 +88,10 @@ def _with_names(classes: Sequence[type[T]]) -> list[type[T]]:
 
 
 def _digest_of(module: ModuleType, imported: Iterable[str]) -> str:
-    """A digest of a plugin's file and of the modules imported with it, those that fingerprints know aside."""
+    """
+    A digest of a plugin's file and of the modules imported with it, except Stepwell, its dependencies and the
+    standard library.
+    """
     known = {"stepwell", *DEPENDENCIES, *sys.stdlib_module_names}
     names = {name for name in imported if name.partition(".")[0] not in known} | {module.__name__}
     files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
@@ -99,7 +102,7 @@ def _digest_of(module: ModuleType, imported: Iterable[str]) -> str:
 
 
 def _is_class_of(value: object, module: ModuleType, base: type[T]) -> TypeGuard[type[T]]:
-    """Whether a value is a subclass of a class, defined in a module and ready to be made."""
+    """Whether a value is a concrete subclass of `base` defined in `module`."""
     return (
         isinstance(value, type)
         and issubclass(value, base)
@@ -117,7 +120,7 @@ def _import_file(path: Path) -> ModuleType:
             return known  # a plugin, or what one has imported
         raise ImportError(f"another module is named {path.stem} already, give the file another name: {known}")
     module = module_from_spec(spec)
-    sys.modules[path.stem] = module  # dataclasses look their module up there
+    sys.modules[path.stem] = module  # dataclasses look up their module there
     try:
         spec.loader.exec_module(module)
     except BaseException:

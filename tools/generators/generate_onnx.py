@@ -65,7 +65,7 @@ def parameters(schema: OpSchema, what: str) -> list[OpSchema.FormalParameter]:
 
 
 def kind_of(attribute: OpSchema.Attribute) -> str:
-    """Kind of an attribute as the version table calls it."""
+    """The kind of an attribute in the version table."""
     kind = str(attribute.type).rpartition(".")[2].lower()
     return "type" if kind == "type_proto" else kind
 
@@ -88,7 +88,7 @@ def default_text(attribute: OpSchema.Attribute) -> str:
 
 
 def version_row(schema: OpSchema) -> str:
-    """One version as a row of the table."""
+    """The row of the version table for a schema."""
 
     def formal(what: str) -> str:
         words: list[str] = []
@@ -111,8 +111,8 @@ def version_row(schema: OpSchema) -> str:
 
 def union(versions: Schemas, what: str) -> dict[str, str]:
     """
-    Inputs or outputs over all versions: name -> `single`, `opt` or `var`. The newest version's order comes
-    first; what only older ones have follows.
+    The inputs or outputs of all versions: name -> `single`, `opt` or `var`. The newest version's come first,
+    in order; those of older versions follow.
     """
     names: dict[str, None] = {}
     for schema in reversed(versions):

@@ -1,4 +1,4 @@
-"""Which register tiles this machine is fastest with: loops of each tile, measured."""
+"""The order of register tiles by speed on this machine, measured with a loop for each tile."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _STEPS = {"short": 64, "long": 1024}
 _ROUNDS = 5
 _ROUND_SECONDS = 2e-4
 _NO_DIFFERENCE = 0.02
-_ROW_BYTES = 4 * (_STEPS["long"] + 16)  # no power of two: rows of a tile shall not share their cache lines
+_ROW_BYTES = 4 * (_STEPS["long"] + 16)  # no power of two: rows of a tile shall not map to the same cache sets
 _ELEMENT_BYTES = 4
 _FUNCTION = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 3)
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of sums: its vector type, and the instruction that adds a product to one."""
+    """A kind of sums: the vector type, and the instruction that adds a product."""
 
     name: str
     vector: str
     scalar: str
     declaration: str
     add: Callable[[str, str, str, str], Sequence[str]]
-    """Lines from the names of the new sum, the old one and the two factors."""
+    """Returns lines of LLVM IR, given the names of the new sum, the old sum and the two factors."""
 
 
 def measure_tiles(target: TargetDescription, deadline: float) -> TileShares:
@@ -66,7 +66,7 @@ def _measure(
     for length, steps in _STEPS.items():
         runs = {tile: _FUNCTION(library.address(_name(kind, *tile))) for tile in kept}
         rates = dict.fromkeys(kept, 0.0)
-        for number in range(_ROUNDS):  # all tiles in each: what else the machine does is shared by all
+        for number in range(_ROUNDS):  # all tiles in each round: other load of the machine affects all alike
             if number and perf_counter() > deadline:
                 break
             for (m, v), run in runs.items():
@@ -79,7 +79,7 @@ def _measure(
 
 
 def _share(ratio: float) -> float:
-    """What a measurement can tell: tiles that are about as fast as the fastest one are equals."""
+    """The rounded ratio to the fastest tile; 1.0 for differences below the precision of the measurement."""
     return 1.0 if ratio > 1 - _NO_DIFFERENCE else round(ratio, 2)
 
 
@@ -112,7 +112,9 @@ def _kinds(target: TargetDescription) -> Sequence[_Kind]:
 
 
 def _integers(kind: str, name: str, words: str, parts: str, *, adds: bool) -> _Kind:
-    """Args: `adds` when the instruction adds the old sum itself."""
+    """
+    The sums of an integer dot-product instruction. Args: `adds` when the instruction adds the old sum itself.
+    """
 
     def lines(new: str, old: str, a: str, b: str) -> Sequence[str]:
         casts = [f"{new}.{c} = bitcast {words} {x} to {parts}" for c, x in (("a", a), ("b", b))]

@@ -1,4 +1,4 @@
-"""`stepwell-opt --explain-match`: where a pattern matches; if nowhere, what stopped it."""
+"""`stepwell-opt --explain-match`: the matches of a pattern; without any, the reason."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def explain_match(module: ModuleOp, which: str, ctx: StepwellContext) -> str:
     A line for each match of a pattern, or the deepest partial match of each function.
 
     Args: `which` is `@name`, of a pattern or rule in the module, `file@name`, or `backend@name` of a row of a
-    backend's table; `:location` behind it keeps to the ops of a line, or to those whose location holds a
-    text.
-    Raises: StepwellError `no-file`, `bad-pattern`; `bad-option` when no op is there.
+    backend's table; a suffix `:location` restricts it to the ops of a line, or to ops whose location contains
+    a text.
+    Raises: StepwellError `no-file`, `bad-pattern`; `bad-option` when no op has the location.
     """
     file, _, name = which.rpartition("@")
     name, _, location = name.partition(":")
