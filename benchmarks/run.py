@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def put_in_readme(text: str) -> None:
-    """Replace what stands between the README's marks by the table and the picture."""
+    """Replace the text between the README's marks by the table and the plot."""
     readme = _REPOSITORY / "README.md"
     head, rest = readme.read_text().split(_BEGIN)
     picture = "![Time of the peers over ours, by model](docs/assets/models.svg)"
@@ -92,7 +92,7 @@ def best_ratio(result: ModelResult) -> float:
 
 
 def report(results: Sequence[ModelResult], peers: Sequence[str]) -> str:
-    """The table in Markdown, with geometric means, and what it was measured on."""
+    """The table in Markdown, with geometric means, and the machine."""
     heads = ["model", "threads", "ours, ms", *peers, "best peer", "difference"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}", *(row(r, peers) for r in results)]
     for threads in sorted({r.threads for r in results}):

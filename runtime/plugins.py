@@ -1,4 +1,4 @@
-"""Which files are plugins that the user loaded: what they raise is not a bug of ours."""
+"""The loaded plugins, and errors for exceptions in their code, which are not bugs of Stepwell's."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from stepwell.runtime.errors import StepwellError
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded plugin."""
+    """A loaded plugin: its name and digest."""
 
     name: str
     """The file, or the dotted name of a module, that loads it again."""
     digest: str
-    """Of its file, and of the modules that it imported."""
+    """The digest of the plugin's file, and of the modules that it imported."""
 
 
 LOADED: dict[str, Plugin] = {}
@@ -24,7 +24,7 @@ LOADED: dict[str, Plugin] = {}
 
 def plugin_error(error: BaseException, where: object = None) -> StepwellError | None:
     """
-    The error for an exception that went through a plugin, with the innermost line there; None for others.
+    The error for an exception raised in or through a plugin, with the innermost line there; None for others.
 
     Args: `where` is the op that was being worked on, if one is known.
     """
@@ -44,5 +44,5 @@ def plugin_error(error: BaseException, where: object = None) -> StepwellError | 
 
 
 def load_options() -> str:
-    """The options that load the same plugins again, each after a blank."""
+    """The `--load` options for the loaded plugins, each after a blank."""
     return "".join(f" --load {plugin.name}" for plugin in LOADED.values())

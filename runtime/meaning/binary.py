@@ -47,8 +47,8 @@ def remainder(lhs: Numbers, rhs: Numbers, rounding: str) -> Numbers:
 def power(lhs: Numbers, rhs: Numbers) -> Numbers:
     with np.errstate(all="ignore"):
         if is_float(lhs.dtype):
-            # Of one shape, so that numpy does not take its square root for an exponent of 1/2: (-inf) **
-            # 0.5 is inf.
+            # Of one shape, so that numpy does not use the square root for an exponent of 1/2: (-inf) ** 0.5
+            # is inf.
             base, exponent = np.broadcast_arrays(wide(lhs), wide(rhs))
             return np.power(base, exponent.astype(base.dtype)).astype(lhs.dtype)
         if is_float(rhs.dtype):
@@ -59,7 +59,7 @@ def power(lhs: Numbers, rhs: Numbers) -> Numbers:
 
 def _integer_power(base: Numbers, exponent: Numbers) -> Numbers:
     """
-    Exact and wrapping for exponents of at least 0; below: 1 / power truncated, so 0 unless base is ±1.
+    Integer powers: wrapping for exponents of at least 0; below, 1 / power truncated, so 0 unless base is ±1.
     """
     result, factor = np.ones_like(base), base.copy()
     rest = np.maximum(exponent, 0).astype(np.uint64)

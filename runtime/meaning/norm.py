@@ -13,7 +13,7 @@ from stepwell.runtime.meaning.floats import Numbers, through_f32, wide
 def _along(
     vector: Numbers | None, axis: int, rank: int, default: float, dtype: np.dtype[np.generic]
 ) -> Numbers:
-    """A vector, or a number where it is absent, that broadcasts along one axis."""
+    """A vector reshaped to broadcast along all axes but `axis`; a default number where it is absent."""
     if vector is None:
         return np.full((1,) * rank, default, dtype)
     return vector.reshape([-1 if i == axis else 1 for i in range(rank)]).astype(dtype)
@@ -39,7 +39,7 @@ def batch_norm(
 
 
 def _statistics(x: Numbers, axes: Sequence[int], eps: float) -> tuple[Numbers, Numbers]:
-    """Mean and inverse deviation over some axes, kept as 1."""
+    """Mean and inverse standard deviation over some axes, with those axes as extents of 1."""
     mean = np.mean(x, axis=tuple(axes), keepdims=True, dtype=x.dtype)
     centred = x - mean
     variance = np.mean(centred * centred, axis=tuple(axes), keepdims=True, dtype=x.dtype)
@@ -65,7 +65,9 @@ def layer_norm(
     compute_type: np.dtype[np.generic],
     resultSegmentSizes: Sequence[int],
 ) -> tuple[Numbers, ...]:
-    """The normalized rows; `resultSegmentSizes` says whether their statistics are results too."""
+    """
+    Layer normalization from `axis` on; by `resultSegmentSizes` mean and inverse deviation are results too.
+    """
     with np.errstate(all="ignore"):
         computed: Numbers = x.astype(compute_type)
         mean, inv_std = _statistics(computed, range(axis, x.ndim), eps)

@@ -29,7 +29,7 @@ def _limits(to: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _integers(x: Array) -> Numbers:
-    """Integers as i32, those of less than a byte too."""
+    """Integers as i32, also from types of less than a byte."""
     return (x.astype(np.int8) if x.dtype.kind == "V" else x).astype(np.int32)
 
 
@@ -117,7 +117,7 @@ def conv_integer(
     parts: int = 4,
     **windows: Any,
 ) -> Array:
-    """In i32 after the subtraction, borders written out: a padded cell holds the zero point, or `border`."""
+    """An integer convolution in i32, with explicit padding: a padded cell is the zero point, or `border`."""
     if x.dtype == np.int32:
         left, right = (np.uint8, np.int8) if parts == 4 else (np.int16, np.int16)
         x = np.ascontiguousarray(x).view(left)
@@ -144,6 +144,6 @@ def conv_integer(
 
 
 def _width(filters: Array, kernel_layout: str) -> tuple[int]:
-    """How many filters there are, as a shape."""
+    """The number of filters, as a shape."""
     layout = parse_layout(kernel_layout)
     return (filters.shape[layout.axis("O")] * layout.block("O"),)
