@@ -104,7 +104,7 @@ def two_inputs(
 
 @dataclass(frozen=True)
 class Conv:
-    """A convolution of one image (or signal, or volume) with the padding that preserves its size."""
+    """A convolution of an image (or signal, or volume) with size-preserving padding."""
 
     channels: int
     filters: int

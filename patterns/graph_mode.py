@@ -239,6 +239,7 @@ def _make_room(bound: Bound, interior: Sequence[SSAValue], block: Block) -> Oper
 
     Pure ops that define operands are moved up when that is needed; None when others would have to be.
     """
+    # Insertion point: the first user of replaced values, else the op after the last interior op.
     position = {op: i for i, op in enumerate(block.ops)}
     inside = {op for value in interior if (op := owner_of(value)) is not None}
     users = (
@@ -252,6 +253,7 @@ def _make_room(bound: Bound, interior: Sequence[SSAValue], block: Block) -> Oper
     place = min(users, key=position.__getitem__, default=last.next_op)
     if place is None:
         return None
+    # Ops after the insertion point that operands of the binding depend on.
     wanted = [op for value in bound.values() if (op := owner_of(value)) is not None and op not in inside]
     wanted += [above for op in inside for value in op.operands if (above := owner_of(value)) is not None]
     needed: dict[Operation, None] = {}
@@ -261,6 +263,7 @@ def _make_room(bound: Bound, interior: Sequence[SSAValue], block: Block) -> Oper
             continue
         needed[op] = None
         wanted += [above for value in op.operands if (above := owner_of(value)) is not None]
+    # Move these ops before the insertion point, all of them or none.
     needed |= {op: None for op in inside if position[op] > position[place]}
     if place in needed or any(not op.has_trait(Pure) for op in needed):
         return None

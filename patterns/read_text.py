@@ -85,6 +85,8 @@ class _Reader:
         self.in_progress: list[str] = []
 
     def read(self) -> PatternFile:
+        """Read all ops of the `pattern` dialect; returns the file with patterns, rules and tables."""
+        # Definitions, rules and graphs, in the order of the text.
         for op in self.ops:
             match op:
                 case rules.DefOp():
@@ -95,6 +97,7 @@ class _Reader:
                     self.file.graphs[op.sym_name.data] = self.graph(op)
                 case _:
                     pass
+        # Tables, which name the above; then `pattern.ref`s, which may name later definitions.
         for op in self.ops:
             if isinstance(op, rules.TableOp):
                 self.file.tables[op.sym_name.data] = list(self.table(op))
@@ -102,6 +105,7 @@ class _Reader:
         for wildcard, op in self.refs:
             target = self.definition(op.target.string_value(), op)
             wildcard.redirect_to(target)
+        # Complete patterns can be compiled, which finds their errors.
         for op in self.ops:
             if isinstance(op, rules.DefOp):
                 self.compile(self.file.patterns[op.sym_name.data], op)

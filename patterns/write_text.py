@@ -44,12 +44,14 @@ def graph_module(graph: GraphPattern, name: str) -> ModuleOp:
     """
     together = nodes.Tuple(tuple(graph.nodes))  # so that objects that its patterns share are written once
     names = _definitions({name: together})
+    # The graph's patterns as operands of one tuple, and definitions of shared objects.
     made = [_Definition(root, names) for root in names]
     first, *others = (definition.write(names[definition.root]) for definition in made)
     block = first.body.block
     values = made[0].values
     for op in list(block.ops)[-2:]:  # the tuple, and the end of the definition
         op.detach()
+    # Edges and the binding of nodes replace the tuple.
     block.add_ops(_edges(graph, values))
     block.add_op(edges.BindOp.create(operands=[values[pattern] for pattern in graph.nodes]))
     body = first.detach_region(first.body)

@@ -18,11 +18,13 @@ _E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 @meaning("graph.bitcast")
 def bitcast(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
+    """The same bytes as elements of another type of that size."""
     return np.ascontiguousarray(x).reshape(x.shape).view(to)
 
 
 @meaning("graph.cast")
 def cast(x: Numbers, to: np.dtype[np.generic], saturate: bool, round: str) -> Numbers:
+    """Elements converted to another type; `saturate` and `round` concern the conversion to 8-bit floats."""
     x = x.astype(np.int8) if _is_tiny_int(x.dtype) else wide(x)
     with np.errstate(all="ignore"):
         if to == np.bool_:

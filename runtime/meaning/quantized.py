@@ -55,6 +55,10 @@ def quantize(
     compute_type: np.dtype[Any] | None = None,
     saturate: bool = True,
 ) -> Array:
+    """
+    Divide by the scale in `compute_type`, then round half to even, add the zero point and saturate; a float
+    type is a cast of the quotient instead.
+    """
     computed = compute_type or scale.dtype
     divisor = wide(_spread(scale, x, axis, block))
     with np.errstate(all="ignore"):
@@ -75,6 +79,7 @@ def dequantize(
     block: int = 0,
     to: np.dtype[Any],
 ) -> Array:
+    """Subtract the zero point, then multiply by the scale."""
     numbers = wide(x) if is_float(x.dtype) else _integers(x)
     if zero_point is not None:
         point = _spread(zero_point, x, axis, block)
@@ -93,6 +98,7 @@ def requantize(
     axis: int = 0,
     to: np.dtype[Any],
 ) -> Array:
+    """Multiply by the scale in f32, round half to even, add the zero point and saturate."""
     product = x.astype(np.float32) * _spread(scale, x, axis, 0)
     point = None if zero_point is None else _integers(_spread(zero_point, x, axis, 0))
     return _saturated(np.rint(product), point, to)
@@ -100,6 +106,7 @@ def requantize(
 
 @meaning("graph.words")
 def words(x: Array) -> Array:
+    """Neighbouring bytes or 16-bit integers along the last axis as packed 32-bit elements."""
     return np.ascontiguousarray(x).view("<i4")
 
 

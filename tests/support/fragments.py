@@ -78,7 +78,7 @@ def parse_fragment(
     keep: Sequence[tuple[str, Attribute]] = (),
 ) -> ModuleOp:
     """
-    A fragment as a module, with a `test.op` before it that defines missing values, and one after it that uses
+    A fragment as a module: a `test.op` before the text defines missing values, a second after the text uses
     the values to `keep`.
 
     Args: `given`: the values to define, by name (default: those that the text lacks).

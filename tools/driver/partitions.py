@@ -58,6 +58,7 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
         return
     calls = [op for op in module.walk() if isinstance(op, graph.ExternalOp)]
     given_up = 0
+    # Compile each partition by its backend, or inline it where the backend fails.
     with compilation.timed("backends"):
         for op in calls:
             func = functions[op.callee.string_value()]
@@ -71,6 +72,7 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
                 given_up += 1
             else:
                 _call(op, kind, code, compilation)
+        # The functions of partitions have no calls any more.
         for func in functions.values():
             if BACKEND in func.attributes:
                 func.detach()

@@ -144,6 +144,7 @@ def op_class(op_name: str, versions: Schemas) -> list[str]:
         for name, kind in attribute_kinds(schema).items()
         if kind != attributes[name]
     }
+    # Operands and results, then attributes: as regions for graphs, else as optional properties.
     fields = [(name, definition("operand", kind)) for name, kind in operands.items()]
     fields += [(name, definition("result", kind)) for name, kind in results.items()]
     taken = set(dir(OnnxOp)) | {name for name, _ in fields}
@@ -159,6 +160,7 @@ def op_class(op_name: str, versions: Schemas) -> list[str]:
         fields.append((f"{name}_attr" if clash else name, f"opt_prop_def({', '.join(arguments)})"))
     assert len({name for name, _ in fields}) == len(fields), op_name
     assert not {name for name, _ in fields} & set(dir(OnnxOp)), op_name
+    # The text of the class.
     since = ", ".join(str(schema.since_version) for schema in versions)
     lines = [
         "@irdl_op_definition",

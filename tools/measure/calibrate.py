@@ -178,9 +178,11 @@ def _source(target: TargetDescription) -> str:
     loop = "%i = phi i64 [0, %entry], [%next, %loop]"
     after = "%next = add i64 %i, 1\n  %more = icmp slt i64 %next, %n\n  br i1 %more, label %loop, label %done"
     fma = f"call {vector} @llvm.fma.v{lanes}f32({vector}"
+    # multiply_add: a step is one FMA in each chain, which stay in registers until the stores.
     phis = [f"%x{c} = phi {vector} [%a, %entry], [%y{c}, %loop]" for c in range(_CHAINS)]
     steps = [f"%y{c} = {fma} %x{c}, {vector} %a, {vector} %a)" for c in range(_CHAINS)]
     stores = [f"store {vector} %y{c}, ptr %p, align 64" for c in range(_CHAINS)]
+    # copy: a step loads and stores a vector for each chain.
     moves = [_move(vector, c, target.vector_bytes) for c in range(_CHAINS)]
     body = _lines([loop, *phis, *steps, after])
     return f"""target triple = "{target.triple}"

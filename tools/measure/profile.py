@@ -83,6 +83,7 @@ def profile(
     times = times_of(model)
     inputs = [feeds[spec.name] for spec in model.interface.inputs]
     *seconds, allocation, total = _mean_times(model, times, inputs, runs)
+    # The least time of each call by the machine's limits: arithmetic or memory traffic.
     shapes = [np.asarray(value).shape for value in inputs]
     flops, moved = work_of(model.image.timed, model.interface.bind(shapes).values)
     most_bytes = np.array([limits.bandwidth(model.threads, size) for size in moved])
@@ -91,6 +92,7 @@ def profile(
     def shares(time: float) -> tuple[float, float]:
         return round(1e6 * time, 3), round(100 * time / total, 2)
 
+    # A row for each timed call, then allocations and the rest of the time.
     rows: list[ProfileRow] = []
     for i, (call, time, count) in enumerate(zip(model.image.timed, seconds, times.counts(), strict=True)):
         per_second = int(count) / time if time > 0 else 0.0

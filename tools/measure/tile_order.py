@@ -136,12 +136,15 @@ def _source(kind: _Kind, rows: int, vectors: int, target: TargetDescription) -> 
     """LLVM IR of a function (times, steps, rows, panel, results) that computes a tile `times` times."""
     sums = [(r, c) for r in range(rows) for c in range(vectors)]
     vector, bytes = kind.vector, target.vector_bytes
+    # A step along K: the sums as phis, and the addresses of the panel's and the rows' elements.
     body = [f"%s{r}.{c} = phi {vector} [zeroinitializer, %again], [%t{r}.{c}, %loop]" for r, c in sums]
     body += [f"%at = mul i64 %i, {vectors * bytes}", "%here = getelementptr i8, ptr %panel, i64 %at"]
     body.append(f"%left = getelementptr {kind.scalar}, ptr %rows, i64 %i")
+    # Loads of the panel's vectors.
     for c in range(vectors):
         body.append(f"%q{c} = getelementptr i8, ptr %here, i64 {c * bytes}")
         body.append(f"%b{c} = load {vector}, ptr %q{c}, align {bytes}")
+    # For each row: the broadcast of its element, and a multiply-add to each sum.
     for r in range(rows):
         body += [
             f"%p{r} = getelementptr i8, ptr %left, i64 {r * _ROW_BYTES}",
@@ -152,6 +155,7 @@ def _source(kind: _Kind, rows: int, vectors: int, target: TargetDescription) -> 
         ]
         for c in range(vectors):
             body += kind.add(f"%t{r}.{c}", f"%s{r}.{c}", f"%a{r}", f"%b{c}")
+    # Stores of the sums after the last step.
     stores: list[str] = []
     for index, (r, c) in enumerate(sums):
         stores.append(f"%o{index} = getelementptr i8, ptr %out, i64 {index * bytes}")
