@@ -1,4 +1,6 @@
-"""How a dominator matches: the child, then the one parent that feeds it, then each node between them."""
+"""
+The step that matches a dominator: the child, the only parent that feeds the child, then all nodes between.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from stepwell.patterns.values import is_constant_op, owner_of
 
 
 def dominates_step(pattern: Dominates, steps: Steps, bind: Step) -> Step:
-    """The step of a dominator: its child first, on the value itself."""
+    """The step of a dominator pattern; matches the child at the value, then the parent and the path above."""
     parent, path, child = (steps[part] for part in pattern.parts())
 
     def above_child(machine: Machine, value: SSAValue, rest: Goals) -> Goals | None:
@@ -39,21 +41,21 @@ def dominates_step(pattern: Dominates, steps: Steps, bind: Step) -> Step:
 
 
 def inputs_of(op: Operation) -> list[SSAValue]:
-    """The operands that count as ways upward: neither variables nor constants."""
+    """The operands along which a parent is searched: all but block arguments and constants."""
     return [v for v in op.operands if (above := owner_of(v)) is not None and not is_constant_op(above)]
 
 
 def _find_parent(machine: Machine, parent: Step, root: Operation, tree: PostDominators) -> SSAValue | None:
-    """The first node above `root` that the parent pattern matches; its bindings stay."""
+    """The first node above `root` that the parent pattern matches, bound; None where there is none."""
     for node, is_below in _ways_up(root, tree):
-        # From a node that is not post-dominated, no parent above would be.
+        # Parents above a node that `root` does not post-dominate would not be post-dominated either.
         if not is_below or machine.attempt_quietly(parent, node):
             return node if is_below else None
     return None
 
 
 def _between(root: Operation, parent: SSAValue, tree: PostDominators) -> list[SSAValue] | None:
-    """The nodes between `root` and its parent, in program order; None when a way leads past the parent."""
+    """The nodes between `root` and its parent, in program order; None when a path bypasses the parent."""
     found: dict[SSAValue, Operation] = {}
     for node, is_below in _ways_up(root, tree, parent):
         op = owner_of(node)
@@ -111,7 +113,7 @@ def _way_past(root: Operation, node: SSAValue, tree: PostDominators) -> Departur
 def _ways_up(
     root: Operation, tree: PostDominators, parent: SSAValue | None = None
 ) -> Iterator[tuple[SSAValue, bool]]:
-    """The nodes that feed `root`, each once, none above `parent`; and whether `root` post-dominates them."""
+    """Yields each node that feeds `root`, up to `parent`, and whether `root` post-dominates it."""
     seen: set[SSAValue] = set()
     stack = inputs_of(root)
     while stack:

@@ -1,4 +1,4 @@
-"""Rules that work on what other rules made: how many in a row, so that those without end are found."""
+"""Chains of rewrites, each applied to the result of the one before, by which endless rules are detected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_DEPTH = 100
 
 @dataclass(frozen=True)
 class _Line:
-    """How often rules made what led to an op, and the last two different ones."""
+    """The history of an op: the number of rewrites that led to it, and the last two different rules."""
 
     depth: int = 0
     last: object = None
@@ -26,7 +26,7 @@ class _Line:
 
 
 class Lineage:
-    """What rules made, and out of what; one for each run over a function."""
+    """The rewrite history of all ops of a function, for one run of rules."""
 
     def __init__(self, where: Operation | None, max_depth: int, help: str):
         self.max_depth = max_depth
@@ -35,7 +35,10 @@ class Lineage:
         self._lines: dict[Operation, _Line] = {}
 
     def note(self, rule: object, root: Operation, changed: Sequence[Operation]) -> None:
-        """A rule made ops out of `root`, or changed it. Raises: StepwellError `endless-rules`."""
+        """
+        Record that a rule replaced `root` by the `changed` ops, or changed `root` in place. Raises:
+        StepwellError `endless-rules`.
+        """
         grown = self._lines.get(root, _Line()).grown(rule)
         if changed and grown.depth >= self.max_depth:
             raise self._endless(grown)
@@ -43,7 +46,7 @@ class Lineage:
             self._lines[op] = grown
 
     def endless(self) -> StepwellError:
-        """The error for rules that make more and more: it names the last ones of the longest row."""
+        """The error for rules that never end; names the last rules of the longest chain."""
         return self._endless(max(self._lines.values(), key=lambda line: line.depth))
 
     def _endless(self, line: _Line) -> StepwellError:

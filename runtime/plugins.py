@@ -1,4 +1,4 @@
-"""Which files are plugins that the user loaded: what they raise is not a bug of ours."""
+"""The loaded plugins, and errors for exceptions in their code, which are not bugs of Stepwell's."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from stepwell.runtime.errors import StepwellError
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded plugin."""
+    """A loaded plugin: its name and digest."""
 
     name: str
     """The file, or the dotted name of a module, that loads it again."""
     digest: str
-    """Of its file, and of the modules that it imported."""
+    """The digest of the plugin's file, and of the modules that it imported."""
 
 
 LOADED: dict[str, Plugin] = {}
@@ -28,7 +28,7 @@ INSTALLED: set[str] = set()
 
 def plugin_error(error: BaseException, where: object = None) -> StepwellError | None:
     """
-    The error for an exception that went through a plugin, with the innermost line there; None for others.
+    The error for an exception raised in or through a plugin, with the innermost line there; None for others.
 
     Args: `where` is the op that was being worked on, if one is known.
     """
@@ -55,5 +55,5 @@ def plugin_of(defined: object) -> str | None:
 
 
 def load_options() -> str:
-    """The options that load the same plugins again, each after a blank."""
+    """The `--load` options for the loaded plugins, each after a blank."""
     return "".join(f" --load {quote(plugin.name)}" for plugin in LOADED.values())

@@ -1,4 +1,4 @@
-"""Plugins: modules of the user's that add dialects, passes and backends to this process."""
+"""Plugins: user modules that add dialects, passes and backends to this process."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _digest_of(modules: Iterable[ModuleType]) -> str:
 
 
 def _is_class_of(value: object, module: ModuleType, base: type[T]) -> TypeGuard[type[T]]:
-    """Whether a value is a subclass of a class, defined in a module and ready to be made."""
+    """Whether a value is a concrete subclass of `base` defined in `module`."""
     return (
         isinstance(value, type)
         and issubclass(value, base)
@@ -140,7 +140,7 @@ def _import_file(path: Path) -> ModuleType:
             return known  # a plugin, or what one has imported
         raise ImportError(f"another module is named {path.stem} already, give the file another name: {known}")
     module = module_from_spec(spec)
-    sys.modules[path.stem] = module  # dataclasses look their module up there
+    sys.modules[path.stem] = module  # dataclasses look up their module there
     try:
         spec.loader.exec_module(module)
     except BaseException:

@@ -1,4 +1,4 @@
-"""What `stepwell-opt` does with its arguments."""
+"""The implementation of `stepwell-opt`: lists, or passes on each part of the input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from stepwell.tools.opt.level_check import LevelCheck
 
 
 def run(args: Namespace) -> int:
-    """Load plugins, then list what is known or run the passes. Returns: the exit status."""
+    """Load plugins, then print a list or run the passes. Returns: the exit status."""
     for plugin in args.load:
         load_plugin(plugin)
     return _list(args) if args.list else _run(args)
@@ -56,7 +56,7 @@ def _run(args: Namespace) -> int:
     printed: list[str] = []
     ctx = StepwellContext(allow_unregistered=args.allow_unregistered_dialect)
     with _pass_context(args) as context:
-        parse_passes(args.passes)  # a mistake in the pipeline shows before one in the file
+        parse_passes(args.passes)  # an error in the pipeline is reported before one in the file
         for part in read_parts(args.file, split=args.split_input_file):
             if args.verify_diagnostics:
                 failed |= not _check_diagnostics(ctx, part, args.passes)
@@ -108,7 +108,7 @@ def _pass_context(args: Namespace) -> PassContext:
 
 
 def _printing(args: Namespace) -> Iterator[PrintIR]:
-    """What prints the IR around passes: those that the options name, or all."""
+    """The instrument that prints the IR before and after the passes that the options select, if any."""
     only_changes = args.print_ir_after_change or args.print_ir_diff
     after_all = args.print_ir_after_all or only_changes
     before = args.print_ir_before_all or [load_pass(name).name for name in args.print_ir_before]

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from stepwell.passes.base import Pass, bodies_of
 from stepwell.passes.context import count, remark
-from stepwell.patterns.explain import place_of
+from stepwell.patterns.explain import located_name
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.graph_mode import match_graph
 from stepwell.patterns.groups import blocks_of
@@ -46,12 +46,12 @@ class MatchPatternsPass(Pass):
             for name, pattern in patterns.graphs.items() if not self.table else ():
                 if (bound := match_graph(pattern, func)) is not None:
                     count("matches")
-                    locations = ", ".join(place_of(bound[node]) for node in pattern.nodes)
+                    locations = ", ".join(located_name(bound[node]) for node in pattern.nodes)
                     print(f"match of {name}: {locations}", file=sys.stderr)
             for entry, found in matches_in(func, entries):
                 count("matches")
                 names = [op_name(inner) for inner in _ops_of(found)]
-                location = place_of(found.value)
+                location = located_name(found.value)
                 print(f"match of {entry.name} at {location}: {', '.join(names)}", file=sys.stderr)
 
 
