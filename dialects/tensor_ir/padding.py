@@ -30,7 +30,7 @@ Inside: TypeAlias = Mapping[int, tuple[int, int]]
 """The dimensions of a tensor that have borders of zeros: where what is inside begins, and ends."""
 
 
-def zero_borders(func: FuncOp) -> Mapping[SSAValue, Inside]:
+def padded_tensors(func: FuncOp) -> Mapping[SSAValue, Inside]:
     """The tensors of a kernel that are an image inside of zeros."""
     found: dict[SSAValue, Inside] = {}
     for op in func.body.block.ops:

@@ -1,4 +1,4 @@
-"""`sink-reshapes`: elementwise ops take the split dimensions of what they read."""
+"""`sink-reshapes`: elementwise ops run on the dimensions of their operands before a collapse."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from stepwell.passes.base import FunctionPass
 @dataclass(frozen=True)
 class SinkReshapesPass(FunctionPass):
     """
-    Move each `tensor.collapse_shape` behind the elementwise ops that read it: they can share the loops of its
-    producer then.
+    Move each `tensor.collapse_shape` after its elementwise users; they can then share loops with its producer.
 
     ```mlir
     %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<8x2x16xf32> into tensor<8x32xf32>
