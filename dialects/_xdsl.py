@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from inspect import getclosurevars
+from inspect import getclosurevars, unwrap
 from types import UnionType
 from typing import cast
 
@@ -105,7 +105,7 @@ def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:
     """
     if declared := cast("tuple[type[Operation], ...]", getattr(pattern, "takes", ())):
         return declared
-    captured = getclosurevars(type(pattern).match_and_rewrite).nonlocals
+    captured = getclosurevars(unwrap(type(pattern).match_and_rewrite)).nonlocals
     if "expected_type" not in captured:
         raise TypeError(f"{type(pattern).__name__}.match_and_rewrite needs @op_type_rewrite_pattern")
     expected = cast("type[Operation] | UnionType", captured["expected_type"])

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell.patterns.calls import callee_test
 from stepwell.patterns.compile import Program, program_of
+from stepwell.patterns.dominate import departure
 from stepwell.patterns.groups import blocks_of
 from stepwell.patterns.machine import Blocks, Goals, Machine, pending
 from stepwell.patterns.matching import Match, lies_in_one_block
@@ -122,9 +123,29 @@ def _failure(program: Program, machine: Machine, goals: Goals, root: SSAValue) -
         return None
     failed, value = waiting[0]
     done = machine.bound_before + len(machine.trail) + len(waiting)
-    # An op of the right name with other operands or attributes is nearer than another op.
-    progress = 2 * done + _is_named(failed, value)
-    return Explanation(root, failed, value, reason(failed, value, machine), progress)
+    departed = _departure(failed, value, machine) if isinstance(failed, Dominates) else None
+    place, why = departed or (value, reason(failed, value, machine))
+    # An op of the right name with other operands or attributes is nearer than another op; so is a dominator
+    # whose child matches, unless an op on its path is at fault, which is explained itself.
+    progress = 2 * done + (departed is not None or _is_named(failed, value))
+    return Explanation(root, failed, place, why, progress)
+
+
+def _departure(pattern: Dominates, value: SSAValue, machine: Machine) -> tuple[SSAValue, str] | None:
+    """The value at which a way between a dominator and its parent departs, and how; None where none does."""
+    op = owner_of(value)
+    if op is None or op.parent is None:
+        return None
+    parent = machine.memo.get(pattern.parent)
+    found = departure(op, parent, machine.blocks.tree(op.parent))
+    if found is None:
+        return None
+    if found.user is not None:
+        where = describe_location(found.user)
+        user = op_name(found.user) + (f" ({where})" if where else "")
+        return found.node, f"{user} uses it too, which leads past {place_of(value)}"
+    source = describe(pattern.parent) if parent is None else place_of(parent)
+    return found.node, f"a way starts here, which does not come from {source}"
 
 
 def _is_named(pattern: Pattern, value: SSAValue) -> bool:
@@ -197,7 +218,9 @@ def reason(pattern: Pattern, value: SSAValue, machine: Machine) -> str:
         case Where():
             return f"the predicate {pattern.name or 'of where'} does not hold"
         case Dominates():
-            return f"not all ways up from {found} lead through the path to one parent that it post-dominates"
+            if machine.memo.get(pattern.parent) is None:
+                return f"no op above it is {describe(pattern.parent)}"
+            return f"not every op between it and its parent is {describe(pattern.path)}"
         case _:
             return f"expected {describe(pattern)}, found {found}"
 

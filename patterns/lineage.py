@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.plugins import plugin_of
 
 MAX_DEPTH = 100
 
@@ -46,11 +47,15 @@ class Lineage:
         return self._endless(max(self._lines.values(), key=lambda line: line.depth))
 
     def _endless(self, line: _Line) -> StepwellError:
-        names = f"{line.last}" if line.before is None else f"{line.before} and {line.last}"
+        rules = [rule for rule in (line.before, line.last) if rule is not None]
+        names = " and ".join(getattr(rule, "__name__", str(rule)) for rule in rules)
         works_on = "works on what it makes" if line.before is None else "work on what the other makes"
+        plugins = dict.fromkeys(plugin_of(getattr(rule, "callback", rule)) for rule in rules)
+        files = [file for file in plugins if file is not None]
         return StepwellError(
             "endless-rules",
             self._where,
             f"rewriting does not end: {names} {works_on}, {line.depth} times in a row",
-            help=self._help,
+            note=[f"a rule of the plugin {file}" for file in files],
+            help="let no rule match what it or another makes" if files else self._help,
         )

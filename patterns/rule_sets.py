@@ -113,4 +113,4 @@ class _ByClass(RewritePattern):
     def _note(self, rule: RewritePattern, op: Operation, made: Sequence[Operation]) -> None:
         if self._lineage is not None:
             is_kept = op.parent is not None
-            self._lineage.note(type(rule).__name__, op, [*made, op] if is_kept else made)
+            self._lineage.note(type(rule), op, [*made, op] if is_kept else made)

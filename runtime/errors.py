@@ -30,6 +30,8 @@ class StepwellError(Exception):
         self.message = message
         self.notes = (note,) if isinstance(note, str) else tuple(note)
         self.help = help
+        self.reproducer: str | None = None
+        """The command that fails in the same way, where a pass failed and it has been written down."""
         super().__init__(self.render())
 
     def with_note(self, note: str) -> Self:
@@ -67,8 +69,6 @@ class InternalError(StepwellError):
             note=note,
             help="this is a bug in Stepwell: please report it with the reproducer",
         )
-        self.reproducer: str | None = None
-        """The command that fails in the same way, once it has been written down."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

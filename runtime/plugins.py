@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from shlex import quote
 from traceback import walk_tb
 
 from stepwell.runtime.errors import StepwellError
@@ -20,6 +22,8 @@ class Plugin:
 
 LOADED: dict[str, Plugin] = {}
 """The plugins of this process by file, in the order in which they were loaded."""
+INSTALLED: set[str] = set()
+"""The files of installed plugins whose passes were imported."""
 
 
 def plugin_error(error: BaseException, where: object = None) -> StepwellError | None:
@@ -29,8 +33,9 @@ def plugin_error(error: BaseException, where: object = None) -> StepwellError | 
     Args: `where` is the op that was being worked on, if one is known.
     """
     place: str | None = None
+    files = LOADED.keys() | INSTALLED
     for frame, line in walk_tb(error.__traceback__):
-        if frame.f_code.co_filename in LOADED:
+        if frame.f_code.co_filename in files:
             place = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}"
     if place is None:
         return None
@@ -43,6 +48,12 @@ def plugin_error(error: BaseException, where: object = None) -> StepwellError | 
     )
 
 
+def plugin_of(defined: object) -> str | None:
+    """The file of the plugin that defines a class or function; None for others."""
+    file = getattr(sys.modules.get(getattr(defined, "__module__", "")), "__file__", None)
+    return file if file in LOADED or file in INSTALLED else None
+
+
 def load_options() -> str:
     """The options that load the same plugins again, each after a blank."""
-    return "".join(f" --load {plugin.name}" for plugin in LOADED.values())
+    return "".join(f" --load {quote(plugin.name)}" for plugin in LOADED.values())

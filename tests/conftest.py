@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -35,15 +34,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ[CACHE.name], ignore_errors=True)
 
 
-@pytest.fixture(autouse=True)
-def plugins_of_one_test() -> Generator[None]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None]:
     """Forget the plugins that a test loads: with them kernels have other keys, and compile in one process."""
-    before = dict(LOADED)
-    yield
-    for file in LOADED.keys() - before:
-        sys.modules.pop(Path(file).stem, None)
-    LOADED.clear()
-    LOADED.update(before)
+    try:
+        yield
+    finally:
+        LOADED.clear()
 
 
 @pytest.fixture(scope="session")

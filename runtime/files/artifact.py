@@ -76,7 +76,7 @@ class ModelImage:
     summary: Mapping[str, object] = field(default_factory=dict[str, object])
     """Facts for people: nodes, kernels, sizes."""
     effort: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What this compilation took: `seconds` of each step, `cached kernels`. Stored nowhere."""
+    """The cost of this compilation: `seconds` of each step, `cached kernels`. Stored nowhere."""
     ir: Mapping[str, str] = field(default_factory=dict[str, str])
     """The IR at each level as text, if asked for."""
 

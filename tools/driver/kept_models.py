@@ -59,7 +59,7 @@ class KeptModel:
 
 def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
     """Where the result of a compilation is, or would be, kept; None for one that cannot be."""
-    if not isinstance(model, str | Path) or not _is_keyed(options) or _has_pass_context():
+    if not isinstance(model, str | Path) or not _is_keyed(options) or _has_pass_context(options):
         return None
     path = Path(model)
     if path.suffix == ".mlir":
@@ -95,10 +95,17 @@ def _options(options: CompileOptions, role: str) -> list[str]:
     return [option.name for option in fields(options) if option.metadata["cache"] == role]
 
 
-def _has_pass_context() -> bool:
-    """Whether the caller has entered a pass context; asked without importing the compiler."""
-    module = sys.modules.get("stepwell.passes.context")
-    return module is not None and module.PassContext.is_entered()
+def _has_pass_context(options: CompileOptions) -> bool:
+    """
+    Whether the caller has entered a pass context, or requires passes that it registered itself; asked without
+    importing the compiler.
+    """
+    if (module := sys.modules.get("stepwell.passes.context")) is None:
+        return False
+    registry = sys.modules["stepwell.passes.registry"]
+    return module.PassContext.is_entered() or any(
+        map(registry.is_registered_by_hand, options.required_passes)
+    )
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

@@ -28,8 +28,8 @@ OPTION_GROUPS = {
 
 def _about(group: str, cache: Literal["key", "free", "never"] = "key") -> Mapping[str, str]:
     """
-    What an option declares: its group in the help, and its part in the keys of kept models. A `key` has its
-    value, a `free` one does not change the result, and with a `never` one set a model is not kept.
+    The declarations of an option: its group in the help, and its role in the keys of kept models. The value
+    of a `key` is part of them, a `free` one does not change the result, with a `never` set no model is kept.
     """
     return {"group": group, "cache": cache}
 
@@ -65,7 +65,7 @@ class CompileOptions:
     disabled_passes: Sequence[str] = field(default=(), metadata=_about("tuning"))
     """Passes of level 1 that do not run; this wins over `required_passes`."""
     required_passes: Sequence[str] = field(default=(), metadata=_about("tuning"))
-    """Passes of the pipeline that run whatever their level."""
+    """Passes of the pipeline that run whatever their level, and passes of plugins."""
     use_cache: bool = field(default=True, metadata=_about("tuning", "free"))
     profile: bool = field(default=False, metadata=_about("tuning", "never"))
     """Whether the model tells the times of its kernels (`stepwell run --profile`); costs time itself."""

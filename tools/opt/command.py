@@ -31,7 +31,14 @@ def command_line() -> CommandLine:
     """The parser of the command."""
     parser = CommandLine(prog="stepwell-opt", description="Run passes over IR and print the result.")
     parser.add_argument("file", nargs="?", default="-", help=".mlir or .onnx; `-` or nothing: standard input")
-    parser.add_argument("-p", "--passes", default="", metavar="PIPELINE", help="pass,pass{option=value}")
+    parser.add_argument(
+        "-p",
+        "--passes",
+        "--pass-pipeline",
+        default="",
+        metavar="PIPELINE",
+        help="pass,pass{option=value}, or as MLIR has it: builtin.module(pass,func.func(pass))",
+    )
     parser.add_argument(
         "-o",
         "--output",

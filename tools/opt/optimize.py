@@ -7,15 +7,16 @@ from argparse import Namespace
 from collections.abc import Iterator
 from io import StringIO
 
+from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
-from stepwell.dialects._xdsl import StepwellContext, all_dialects
+from stepwell.dialects._xdsl import DIALECTS, StepwellContext, all_dialects
 from stepwell.dialects.verify import verify_module, violation_error, violations
 from stepwell.passes import Instrument, PassContext, list_configs, parse_passes, run_pipeline
 from stepwell.passes.context import DEFAULT_OPT_LEVEL, config_value
 from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots, VerifyEach
-from stepwell.passes.registry import load_pass, our_passes
+from stepwell.passes.registry import all_passes, load_pass
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.ir_files import SPLIT_MARK, Part, read_parts, write_ir
@@ -34,9 +35,11 @@ def run(args: Namespace) -> int:
 
 def _list(args: Namespace) -> int:
     if args.list == "passes":
-        rows = sorted(our_passes().items())
+        rows = list(all_passes().items())
     elif args.list == "dialects":
-        rows = [(name, "") for name in sorted(all_dialects())]
+        xdsls = get_all_dialects().keys() - DIALECTS.keys()
+        names = sorted(all_dialects(), key=lambda name: (name in xdsls, name))
+        rows = [(name, "xDSL's" if name in xdsls else "") for name in names]
     else:
         rows = [(key, str(option)) for key, option in list_configs().items()]
     width = max((len(name) for name, _ in rows), default=0)
