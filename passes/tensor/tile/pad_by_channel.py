@@ -33,7 +33,7 @@ from stepwell.passes.tensor.tile.tile_and_fuse import tile_shared_loops
 _LEAST_BYTES = 16 << 10
 """Feature maps of at most this size are in the first-level cache without this pass."""
 _MOST_BYTES = 256 << 10
-"""The largest padded slice: it stays in the second-level cache beside inputs and results, and fits a stack."""
+"""The largest padded slice: it fits a stack, and the second-level cache beside inputs and results."""
 
 
 class PadByChannelPass(FunctionPass):
