@@ -35,7 +35,7 @@ class AllocateOp(IRDLOperation):
     """
     Memory whose size depends on data, at least that many bytes, aligned to 64.
 
-    Each place of a program has a slot of its own. A slot grows and is used again, also by the next iteration
+    Each op of a program has a slot of its own. A slot grows and is used again, also by the next iteration
     of a loop: what lay in it is gone. The first slots are those of the model's outputs: the caller
     takes them over.
 
@@ -82,7 +82,7 @@ class CheckOp(IRDLOperation):
 @irdl_op_definition
 class PublishOp(IRDLOperation):
     """
-    Tell the caller the value of a symbol that was found on the way: it stands in `dims`, behind the inputs'.
+    Report the value of a symbol found at run time to the caller, in `dims` after the inputs' symbols.
 
     ```mlir
     sched.publish %n at 3
@@ -103,9 +103,9 @@ class PublishOp(IRDLOperation):
 @irdl_op_definition
 class HostCallOp(IRDLOperation):
     """
-    Call row `callee` of the table of callees with an array of words: addresses, dimensions, objects' places.
+    Call row `callee` of the table of callees with an array of 64-bit values: addresses, dimensions, objects' offsets.
 
-    The words at `reads` are read back when the callee has written them, and are the results.
+    The values at `reads` are read back when the callee has written them, and are the results.
 
     ```mlir
     %p, %n = sched.host_call 0 (%x, %four, %zero, %zero) reads [2, 3] :

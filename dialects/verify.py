@@ -1,4 +1,4 @@
-"""Verification that finds every broken op and names it, without printing the module around it."""
+"""Verification that reports every invalid op by name, without the module around."""
 
 from __future__ import annotations
 

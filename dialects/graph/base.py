@@ -1,4 +1,4 @@
-"""What every `graph` op has: a fusion kind, a type relation (`infer`), constraints (`check`), a meaning."""
+"""The base of `graph` ops: a fusion kind, a type relation (`infer`), constraints (`check`), a meaning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from stepwell.dialects.types import DimsAttr, Tensor, dims_of, dtype_of
 
 
 class Kind(IntEnum):
-    """How an op may take part in fusion: elementwise < broadcast < injective < reduction < contraction."""
+    """The fusion kind of an op: elementwise < broadcast < injective < reduction < contraction."""
 
     ELEMENTWISE = 0
     BROADCAST = 1

@@ -41,7 +41,7 @@ from stepwell.runtime.host import NUMPY
 
 
 class HostEffect(MemoryEffect):
-    """A call that says `effect` is kept and stays in order; any other may be dropped when nobody reads it."""
+    """A call that says `effect` is kept and stays in order; any other may be dropped when its results are unused."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
@@ -109,11 +109,11 @@ class HostCallOp(GraphOp):
 
     @property
     def values(self) -> Sequence[SSAValue]:
-        """The results that the callee computes; the sizes that it defines come behind them."""
+        """The results that the callee computes; the sizes that it defines follow."""
         return self.results[: len(self.results) - len(self.symbols or ())]
 
     def infer(self) -> Sequence[Attribute]:
-        return self.result_types  # nobody but the callee knows
+        return self.result_types  # only the callee decides them
 
     def check(self) -> None:
         names = [name.data for name in self.symbols or ()]

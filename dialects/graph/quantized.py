@@ -58,11 +58,11 @@ class ScaledOp(GraphOp, ABC):
 
     @property
     def block_size(self) -> int:
-        """How many elements along the axis share a scale; 0 when there are no blocks."""
+        """The number of elements along the axis that share a scale; 0 when there are no blocks."""
         return 0
 
     def scale_dims(self) -> tuple[Dim, ...]:
-        """The shape that the scale must have, when it is not one number."""
+        """The required shape of a scale that is no single number."""
         dims, axis, block = dims_of(self.input.type), self.axis.value.data, self.block_size
         if not block:
             return dims[axis : axis + 1]

@@ -109,7 +109,7 @@ def constant_array(op: ConstantOp, weights: WeightStore) -> Array:
 
 
 def constant_of(value: SSAValue, weights: WeightStore) -> Array | None:
-    """The array behind a value when it is a constant; None otherwise."""
+    """The array of a constant value; None for other values."""
     return constant_array(value.owner, weights) if isinstance(value.owner, ConstantOp) else None
 
 
@@ -301,7 +301,7 @@ class TupleOp(GraphOp):
 @irdl_op_definition
 class GetOp(GraphOp):
     """
-    One field of a tuple.
+    A field of a tuple.
 
     ```mlir
     %b = graph.get %t [1] : tuple<tensor<2xf32>, tensor<3xi64>> -> tensor<3xi64>

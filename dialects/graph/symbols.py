@@ -37,7 +37,7 @@ def fresh_symbols(at: Operation, number: int) -> list[str]:
     """
     Names for symbols that an op is about to define, new in its function.
 
-    How many were given out stands on the function, so that later passes go on from there.
+    The number of names given out is an attribute of the function, from which later passes go on.
     """
     function = _function_of(at)
     counter = function.attributes.get(_COUNTER)

@@ -27,7 +27,7 @@ class CallOp(IRDLOperation):
     A node that is no operator of ONNX: a call of a model-local function, or an operator of another domain.
 
     `arguments` names the attributes of the node, in order; graphs among them are the regions, named by
-    `graphs`. `absent` holds the positions of inputs that are not given.
+    `graphs`. `absent` has the positions of inputs that are not given.
 
     ```mlir
     %y = "onnx.Call"(%x) <{domain = "com.microsoft", op_type = "Gelu", arguments = {}}>
@@ -88,7 +88,7 @@ class YieldOp(IRDLOperation):
     """
     The end of a subgraph or function: its outputs, under their names in the model.
 
-    The names of the inputs and of the graph itself stand here too, since a block has no attributes.
+    The names of the inputs and of the graph itself are here too, since a block has no attributes.
     """
 
     name = "onnx.Yield"
