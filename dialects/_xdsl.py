@@ -40,7 +40,7 @@ DIALECT_ENTRY_POINTS = "stepwell.dialects"
 
 class StepwellContext(Context):
     """
-    One compilation's xDSL context: all dialects, registered lazily, the weights that the IR names, and the
+    The xDSL context of a compilation: all dialects, registered lazily, the weights that the IR names, and the
     target to compile for (this machine, unless set).
     """
 

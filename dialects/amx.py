@@ -139,8 +139,8 @@ class TileLoadOp(_TileMemoryOp):
       (C1) the tile is one of eight.
       (C2) elements are of type i32.
       (C3) an index for each dimension.
-      (C4) the last dimension lies densely.
-      (C5) rows lie along another dimension, a positive step apart.
+      (C4) the last dimension has stride 1.
+      (C5) `along` is another dimension, `step` is positive.
     """
 
     name = "amx.tile_load"
@@ -158,8 +158,8 @@ class TileStoreOp(_TileMemoryOp):
       (C1) the tile is one of eight.
       (C2) elements are of type i32.
       (C3) an index for each dimension.
-      (C4) the last dimension lies densely.
-      (C5) rows lie along another dimension, a positive step apart.
+      (C4) the last dimension has stride 1.
+      (C5) `along` is another dimension, `step` is positive.
     """
 
     name = "amx.tile_store"

@@ -142,7 +142,7 @@ def plain_properties(
 
 
 def operand_slots(op: IRDLOperation) -> list[SSAValue | None]:
-    """The operands of an op as its numpy meaning takes them: None where an optional one is absent."""
+    """The arguments of an op's numpy meaning: the operands, and None for absent optional ones."""
     slots: list[SSAValue | None] = []
     for name, definition in op.get_irdl_definition().operands:
         value = cast("SSAValue | Sequence[SSAValue] | None", getattr(op, name))

@@ -69,7 +69,7 @@ class ScaledOp(GraphOp, ABC):
         return (*dims[:axis], dims[axis].ceildiv(block), *dims[axis + 1 :])
 
     def check_scale(self) -> None:
-        """Require scale and zero point to be one number, one for each index of the axis, or of its blocks."""
+        """Require scale and zero point to be a scalar, a number per index of the axis, or per block."""
         dims, scale = dims_of(self.input.type), dims_of(self.scale.type)
         if self.block_size < 0:
             raise VerifyException(f"block must not be negative, found {self.block_size}")

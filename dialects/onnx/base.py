@@ -77,7 +77,7 @@ class Parameter:
 @dataclass(frozen=True)
 class AttributeSpec:
     """
-    An attribute at one version: its kind (`int`, `ints`, …, `graph`), whether it must be given, its default.
+    An attribute at one version: kind (`int`, `ints`, …, `graph`), whether it is required, default.
     """
 
     kind: str
@@ -158,7 +158,7 @@ def domain_of(op_name: str) -> str:
 
 def opset_of(op: Operation, domain: str | None = None) -> int:
     """
-    The opset that gives an op its meaning: its own when it came out of a function, else that of the function
+    The opset of an op: that of an attribute when the op came out of a function, else that of the function
     or module around it; the latest known one when nothing says it.
 
     Args: `domain` is asked for instead of the op's own.

@@ -52,7 +52,7 @@ class CallOp(IRDLOperation):
 @irdl_op_definition
 class FunctionOp(IRDLOperation):
     """
-    A model-local function: its body sees its inputs only, and is read with the opsets of its own
+    A model-local function, whose body sees the function's inputs only and is read with the function's opsets
     (`onnx.opsets`).
 
     `attribute_names` are attributes without default, `defaults` those with one.
