@@ -40,7 +40,7 @@ DIALECT_ENTRY_POINTS = "stepwell.dialects"
 
 class StepwellContext(Context):
     """
-    One compilation's xDSL context: all dialects, registered lazily, the weights that the IR names, and the
+    The xDSL context of a compilation: all dialects, registered lazily, the weights that the IR names, and the
     target to compile for (this machine, unless set).
     """
 
@@ -53,7 +53,7 @@ class StepwellContext(Context):
 
 
 def all_dialects() -> dict[str, Callable[[], Dialect]]:
-    """How to load each dialect: xDSL's, those that installed packages offer, plugins', and ours."""
+    """The loaders of all dialects: xDSL's, those that installed packages offer, plugins', and ours."""
     ours = {name: _loader(place) for name, place in DIALECTS.items()}
     return get_all_dialects() | _outside_dialects() | _PLUGGED_IN | ours
 

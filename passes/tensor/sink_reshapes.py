@@ -19,7 +19,7 @@ from stepwell.passes.base import FunctionPass
 @dataclass(frozen=True)
 class SinkReshapesPass(FunctionPass):
     """
-    Move each `tensor.collapse_shape` after its elementwise users, which can then share its producer's loops.
+    Move each `tensor.collapse_shape` after its elementwise users, so that they share loops with its producer.
 
     ```mlir
     %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<8x2x16xf32> into tensor<8x32xf32>

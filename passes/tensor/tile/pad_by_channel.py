@@ -33,7 +33,7 @@ from stepwell.passes.tensor.tile.tile_and_fuse import tile_shared_loops
 _LEAST_BYTES = 16 << 10
 """Feature maps of at most this size are in the first-level cache without this pass."""
 _MOST_BYTES = 256 << 10
-"""The largest padded slice: it fits a stack, and the second-level cache beside inputs and results."""
+"""The largest padded slice: it stays in the second-level cache next to inputs and results, and on a stack."""
 
 
 class PadByChannelPass(FunctionPass):
@@ -54,7 +54,7 @@ class PadByChannelPass(FunctionPass):
     } {sched.parallel}
     ```
     For depthwise and grouped convolutions and pools: each padded element is read for one channel only. The
-    ops around them that share the channels are tiled with them. Else padded maps go through memory twice.
+    ops around them that share the channels are tiled with them. Else padded maps pass memory twice.
     """
 
     name = "pad-by-channel"

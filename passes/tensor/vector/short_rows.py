@@ -9,7 +9,14 @@ from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from stepwell.dialects.tensor_ir import transfers
 from stepwell.dialects.tensor_ir.emit import Emitter
-from stepwell.dialects.tensor_ir.memory import Place, behind, element_at, indices_at, slice_offsets, start_of
+from stepwell.dialects.tensor_ir.memory import (
+    StridedView,
+    element_at,
+    indices_at,
+    joined_index,
+    slice_offsets,
+    start_of,
+)
 from stepwell.dialects.tensor_ir.pieces import Layout, Pieces, Position, broadcast
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand, joined_rows
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
@@ -211,38 +218,38 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     %2 = vector.shuffle %1, %1 [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7] : vector<8xf32>, vector<8xf32>
     ```
     """
-    place, width = start_of(emit, Place.of(emit, op.source), op), _width(op.result)
+    view, width = start_of(emit, StridedView.of(emit, op.source), op), _width(op.result)
     dims, last = dim_of(op), len(op.indices) - 1
     made: list[SSAValue] = []
-    joined = collapse(emit, place.root, joined_rows(last + 1)) if dims[-1] == last else None
+    joined = collapse(emit, view.root, joined_rows(last + 1)) if dims[-1] == last else None
     seen: dict[tuple[object, ...], SSAValue] = {}
     for position in layout.positions:
         lead, start, size = position
-        key = (start, size, *indices_at(place, dims, (*lead, 0, 0)))
+        key = (start, size, *indices_at(view, dims, (*lead, 0, 0)))
         if key not in seen:
-            indices = place.at(emit, indices_at(place, dims, (*lead, start // width, 0)))
+            indices = view.at(emit, indices_at(view, dims, (*lead, start // width, 0)))
             if dims[-2] is None:
-                element = element_at(emit, place, indices_at(place, dims, (*lead, 0, 0)))
+                element = element_at(emit, view, indices_at(view, dims, (*lead, 0, 0)))
                 seen[key] = broadcast(emit, element, size)
             elif joined is not None:
-                at = [*indices[:-2], behind(emit, indices[-2], width, start % width)]
+                at = [*indices[:-2], joined_index(emit, indices[-2], width, start % width)]
                 type = vector_type(layout.element, (size,))
                 seen[key] = transfers.read(emit, joined, at, type, (last - 1,))
             else:
-                seen[key] = _spread(emit, op, place, position)
+                seen[key] = _spread(emit, op, view, position)
         made.append(seen[key])
     return Pieces(layout, made)
 
 
-def _spread(emit: Emitter, op: vector.TransferReadOp, place: Place, position: Position) -> SSAValue:
+def _spread(emit: Emitter, op: vector.TransferReadOp, view: StridedView, position: Position) -> SSAValue:
     """A register shuffled from reads of columns: elements repeated along rows, or alternating in memory."""
     (lead, start, size), width, dims = position, _width(op.result), dim_of(op)
     first = start // width
     count = (start + size - 1) // width - first + 1
-    type = vector_type(tensor_element(place.root), (count,))
+    type = vector_type(tensor_element(view.root), (count,))
     rows = [
         transfers.read(
-            emit, place.root, place.at(emit, indices_at(place, dims, (*lead, first, k))), type, (dims[-2],)
+            emit, view.root, view.at(emit, indices_at(view, dims, (*lead, first, k))), type, (dims[-2],)
         )
         for k in range(1 if dims[-1] is None else width)
     ]
@@ -257,15 +264,15 @@ def _spread(emit: Emitter, op: vector.TransferReadOp, place: Place, position: Po
 
 
 def write(
-    emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue, place: Place | None = None
+    emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue, view: StridedView | None = None
 ) -> SSAValue:
-    """`into` after the pieces of a `vector.transfer_write` of short rows, to the block `place` if given."""
+    """`into` after the pieces of a `vector.transfer_write` of short rows, to the block `view` if given."""
     rank, width = len(op.indices), _width(op.vector)
-    place = start_of(emit, place or Place(into, (0,) * rank, (1,) * rank), op)
+    view = start_of(emit, view or StridedView(into, (0,) * rank, (1,) * rank), op)
     groups = joined_rows(rank)
     joined = collapse(emit, into, groups)
     for number, (lead, start, _) in enumerate(pieces.layout.positions):
-        indices = place.at(emit, indices_at(place, dim_of(op), (*lead, start // width, 0)))
-        at = [*indices[:-2], behind(emit, indices[-2], width, start % width)]
+        indices = view.at(emit, indices_at(view, dim_of(op), (*lead, start // width, 0)))
+        at = [*indices[:-2], joined_index(emit, indices[-2], width, start % width)]
         joined = transfers.write(emit, pieces.get(emit, number), joined, at, (rank - 2,))
     return expand(emit, joined, into, groups)

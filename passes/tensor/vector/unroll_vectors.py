@@ -170,17 +170,21 @@ class _Unroller:
         if write is None:
             return
         strides = op.static_strides.get_values()
-        place = memory.Place(op.dest, tuple(memory.slice_offsets(op)), strides)
-        op.result.replace_all_uses_with(self._written(emit, write, op.dest, place))
+        view = memory.StridedView(op.dest, tuple(memory.slice_offsets(op)), strides)
+        op.result.replace_all_uses_with(self._written(emit, write, op.dest, view))
         self._replaced.append(op)
 
     def _written(
-        self, emit: Emitter, op: vector.TransferWriteOp, into: SSAValue, place: memory.Place | None = None
+        self,
+        emit: Emitter,
+        op: vector.TransferWriteOp,
+        into: SSAValue,
+        view: memory.StridedView | None = None,
     ) -> SSAValue:
         if not is_in_bounds(op):
             return memory.write_to_the_end(emit, op, self._of(op.vector), into)
         write = short_rows.write if op.vector in self._short_rows else memory.write
-        return write(emit, op, self._of(op.vector), into, place)
+        return write(emit, op, self._of(op.vector), into, view)
 
     def _broadcast(self, emit: Emitter, op: Operation) -> None:
         assert isinstance(op, vector.BroadcastOp)
