@@ -90,7 +90,7 @@ def shift_left(lhs: Numbers, rhs: Numbers) -> Numbers:
 
 @meaning("graph.shift_right")
 def shift_right(lhs: Numbers, rhs: Numbers) -> Numbers:
-    """Bits shifted right, arithmetically if signed; only sign bits for an amount beyond the type's width."""
+    """Bits shifted right, arithmetically if signed; only sign bits for a too large amount."""
     legal = _shift_is_legal(rhs, 8 * lhs.dtype.itemsize)
     out = np.where(lhs < 0, -1, 0).astype(lhs.dtype) if lhs.dtype.kind == "i" else np.zeros_like(lhs)
     return np.where(legal, np.right_shift(lhs, np.where(legal, rhs, 0)), out).astype(lhs.dtype)
