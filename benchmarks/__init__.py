@@ -1,1 +1,1 @@
-"""Measurements, side by side with peers."""
+"""Benchmarks of models, kernels and the compiler, compared with other engines."""

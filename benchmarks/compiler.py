@@ -1,5 +1,5 @@
 """
-How fast the compiler itself is: `python -m benchmarks.compiler`.
+The speed of the compiler itself: `python -m benchmarks.compiler`.
 
 Operations per second of parsing, printing, verifying and of each pass of level 1, over growing graphs: a
 figure that falls as the graph grows is a pass that is not linear. With model names, also cold and warm
@@ -52,7 +52,7 @@ def chain(size: int) -> ModuleOp:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Processor time that it takes, once: what else the machine does is left out."""
+    """The processor time of a single run of `work`, which other processes hardly affect."""
     start = process_time()
     work()
     return process_time() - start
@@ -84,7 +84,7 @@ def graph_rows(sizes: Sequence[int], make: Callable[[int], ModuleOp]) -> list[tu
     pipeline = graph_pipeline(2, ctx.target)
     steps = list(dict.fromkeys(pipeline.split(",")))
     for step in steps:
-        run_pipeline(make(4), step, ctx)  # imports are not what is measured
+        run_pipeline(make(4), step, ctx)  # imports shall not be measured
     rows: dict[str, list[float]] = {}
 
     def measure(name: str, work: Callable[..., object], *operands: object) -> None:

@@ -1,8 +1,8 @@
 """
-What fusion is worth: `python -m benchmarks.fusion MODEL…` times each model with it and without.
+The gain of fusion: `python -m benchmarks.fusion MODEL…` times each model with fusion and without.
 
-Without it each op is a kernel of its own (`fuse-ops{max-ops=1}`). Both run in turn, round by round, with one
-thread; the ratio of their times is printed with its 95 % interval. The exit status is 1 when a model is
+Without fusion each op is a kernel of its own (`fuse-ops{max-ops=1}`). Both run in turn, round by round, with
+one thread; the ratio of their times is printed with its 95 % interval. The exit status is 1 when a model is
 slower with fusion: the upper end of the interval is below 1.
 """
 
@@ -25,7 +25,7 @@ ROUNDS = 20
 
 
 def compiled(model: Model, *, fused: bool, threads: int) -> CompiledModel:
-    """A model of the zoo, its ops in kernels of several or each in its own."""
+    """A compiled model of the zoo, with fusion or with a kernel for each op."""
     path = model_path(model.name)
     if path is None:
         raise SystemExit(f"{model.name}: STEPWELL_MODELS names no folder that has it")
@@ -34,7 +34,7 @@ def compiled(model: Model, *, fused: bool, threads: int) -> CompiledModel:
 
 
 def gain(model: Model, *, rounds: int = ROUNDS, threads: int = 1) -> Ratio:
-    """How many times faster a model is with fusion than without."""
+    """The ratio of a model's time without fusion to that with fusion."""
     runners: dict[str, Runner] = {
         name: partial(_call, compiled(model, fused=name == "with", threads=threads), model.feeds())
         for name in ("with", "without")

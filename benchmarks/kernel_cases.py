@@ -21,7 +21,7 @@ _DTYPES = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16), "bf16": np.
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel: nodes that compute `y` from inputs, and from weights that stand in the model."""
+    """A kernel to measure: nodes that compute `y` from inputs and constant weights."""
 
     name: str
     nodes: Sequence[onnx.NodeProto]
@@ -29,11 +29,13 @@ class Case:
     weights: Shapes = field(default_factory=dict[str, Sequence[int]])
     constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
     flops: int = 0
-    """Of multiply-adds, two each; 0 where a kernel is judged by what it moves."""
+    """
+    Floating-point operations, two for a multiply-add; 0 for a kernel that is judged by the bytes it moves.
+    """
     element: str = "f32"
 
     def feeds(self) -> dict[str, Array]:
-        """Values in (0.1, 1.1): every function is defined there, none is at its limits."""
+        """Inputs in (0.1, 1.1), where every function is defined and far from its limits."""
         rng = np.random.default_rng(0)
         return {name: self._draw(rng, shape) for name, shape in self.inputs.items()}
 
@@ -79,7 +81,7 @@ def product(m: int, n: int, k: int, element: str = "f32") -> Case:
 def two_inputs(
     batch: Sequence[int], m: int, n: int, k: int, transposed: str = "", element: str = "f32"
 ) -> Case:
-    """The product of two activations; `transposed` names those that lie the other way in memory: `a`, `b`."""
+    """The product of two activations; `transposed` names operands that are stored transposed: `a`, `b`."""
     a = [*batch, k, m] if "a" in transposed else [*batch, m, k]
     b = [*batch, n, k] if "b" in transposed else [*batch, k, n]
     how = {"": "AB", "a": "AᵀB", "b": "ABᵀ"}[transposed] + ("" if element == "f32" else f" {element}")
@@ -88,13 +90,13 @@ def two_inputs(
         nodes = [node("Gemm", "x w", transA=int("a" in transposed), transB=int("b" in transposed))]
     else:
         perm = [*range(len(batch)), len(batch) + 1, len(batch)]
-        turned = [
+        transposes = [
             node("Transpose", f"{v} -> {v}t", perm=perm)
             for v, t in (("x", "a"), ("w", "b"))
             if t in transposed
         ]
         nodes = [
-            *turned,
+            *transposes,
             node("MatMul", f"{'xt' if 'a' in transposed else 'x'} {'wt' if 'b' in transposed else 'w'}"),
         ]
     return Case(name, nodes, {"x": a, "w": b}, flops=2 * prod(batch) * m * n * k, element=element)
@@ -102,7 +104,7 @@ def two_inputs(
 
 @dataclass(frozen=True)
 class Conv:
-    """A convolution of one picture (or signal, or volume) with as much padding as keeps its size."""
+    """A convolution of an image (or signal, or volume) with size-preserving padding."""
 
     channels: int
     filters: int
@@ -116,7 +118,9 @@ class Conv:
     element: str = "f32"
 
     def case(self) -> Case:
-        """As a model: for channels last with the transposes that a converter from TensorFlow writes."""
+        """
+        The convolution as a case; channels last with the transposes that a converter from TensorFlow writes.
+        """
         rank = len(self.size)
         pads = [self.dilation * (k - 1) // 2 for k in self.kernel]
         out = [
@@ -157,7 +161,7 @@ class Conv:
 
 
 def transposed_conv(channels: int, filters: int, size: int, kernel: int, stride: int) -> Case:
-    """A transposed convolution that makes a picture `stride` times as large."""
+    """A transposed convolution that enlarges an image by the factor `stride`."""
     pad = (kernel - stride) // 2
     conv = node("ConvTranspose", "x w", strides=[stride] * 2, pads=[pad] * 4, kernel_shape=[kernel] * 2)
     weight = [channels, filters, kernel, kernel]

@@ -3,8 +3,8 @@ Single kernels against the machine and the engines that are installed: `python -
 
 Each kernel is a model of a node or a few, compiled as any model is and run on one thread; engines take turns.
 Matrix products and convolutions are shown as a share of the FMA peak, the others as a share of the bandwidth
-of a copy of as many bytes. Time is that of the processor, the least of some rounds' medians: what else the
-machine does counts as little as it can. Convolutions are direct ones: without Winograd.
+of a copy of as many bytes. Time is processor time, the least of some rounds' medians, which other processes
+affect least. Convolutions are direct ones: without Winograd.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 @dataclass(frozen=True)
 class Measured:
-    """One kernel: seconds of each engine, and what it did."""
+    """The measurement of a kernel: seconds of each engine, bytes and operations."""
 
     case: Case
     seconds: Mapping[str, float]
@@ -54,7 +54,7 @@ class Measured:
     failed: Mapping[str, str]
 
     def share(self) -> float:
-        """Of what the machine can do."""
+        """The kernel's rate as a share of the machine's limit."""
         ours = self.seconds["stepwell"]
         if self.case.flops:
             return self.case.flops / ours / machine_limits().flops(1)
@@ -89,7 +89,7 @@ def copy_seconds(bytes: int) -> float:
 
 
 def measure(case: Case, peers: Sequence[str], rounds: int, mcpu: str = "host") -> Measured:
-    """Run a kernel in every engine that takes it; ours for a kind of processor, peers for this one."""
+    """Run a kernel in every engine that accepts it; ours compiled for `mcpu`, peers for this processor."""
     model, feeds = case.model(), case.feeds()
     compiled = compile(model, threads=1, winograd="off", mcpu=mcpu)
     arrays = [feeds[spec.name] for spec in compiled.interface.inputs]
@@ -126,14 +126,14 @@ def _numpy_product(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> Runner
 def _moved_bytes(
     case: Case, model: onnx.ModelProto, feeds: Mapping[str, Array], outputs: Sequence[Array]
 ) -> int:
-    """What must be read and written; movement reads no more than it writes."""
+    """The bytes that a kernel must read and write; data movement reads no more than it writes."""
     read = sum(a.nbytes for a in feeds.values()) + sum(len(w.raw_data) for w in model.graph.initializer)
     written = sum(np.asarray(a).nbytes for a in outputs)
     return written + (min(read, written) if case in MOVEMENT else read)
 
 
 def report(results: Sequence[Measured], peers: Sequence[str]) -> str:
-    """What the figures come to: the median share, and who is behind."""
+    """The summary of the figures: the median share, and the kernels that are slower than the best peer."""
     shares = [r.share() for r in results]
     behind = [r.case.name for r in results if r.best_ratio() < 0.95]
     lines = [f"median share {np.median(shares):.0%}; behind the best peer: {len(behind)} of {len(results)}"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
 
-# Name -> (input, picture size); all take one picture of three channels.
+# Name -> (input, image size); the input of each is one image of three channels.
 LIGHT_MODELS = {
     "bvlc_alexnet": ("data_0", 224),
     "densenet121": ("data_0", 224),
@@ -26,7 +26,7 @@ _VIEWS = ("Unsqueeze", "Reshape", "Identity")
 
 
 def light_folder() -> Path:
-    """Where the onnx package keeps them."""
+    """The folder of the light models in the onnx package."""
     return Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 
@@ -82,7 +82,7 @@ def _calm_classifier(model: onnx.ModelProto, input: tuple[str, int]) -> None:
 
 
 def _roles(graph: onnx.GraphProto, made: set[str]) -> dict[str, tuple[str, int]]:
-    """For each made weight, the op that takes it and as which input; views are looked through."""
+    """Maps each made weight to the op type and operand index of its use; views are skipped."""
     behind = {n.output[0]: n.input[0] for n in graph.node if n.op_type in _VIEWS and n.input[0] in made}
     roles: dict[str, tuple[str, int]] = {}
     for node in graph.node:

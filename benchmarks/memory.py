@@ -1,4 +1,4 @@
-"""Memory of a fresh process that loads a compiled model and runs it, less its memory after imports."""
+"""The memory of a fresh process that loads and runs a compiled model, less the memory after imports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.zoo import F32_MODELS, model_path
 from stepwell.tools.driver.compile import compile
 
-# Each prints its peak over what it held after its imports, in KiB. VmHWM is the peak of what is resident.
+# Each prints its peak over the memory after its imports, in KiB. VmHWM is the peak of resident memory.
 _PEAK = """
 def held(key):
     return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith(key))

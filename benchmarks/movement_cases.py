@@ -1,4 +1,4 @@
-"""Kernels that are judged by the bytes they move: rows, elementwise functions, data movement."""
+"""Kernels that are judged by the bytes they move: row-wise ops, elementwise functions, data movement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ def _case(
     /,
     **held: object,
 ) -> Case:
-    """`held` are constants: numbers, or shapes of weights where their names begin with `w`."""
+    """
+    A case of an input or two. Args: `held` are constants: numbers, or shapes of weights for names with `w`
+    first.
+    """
     weights = {
         name: list(value) for name, value in held.items() if name[0] == "w" and isinstance(value, list)
     }

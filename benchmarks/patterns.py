@@ -1,8 +1,8 @@
 """
-How fast tables of patterns are: `python -m benchmarks.patterns MODEL.onnx...`.
+The speed of tables of patterns: `python -m benchmarks.patterns MODEL.onnx...`.
 
-For each kind of table: milliseconds for its first 50 patterns over a model and what 100 take next to that,
-where all matches are listed, and where they become composites.
+For each kind of table: milliseconds for its first 50 patterns over a model, and the figure for 100 relative
+to it, for listing all matches and for making composites.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def chains() -> Iterator[Pattern]:
 
 
 def same_root() -> Iterator[Pattern]:
-    """Patterns of one root that differ above it only."""
+    """Patterns with the same root and different operands."""
     for first, second, source in product(BINARY, BINARY, SOURCES):
         inner = _binary(second, is_op(f"graph.{source}")(None))
         yield is_op("graph.relu")(_binary(first, inner))
 
 
 def attributes() -> Iterator[Pattern]:
-    """A convolution by its attributes, with or without what follows."""
+    """A convolution with attributes, alone or with elementwise ops after it."""
     for groups, size in product(range(1, 11), range(1, 6)):
         conv = is_op("graph.conv")(wildcard(), wildcard())
         chosen = conv.has_attr({"groups": groups, "strides": [size, size]})
@@ -76,13 +76,13 @@ TABLES: dict[str, Callable[[], Iterator[Pattern]]] = {
 
 
 def list_matches(module: ModuleOp, patterns: Sequence[Pattern]) -> int:
-    """How many matches the patterns have."""
+    """List the matches of patterns; returns their number."""
     entries = [TableEntry(str(i), pattern, None) for i, pattern in enumerate(patterns)]
     return sum(1 for func in functions_of(module) for _ in matches_in(func, entries))
 
 
 def make_composites(module: ModuleOp, patterns: Sequence[Pattern]) -> int:
-    """How many composites they make."""
+    """Make composites of the matches of patterns; returns their number."""
     rows = [TableRow(str(i), pattern) for i, pattern in enumerate(patterns)]
     return sum(len(partition_table(rows, func, None, Duplicate.NEVER)) for func in functions_of(module))
 
@@ -90,7 +90,7 @@ def make_composites(module: ModuleOp, patterns: Sequence[Pattern]) -> int:
 def best_ms(
     work: Callable[[ModuleOp, Sequence[Pattern]], int], module: ModuleOp, count: int, kind: str
 ) -> float:
-    """The least processor time of some runs, each on patterns and a module that nothing has seen."""
+    """The least processor time of some runs, each on fresh patterns and a fresh module."""
     times: list[float] = []
     for _ in range(REPEATS):
         patterns, fresh = list(islice(TABLES[kind](), count)), module.clone()

@@ -1,4 +1,4 @@
-"""The benchmark figures as a picture."""
+"""The plot of the benchmark figures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepwell.tools.measure.bench import ModelResult
 
 
 def plot_ratios(results: Sequence[ModelResult], path: Path) -> None:
-    """Bars of peer time / our time on one thread, a group a model; the line is as fast as we are."""
+    """Bars of peer time / our time on one thread, a group for each model; the line marks equal speed."""
     import matplotlib
 
     matplotlib.use("Agg")

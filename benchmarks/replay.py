@@ -1,10 +1,11 @@
 """
-Whether a change leaves compiled code as it was: `python -m benchmarks.replay --save`, and later `--check`.
+Comparison of compiled code before and after a change: `python -m benchmarks.replay --save`, and later
+`--check`.
 
 For each kernel of each model, a digest of its text as it enters the kernel pipeline and one of its object
 code; for `@main` the same, with its callees renamed in order. Every kernel is compiled in this process under
-one name, without the cache: the symbols of a compiled model hold a hash of the compiler's own sources. The
-target is no machine but a feature level with fixed caches and cores, so every machine gets the same digests.
+one name, without the cache: the symbols of a compiled model contain a hash of the compiler's own sources. The
+target is a feature level with fixed caches and cores, not a machine, so every machine gets the same digests.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ Digests: TypeAlias = dict[str, list[str]]
 
 
 def all_models() -> list[str]:
-    """The models that are to be had here: those of the zoo and the other files of `STEPWELL_MODELS`."""
+    """The available models: those of the zoo and the other files of `STEPWELL_MODELS`."""
     folder = models_folder()
     files = [*folder.glob("*.onnx"), *folder.glob("skeletons/*.onnx")] if folder is not None else []
     still_open = [name + _OPEN for name, model in _ZOO.items() if model.fixed]
@@ -72,7 +73,7 @@ def digest(content: bytes) -> str:
 
 
 class Replay:
-    """One run over models for one target: equal kernels are compiled once."""
+    """A run over models for a target, which compiles equal kernels once."""
 
     def __init__(self, mcpu: str):
         self._options = CompileOptions(mcpu=mcpu)
@@ -85,7 +86,7 @@ class Replay:
         """
         The digests of a model's kernels and of its `@main`.
 
-        Raises: StepwellError of the pass that failed; SystemExit when the model is not to be had here.
+        Raises: StepwellError of the pass that failed; SystemExit when the model is not available.
         """
         compilation = self._lowered(name)
         found: Digests = {}
@@ -125,7 +126,7 @@ class Replay:
 
 
 def _merge_equal(module: ModuleOp, texts: Mapping[str, str]) -> None:
-    """Keep one of equal kernels, named by their order in place of their cache keys."""
+    """Merge equal kernels, and name them by order in place of their cache keys."""
     order = {text: index for index, text in enumerate(dict.fromkeys(texts.values()))}
     names = {name: f"kernel{order[text]}" for name, text in texts.items()}
     kept: set[str] = set()
@@ -150,7 +151,7 @@ def _main_object(compilation: Compilation) -> bytes:
 
 
 def differences(saved: Digests, found: Digests, *, only_objects: bool) -> Iterator[str]:
-    """A line for each function that is not as it was saved."""
+    """Yields a line for each function that differs from the saved digests."""
     for name in dict.fromkeys([*saved, *found]):
         if name not in found:
             yield f"@{name} is gone"
@@ -212,12 +213,12 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("models", nargs="*", metavar="MODEL", help="of the zoo, or a file (default: all)")
     parser.add_argument("--six", action="store_true", help=f"six varied models: {', '.join(SIX)}")
     parser.add_argument("--objects", action="store_true", help="check object code only, whatever the text")
-    parser.add_argument("--mcpu", default="x86-64-v3", help="what to save for (default: %(default)s)")
+    parser.add_argument("--mcpu", default="x86-64-v3", help="target of the digests (default: %(default)s)")
     return parser.parse_args(argv)
 
 
 def _json_file(name: str) -> Path:
-    if not name.endswith(".json"):  # a model's name would be taken for a file to write
+    if not name.endswith(".json"):  # a model's name would be mistaken for a file to write
         raise ArgumentTypeError(f"expected a file that ends in .json, found {name}")
     return Path(name)
 

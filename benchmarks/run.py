@@ -98,7 +98,7 @@ def best_ratio(result: ModelResult) -> float:
 
 
 def report(results: Sequence[ModelResult], peers: Sequence[str]) -> str:
-    """The table in Markdown, with geometric means, and what it was measured on."""
+    """The table in Markdown, with geometric means, and the machine."""
     heads = ["model", "threads", "ours, ms", *peers, "best peer", "difference"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}", *(row(r, peers) for r in results)]
     for threads, means in geometric_means(results, peers).items():

@@ -3,8 +3,8 @@ Single kernels on two threads against one: `python -m benchmarks.threads`.
 
 The time is that of the heaviest kernel of a model, by its own clock, so that neither the call nor conversions
 of layouts count; both models run in turn, each for some milliseconds. A kernel is compute-bound when it
-reaches 30 % of the FMA peak on one thread; others should gain what copies of that size do. The last column
-says what other processes took of the machine meanwhile: figures mean something where that is nothing.
+reaches 30 % of the FMA peak on one thread; others should gain as much as copies of that size. The last column
+is the use of the machine by other processes meanwhile: only figures with 0 there are reliable.
 """
 
 from __future__ import annotations
@@ -46,23 +46,25 @@ _WINOGRAD = ("3x3 64->64 @56x56", "3x3 256->256 @14x14")
 Seconds: TypeAlias = npt.NDArray[np.float64]
 _COMPUTE_BOUND = 0.3
 _WANTED = ((200e-6, 1.8), (100e-6, 1.6))
-"""Of compute-bound kernels: from so many seconds on, so much faster."""
+"""The wanted speed-ups of compute-bound kernels: (seconds on one thread from which it holds, speed-up)."""
 _OF_A_COPY = 0.9
 _SETTLE_SECONDS = 0.03
-"""Of calls before those that count: a worker that slept is there again, even on a machine with more to do."""
+"""
+Seconds of calls before the measured ones, after which a sleeping worker runs again, even on a busy machine.
+"""
 _CALLS = 5
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """One kernel on one thread and on two."""
+    """The measurement of a kernel on one thread and on two."""
 
     name: str
     seconds: tuple[float, float]
     flops: float
     bytes: float
     others: float
-    """What other processes took, in processors."""
+    """The use of the machine by other processes, in processors."""
 
     @property
     def speed_up(self) -> float:
@@ -71,7 +73,7 @@ class Scaling:
 
     @property
     def of_the_peak(self) -> float:
-        """Of the multiply-adds that one thread can do."""
+        """The share of the FMA peak of one thread."""
         return self.flops / self.seconds[0] / machine_limits().flops(1)
 
     def wanted(self) -> float | None:
@@ -108,7 +110,7 @@ def scaling(case: Case, rounds: int, winograd: str = "off") -> Scaling:
 
 
 def _kernel_times(model: CompiledModel, feeds: Mapping[str, Array]) -> Seconds:
-    """Of each kernel the median of some calls, once the threads are awake."""
+    """The median time of each kernel over some calls, once the threads are awake."""
     assert model.kernel_times is not None
     start = perf_counter()
     while perf_counter() - start < _SETTLE_SECONDS:
@@ -121,19 +123,19 @@ def _kernel_times(model: CompiledModel, feeds: Mapping[str, Array]) -> Seconds:
 
 
 class _Others:
-    """What other processes take of the machine from now on."""
+    """The use of the machine by other processes, from the creation of this object on."""
 
     def __init__(self) -> None:
         self._start = self._now()
 
     def processors(self) -> float:
-        """How many processors they kept busy."""
+        """The average number of processors that other processes used."""
         elapsed, busy, own = (now - then for now, then in zip(self._now(), self._start, strict=True))
         return max(0.0, busy - own) / elapsed
 
     @staticmethod
     def _now() -> tuple[float, float, float]:
-        """Seconds of the clock, of all processors at work, of this process at work."""
+        """Seconds of the clock, of all busy processors, and of this process."""
         idle = float(Path("/proc/uptime").read_text().split()[1])
         now = perf_counter()
         return now, (cpu_count() or 1) * now - idle, process_time()

@@ -1,9 +1,9 @@
 """
-The models that tests and benchmarks run: where they are and what goes into them.
+The models of tests and benchmarks: their files and inputs.
 
-Some are carried by the repository (tests/models/*.onnx), the nine light networks come out of the onnx package
-with seeded weights, the rest from the folder that `STEPWELL_MODELS` names; skeletons there get their weights
-from the `fill_weights.py` beside them, once, in a cache folder.
+Some are in the repository (tests/models/*.onnx), the nine light networks are those of the onnx package with
+seeded weights, the rest is in the folder that `STEPWELL_MODELS` names; skeletons there get their weights from
+the `fill_weights.py` of that folder, once, in a cache folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Input:
-    """How one input is drawn: type, shape, and `normal`, `uniform`, `ones` or integers below `high`."""
+    """An input to draw: type, shape, and `normal`, `uniform`, `ones` or integers below `high`."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -36,7 +36,7 @@ class Input:
     high: int = 0
 
     def draw(self, rng: np.random.Generator) -> Array:
-        """The array."""
+        """A random array of the input's type and shape."""
         match self.kind:
             case "normal":
                 return rng.standard_normal(self.shape).astype(self.dtype)
@@ -55,7 +55,7 @@ class Model:
     name: str
     inputs: Mapping[str, Input]
     sizes: Sequence[Mapping[str, tuple[int, ...]]] = field(default=())
-    """Other input shapes that the same compiled model must take."""
+    """Other input shapes that the same compiled model must accept."""
     fixed: bool = False
     """Whether the open dimensions of the file are fixed when it is compiled."""
 
@@ -144,7 +144,7 @@ OPEN_MODELS: dict[str, Model] = {
         Model("skl_rf", {"X": Input("float32", (64, 20))}, [_batch("X", n, 20) for n in (1, 17)]),
     )
 }
-"""Models that no benchmark runs as they are: with all dimensions open that their files leave open."""
+"""Models with all dimensions open that their files leave open, which no benchmark runs."""
 
 QUANTIZED_MODELS: dict[str, Model] = {
     model.name: model
@@ -158,7 +158,7 @@ QUANTIZED_MODELS: dict[str, Model] = {
         ),
     )
 }
-"""Models that compute on bytes: quantized ahead (`qdq`) or by the range of each activation (`dynq`)."""
+"""Models that compute on bytes: quantized statically (`qdq`) or by the range of each activation (`dynq`)."""
 
 
 def models_folder() -> Path | None:
@@ -169,7 +169,7 @@ def models_folder() -> Path | None:
 
 @cache
 def model_path(name: str) -> Path | None:
-    """The file of a model with its weights; None when it is not to be had here."""
+    """The file of a model with its weights; None when the model is not available."""
     carried = REPOSITORY / "tests" / "models" / f"{name}.onnx"
     if carried.exists():
         return carried
@@ -187,7 +187,9 @@ def model_path(name: str) -> Path | None:
 
 
 def _made(name: str, make: Callable[[Path], None]) -> Path:
-    """A file made once, in a folder of its own until it is whole (two processes may want it at once)."""
+    """
+    The cached file of a generated model, made in a temporary folder, since two processes may make it at once.
+    """
     path = default_folder() / "models" / name / f"{name}.onnx"
     if not path.exists():
         path.parent.parent.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""What the IR can say: one file or folder a dialect."""
+"""The dialects of the IR, each in a file or folder of its own."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from inspect import getclosurevars
+from inspect import getclosurevars, unwrap
 from types import UnionType
 from typing import cast
 
@@ -40,7 +40,7 @@ DIALECT_ENTRY_POINTS = "stepwell.dialects"
 
 class StepwellContext(Context):
     """
-    One compilation's xDSL context: all dialects, registered lazily, the weights that the IR names, and the
+    The xDSL context of a compilation: all dialects, registered lazily, the weights that the IR names, and the
     target to compile for (this machine, unless set).
     """
 
@@ -53,7 +53,7 @@ class StepwellContext(Context):
 
 
 def all_dialects() -> dict[str, Callable[[], Dialect]]:
-    """How to load each dialect: xDSL's, those that installed packages offer, plugins', and ours."""
+    """The loaders of all dialects: xDSL's, those that installed packages offer, plugins', and ours."""
     ours = {name: _loader(place) for name, place in DIALECTS.items()}
     return get_all_dialects() | _outside_dialects() | _PLUGGED_IN | ours
 
@@ -105,7 +105,7 @@ def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:
     """
     if declared := cast("tuple[type[Operation], ...]", getattr(pattern, "takes", ())):
         return declared
-    captured = getclosurevars(type(pattern).match_and_rewrite).nonlocals
+    captured = getclosurevars(unwrap(type(pattern).match_and_rewrite)).nonlocals
     if "expected_type" not in captured:
         raise TypeError(f"{type(pattern).__name__}.match_and_rewrite needs @op_type_rewrite_pattern")
     expected = cast("type[Operation] | UnionType", captured["expected_type"])

@@ -20,7 +20,7 @@ TILES = 8
 TILE_ROWS = 16
 """The most rows of a tile."""
 TILE_WORDS = 16
-"""The most words of 32 bits in a row of a tile."""
+"""The most packed 32-bit elements in a row of a tile."""
 
 _I64 = IntegerAttr.constr(i64)
 
@@ -28,7 +28,7 @@ _I64 = IntegerAttr.constr(i64)
 @irdl_op_definition
 class ConfigureOp(IRDLOperation):
     """
-    Give each tile register its rows, and words of 32 bits a row; all of them are zero after that.
+    Set the number of rows of each tile register, and of packed 32-bit elements a row; zero all elements.
 
     ```mlir
     amx.configure rows [16, 16, 16, 16, 16, 0, 0, 0] words [16, 16, 16, 16, 16, 0, 0, 0]
@@ -36,8 +36,8 @@ class ConfigureOp(IRDLOperation):
     Holds for the ops that follow in the same call of the function or of the body of a parallel loop.
 
     Constraints:
-      (C1) eight numbers of rows and eight of words, from 0 to 16.
-      (C2) a tile has both rows and words, or neither.
+      (C1) `rows` and `words` have eight numbers from 0 to 16.
+      (C2) both numbers of a tile are 0, or neither is.
     """
 
     name = "amx.configure"
@@ -62,7 +62,7 @@ class ConfigureOp(IRDLOperation):
                 raise VerifyException(f"{TILES} numbers of {what} from 0 to {most}, found {list(numbers)}")
         sizes = zip(self.rows.get_values(), self.words.get_values(), strict=True)
         if odd := [tile for tile, (rows, words) in enumerate(sizes) if bool(rows) != bool(words)]:  # (C2)
-            raise VerifyException(f"tile {odd[0]} must have rows and words, or neither")
+            raise VerifyException(f"tile {odd[0]} must have `rows` and `words`, or neither")
 
 
 @irdl_op_definition
@@ -91,7 +91,7 @@ class TileZeroOp(IRDLOperation):
 
 
 class _TileMemoryOp(IRDLOperation):
-    """What moves a tile: its rows lie `step` apart along a dimension, its words side by side in the last."""
+    """Base of tile loads and stores: rows `step` apart along dimension `along`, elements along the last."""
 
     tile = prop_def(_I64)
     memref = operand_def(MemRefType)
@@ -115,22 +115,22 @@ class _TileMemoryOp(IRDLOperation):
         type = cast("MemRefType[Attribute]", self.memref.type)
         rank, along = len(type.get_shape()), self.along.value.data
         if type.element_type != i32:  # (C2)
-            raise VerifyException(f"tiles hold words of type i32, found {type.element_type}")
+            raise VerifyException(f"tiles have elements of type i32, found {type.element_type}")
         if len(self.indices) != rank:  # (C3)
             raise VerifyException(f"{rank} indices for {type}, found {len(self.indices)}")
         strides = type.get_strides()
         if strides is None or strides[-1] != 1:  # (C4)
-            raise VerifyException(f"words of a row must lie side by side, found {type}")
+            raise VerifyException(f"the last dimension must have stride 1, found {type}")
         if not 0 <= along < rank - 1:  # (C5)
-            raise VerifyException(f"rows must lie along a dimension before the last, found {along} of {rank}")
+            raise VerifyException(f"`along` must be a dimension before the last, found {along} of {rank}")
         if (step := self.step.value.data) < 1:  # (C5)
-            raise VerifyException(f"rows must lie a positive step apart, found {step}")
+            raise VerifyException(f"`step` must be positive, found {step}")
 
 
 @irdl_op_definition
 class TileLoadOp(_TileMemoryOp):
     """
-    Read a tile from memory, its first word from the given place.
+    Read a tile from memory, its first element at the given indices.
 
     ```mlir
     amx.tile_load 4, %a[%i, %k] along 0 step 1 : memref<32x64xi32>
@@ -139,8 +139,8 @@ class TileLoadOp(_TileMemoryOp):
       (C1) the tile is one of eight.
       (C2) elements are of type i32.
       (C3) an index for each dimension.
-      (C4) the last dimension lies densely.
-      (C5) rows lie along another dimension, a positive step apart.
+      (C4) the last dimension has stride 1.
+      (C5) `along` is another dimension, `step` is positive.
     """
 
     name = "amx.tile_load"
@@ -149,7 +149,7 @@ class TileLoadOp(_TileMemoryOp):
 @irdl_op_definition
 class TileStoreOp(_TileMemoryOp):
     """
-    Write a tile to memory, its first word to the given place.
+    Write a tile to memory, its first element at the given indices.
 
     ```mlir
     amx.tile_store 0, %c[%i, %j] along 0 step 1 : memref<32x32xi32>
@@ -158,8 +158,8 @@ class TileStoreOp(_TileMemoryOp):
       (C1) the tile is one of eight.
       (C2) elements are of type i32.
       (C3) an index for each dimension.
-      (C4) the last dimension lies densely.
-      (C5) rows lie along another dimension, a positive step apart.
+      (C4) the last dimension has stride 1.
+      (C5) `along` is another dimension, `step` is positive.
     """
 
     name = "amx.tile_store"
@@ -168,8 +168,8 @@ class TileStoreOp(_TileMemoryOp):
 @irdl_op_definition
 class TileMulOp(IRDLOperation):
     """
-    Add to a tile the matrix product of two others whose words are four bytes along the sum: unsigned ones of
-    `lhs` [m, k], signed ones of `rhs` [k, n]. Exact, modulo 2^32. MLIR: `amx.tile_muli` with a zero-extended
+    Add to a tile the matrix product of two others whose elements pack four bytes along the sum: unsigned of
+    `lhs` [m, k], signed of `rhs` [k, n]. Exact, modulo 2^32. MLIR: `amx.tile_muli` with a zero-extended
     left side.
 
     ```mlir

@@ -18,14 +18,14 @@ Array: TypeAlias = npt.NDArray[np.generic]
 Constant: TypeAlias = WeightAttr | DenseIntOrFPElementsAttr
 
 MAX_INLINE_ELEMS = 16
-"""Constants of at most this many elements stand in the text; larger ones are weights, named by their hash."""
+"""Constants of at most this many elements are printed in the text; larger ones are weights, named by hash."""
 
 _SUB_BYTE_INTS = {np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.int2)}
 
 
 def is_inline(array: Array) -> bool:
     """
-    Whether an array stands in the text.
+    Whether an array is small enough to be printed in the text.
 
     NaN does not, since its bits would not survive. Of complex numbers xDSL prints six digits, and zeros of
     both signs it prints as one.
@@ -60,7 +60,7 @@ def inline_attr(array: Array) -> DenseIntOrFPElementsAttr:
 
 def array_of(value: Attribute, weights: WeightStore) -> Array:
     """
-    The array behind a constant attribute, read only.
+    The array of a constant attribute, read only.
 
     Raises: StepwellError `missing-weights` when the store lacks the bytes of a weight, TypeError for any
     other attribute.
@@ -72,7 +72,7 @@ def array_of(value: Attribute, weights: WeightStore) -> Array:
                 "missing-weights",
                 None,
                 f"the bytes of the weight {name!r} are not there",
-                note="text only names weights: the bytes of those in F.mlir stand in F.weights beside it",
+                note="text only names weights: F.weights beside F.mlir has the bytes",
                 help="write the file with -o: `stepwell compile --emit` and `stepwell-opt` write both; "
                 "where F.mlir was copied or renamed, do the same with F.weights",
             )

@@ -36,7 +36,7 @@ class ExtentBuilder:
         )
 
     def scope(self, builder: Builder) -> ExtentBuilder:
-        """One for a region inside: it knows what is built, and what it builds stays in there."""
+        """A copy for a nested region: it starts from the extents built so far, and does not add to them."""
         inner = ExtentBuilder(builder, self._symbols)
         inner._built = dict(self._built)
         return inner

@@ -8,14 +8,14 @@ from xdsl.ir import Attribute, Operation
 
 
 def adopt_location(op: Operation, location: Attribute) -> None:
-    """Give a new op, and the ops inside it, a location where they have none."""
+    """Give a location to a new op and the ops inside, unless they have one."""
     for inner in op.walk():
         if isinstance(inner.location, UnknownLoc):
             inner.location = location  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def fused_location(ops: Sequence[Operation]) -> Attribute:
-    """One location for several ops: that of each, without repetitions."""
+    """The fused location of several ops, without repetitions."""
     parts: dict[Attribute, None] = {}
     for op in ops:
         location = op.location
@@ -29,7 +29,7 @@ def fused_location(ops: Sequence[Operation]) -> Attribute:
 
 
 def node_names(location: Attribute) -> list[str]:
-    """The names of the model's nodes that a location tells, in order."""
+    """The names of the model's nodes in a location, in order."""
     if isinstance(location, NameLoc):
         return [location.desc.data]
     if isinstance(location, FusedLoc):

@@ -35,8 +35,8 @@ class AllocateOp(IRDLOperation):
     """
     Memory whose size depends on data, at least that many bytes, aligned to 64.
 
-    Each place of a program has a slot of its own. A slot grows and is used again, also by the next iteration
-    of a loop: what lay in it is gone. The first slots are those of the model's outputs: the caller
+    Each op of a program has a slot of its own. A slot grows and is used again, also by the next iteration
+    of a loop: the old contents are lost. The first slots are those of the model's outputs: the caller
     takes them over.
 
     ```mlir
@@ -82,7 +82,7 @@ class CheckOp(IRDLOperation):
 @irdl_op_definition
 class PublishOp(IRDLOperation):
     """
-    Tell the caller the value of a symbol that was found on the way: it stands in `dims`, behind the inputs'.
+    Report the value of a symbol found at run time to the caller, in `dims` after the inputs' symbols.
 
     ```mlir
     sched.publish %n at 3
@@ -103,16 +103,16 @@ class PublishOp(IRDLOperation):
 @irdl_op_definition
 class HostCallOp(IRDLOperation):
     """
-    Call row `callee` of the table of callees with an array of words: addresses, dimensions, objects' places.
+    Call row `callee` of the table of callees with 64-bit values: addresses, dimensions, numbers of objects.
 
-    The words at `reads` are read back when the callee has written them, and are the results.
+    The values at `reads` are read back when the callee has written them, and are the results.
 
     ```mlir
     %p, %n = sched.host_call 0 (%x, %four, %zero, %zero) reads [2, 3] :
       (memref<4xf32>, index, index, index) -> (memref<?xi8>, index)
     ```
     Constraints:
-      (C1) a result for each position in `reads`, which is one of a word.
+      (C1) a result for each position in `reads`, which is one of an operand.
     """
 
     name = "sched.host_call"
@@ -145,8 +145,8 @@ class HostCallOp(IRDLOperation):
 @irdl_op_definition
 class ClockOp(IRDLOperation):
     """
-    Write the time into the context's times: at place 2 i when call i of `@main` begins, at 2 i + 1 when it
-    ends, which adds to the sum of its times. Calls are measured on request only.
+    Write the time to the context's times: at index 2 i when call i of `@main` begins, at 2 i + 1 when call i
+    ends, which adds to the sum of the call's times. Calls are measured on request only.
 
     ```mlir
     sched.clock at 3

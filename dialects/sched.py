@@ -27,7 +27,7 @@ EXACT_DIVISION = "sched.exact_division"
 NOT_POSITIVE = "sched.not_positive"
 """Key of the unit attribute of an exponential whose argument is never above 0 (it may be NaN)."""
 PREFETCH = "sched.prefetch"
-"""Key of a `vector.transfer_read`: so many elements behind what it reads, a cache line is asked for."""
+"""Key of a `vector.transfer_read`: the distance, in elements after it, of a cache line to prefetch."""
 
 _NO_LANES = -1
 

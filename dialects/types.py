@@ -265,7 +265,7 @@ def dtypes() -> Mapping[Attribute, np.dtype[np.generic]]:
 
 def element_bytes(element: Attribute) -> int:
     """
-    Bytes of one element in memory: whole ones, so that i1 and i4 take one as in numpy; `index` takes eight.
+    The size of an element in memory, in whole bytes: i1 and i4 occupy a byte as in numpy; `index` has eight.
 
     Raises: StepwellError `unsupported` for what has no size.
     """

@@ -1,5 +1,5 @@
 """
-The `vector` dialect: xDSL's, and MLIR's ops that it lacks, which vectors of more than one dimension need.
+The `vector` dialect: xDSL's ops, and MLIR's for vectors of several dimensions that xDSL lacks.
 
 Only `vectorize` makes the added ops; `unroll-vectors` replaces them, so code generation never sees one.
 """

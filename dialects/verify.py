@@ -1,4 +1,4 @@
-"""Verification that finds every broken op and names it, without printing the module around it."""
+"""Verification that reports every invalid op by name, without the module around."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
 
 
 def _redefinition(table: Operation, message: str) -> Operation | None:
-    """The op that takes a name a second time, where that is what a message about a table of symbols says."""
+    """The second op with the same symbol name, if the message is about a redefinition in a symbol table."""
     if not message.startswith("Redefinition of symbol"):
         return None
     seen: set[str] = set()

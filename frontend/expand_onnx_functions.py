@@ -51,6 +51,7 @@ class ExpandOnnxFunctionsPass(ModulePass):
     ready: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Inline calls, then expand the named operators until none are left; with `ready`, once."""
         _inline_calls(op)
         bodies = SchemaFunctions(op, weights_of(ctx))
         wanted = set(self.ops)
@@ -126,5 +127,6 @@ def _expanded_size(
 
 
 def _callee(call: onnx.CallOp) -> str:
+    """The symbol of the function that a call names."""
     overload = call.overload.data if call.overload is not None else ""
     return function_name(call.domain.data, call.op_type.data, overload)

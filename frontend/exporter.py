@@ -266,6 +266,7 @@ class _Infos:
                 self._graph.value_info.append(self._info(name, type, False))
 
     def _info(self, name: str, type: Attribute, declared: bool) -> ValueInfoProto:
+        """The info of a value: type, doc string, denotations."""
         described = entries_of(self._described.get(name))
         if declared:
             type = described.get(DECLARED, type)
@@ -306,6 +307,7 @@ def _model_names(block: Block) -> list[str]:
 
 
 def _entries(attributes: ArrayAttr[DictionaryAttr] | None, count: int) -> list[Mapping[str, Attribute]]:
+    """The attributes of arguments or results; empty ones if there are none."""
     if attributes is None:
         return [{} for _ in range(count)]
     return [entry.data for entry in attributes]

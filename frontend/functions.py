@@ -51,6 +51,7 @@ class FunctionImporter:
         )
 
     def _properties(self, proto: FunctionProto, name: str, where: str) -> dict[str, Attribute]:
+        """The properties of an `onnx.Function`: names, inputs, attributes and their defaults."""
         defaults = {legible(p.name): self._attributes.attribute(p, where) for p in proto.attribute_proto}
         properties: dict[str, Attribute] = {
             "sym_name": text_attr(name),

@@ -178,6 +178,7 @@ def _export_tensor(
     renamed: Mapping[str, str],
     proto: TypeProto.Tensor | TypeProto.SparseTensor,
 ) -> None:
+    """Write element type and shape of a tensor type."""
     proto.elem_type = DATA_TYPES[type.element_type]
     if isinstance(type, UnrankedTensorType):
         return
@@ -187,6 +188,7 @@ def _export_tensor(
 
 
 def _export_dim(dim: Dim, renamed: Mapping[str, str], proto: onnx.TensorShapeProto.Dimension) -> None:
+    """Write a dimension: a number, a name, or nothing if it is unknown."""
     if dim.is_static:
         proto.dim_value = dim.value
     elif not dim.is_unknown:

@@ -19,8 +19,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import matched_op_types
 from stepwell.dialects.locations import adopt_location
+from stepwell.patterns.lineage import MAX_DEPTH, Lineage
 from stepwell.patterns.scopes import values_read
 from stepwell.runtime.errors import StepwellError, describe_location
+
+_WATCHED_DEPTH = 8
+"""Shorter rows of ops that patterns made from new ones are not noted: it would take time, and they end."""
 
 
 def convert(
@@ -42,11 +46,13 @@ def convert(
     `convert_new_ops` visits inserted ops too, so that a pattern may expand into ops that others convert.
     `partial` tolerates illegal ops; `hint` adds to the message about one, such as a name that is similar.
     A pattern may split the block of its op: the ops after it are then visited in the new block.
-    Raises: StepwellError `unsupported-op` that lists every remaining op, with its locations.
+    Raises: StepwellError `unsupported-op` that lists every remaining op, with its locations;
+    `endless-rules` for patterns that rewrite their own results without end.
     """
-    walk = _Walk(
-        _PatternTable(patterns), _Illegal(set(illegal), tuple(legal_ops)), type_converter, convert_new_ops
+    lineage = (
+        Lineage(module, MAX_DEPTH, "let no pattern convert an op to its like") if convert_new_ops else None
     )
+    walk = _Walk(_PatternTable(patterns), _Illegal(set(illegal), tuple(legal_ops)), type_converter, lineage)
     walk.visit_regions(module)
     if not partial:
         walk.refuse_leftovers(hint or (lambda op: ""))
@@ -95,14 +101,15 @@ class _Walk:
         table: _PatternTable,
         illegal: _Illegal,
         type_converter: Callable[[Attribute], Attribute] | None,
-        convert_new_ops: bool,
+        lineage: Lineage | None,
     ):
         self._table = table
         self._illegal = illegal
         self._left: dict[Operation, bool] = {}
         """Illegal ops that were not converted; False where only their operands are to blame."""
         self._type_converter = type_converter
-        self._convert_new_ops = convert_new_ops
+        self._lineage = lineage
+        """The lineage of new ops that are converted too; None where new ops stay as they are."""
 
     def visit_regions(self, op: Operation) -> None:
         """Convert the ops inside an op, blocks in order, including blocks that patterns insert."""
@@ -123,7 +130,7 @@ class _Walk:
             if inner.parent is block:  # neither erased nor split off meanwhile
                 self._visit(inner)
 
-    def _visit(self, op: Operation) -> None:
+    def _visit(self, op: Operation, depth: int = 0) -> None:
         """Try patterns until one rewrites the op, then visit the op's regions and the new ops."""
         if self._left and any(value.owner in self._left for value in values_read(op)):
             # Its operands do not have types of the new level, on which its own patterns would only fail.
@@ -135,8 +142,10 @@ class _Walk:
             rewriter = PatternRewriter(op)
             location = op.location
             rewriter.operation_insertion_handler.append(lambda new, at=location: adopt_location(new, at))
-            if self._convert_new_ops:
+            if self._lineage is not None:
                 rewriter.operation_insertion_handler.append(new_ops.append)
+            else:
+                rewriter.operation_insertion_handler.append(self._expect_legal)
             try:
                 pattern.match_and_rewrite(op, rewriter)
             except VerifyException as error:
@@ -151,6 +160,8 @@ class _Walk:
                 message = error.message if op.name in error.message else f"{op.name}: {error.message}"
                 raise StepwellError(error.code, op, message, note=error.notes, help=error.help) from None
             if rewriter.has_done_action:
+                if self._lineage is not None and depth > _WATCHED_DEPTH:
+                    self._lineage.note(type(pattern), op, new_ops)
                 break
         if op.parent is not None and op in self._illegal:
             self._left[op] = True
@@ -159,7 +170,12 @@ class _Walk:
             self.visit_regions(op)
         for new in new_ops:
             if new.parent is not None:
-                self._visit(new)
+                self._visit(new, depth + 1)
+
+    def _expect_legal(self, new: Operation) -> None:
+        """Note a new op that no pattern converts and that may not be left."""
+        if new in self._illegal:
+            self._left[new] = True
 
     def refuse_leftovers(self, hint: Callable[[Operation], str]) -> None:
         """

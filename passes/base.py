@@ -1,4 +1,4 @@
-"""What a pass of ours is: xDSL's module pass with an optimization level and required passes."""
+"""Base classes of passes: xDSL's module pass with an optimization level, numerics class, required passes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xdsl.traits import CallableOpInterface
 
 
 class Numerics(StrEnum):
-    """What a pass may do to the digits of results."""
+    """The numerics class of a pass: the changes that it may make to the digits of results."""
 
     EXACT = "exact"
     """Nothing, but for the sign of zero."""
@@ -44,7 +44,10 @@ class Pass(ModulePass):
     """The lowest `PassContext.opt_level` at which it runs; at 0 only what keeps results bit-equal."""
 
     numerics: ClassVar[Numerics] = Numerics.EXACT
-    """The class of its rules. Graph passes are held to it; below, the order of sums is the schedule's."""
+    """
+    The class of its rules, which tests check for graph passes; below that level the schedule decides the
+    order of sums.
+    """
 
     required: ClassVar[tuple[str, ...]] = ()
     """Names of passes that run directly before this one, wanted or not."""
@@ -52,7 +55,7 @@ class Pass(ModulePass):
 
 @dataclass(frozen=True)
 class FunctionPass(Pass):
-    """A pass over each function that has a body and no `skip_optimization`, one function at a time."""
+    """A pass over the functions of a module with a body and without `skip_optimization`, one at a time."""
 
     @abstractmethod
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
@@ -65,7 +68,7 @@ class FunctionPass(Pass):
 
 
 def agree_with_return(func: FuncOp) -> None:
-    """Give a function the result types that it returns: rewriting makes them more precise."""
+    """Update a function's type to the result types of its `return`, which rewriting makes more precise."""
     last = func.body.blocks[-1].last_op
     if isinstance(last, ReturnOp) and tuple(last.operand_types) != tuple(func.function_type.outputs):
         func.properties["function_type"] = FunctionType.from_lists(
@@ -74,7 +77,7 @@ def agree_with_return(func: FuncOp) -> None:
 
 
 def bodies_of(module: ModuleOp) -> list[Operation]:
-    """As `functions_of`, with the functions of other dialects, such as `llvm.func`."""
+    """The function ops of all dialects (`llvm.func` too) that have a body and no `skip_optimization`."""
     return [
         op
         for op in module.walk()
@@ -85,7 +88,7 @@ def bodies_of(module: ModuleOp) -> list[Operation]:
 
 
 def functions_of(module: ModuleOp) -> list[FuncOp]:
-    """The functions that passes work on: those that have a body and no `skip_optimization`."""
+    """The `func.func` ops that passes work on: with a body and without the attribute `skip_optimization`."""
     return [
         op
         for op in module.walk()

@@ -1,4 +1,8 @@
-"""The pass context: which passes run, with which options, watched by whom. Scoped, one stack per thread."""
+"""
+The pass context: which passes run, with which options and instruments; their remarks and counters.
+
+Contexts are scoped (`with`), one stack per thread.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +25,12 @@ from stepwell.runtime.errors import StepwellError, describe_location
 
 DEFAULT_OPT_LEVEL = 2
 _NO_PASS = "none"
-"""Whose remarks and counters those are that come between passes."""
+"""The name under which remarks and counters are filed that arise while no pass runs."""
 
 
 @dataclass(frozen=True)
 class ConfigOption:
-    """A key that `PassContext(config=…)` takes."""
+    """A key of `PassContext(config=…)`: the type of its values, a default and a summary."""
 
     type: object
     default: object
@@ -38,7 +42,7 @@ class ConfigOption:
 
 @dataclass(frozen=True)
 class Remark:
-    """What a pass tells the user, mostly why it did not do what they would expect."""
+    """A message of a pass to the user about an op, mostly why an expected rewrite did not happen."""
 
     pass_name: str
     where: str
@@ -53,12 +57,12 @@ _CONFIGS: dict[str, ConfigOption] = {}
 
 
 def register_config(key: str, type: object, default: object, summary: str) -> None:
-    """Add a config key that is no option of a pass: those are keys already, such as `fuse-ops.max-ops`."""
+    """Add a config key that belongs to no pass; options of passes (`fuse-ops.max-ops`) are keys already."""
     _CONFIGS[key] = ConfigOption(type, default, summary)
 
 
 def list_configs() -> dict[str, ConfigOption]:
-    """All config keys with their types and defaults: the registered ones, and the options of our passes."""
+    """Maps all config keys, registered ones and options of our passes, to their types and defaults."""
     options = dict(_CONFIGS)
     for name in our_passes():
         options |= _pass_options(load_pass(name))
@@ -116,7 +120,7 @@ class PassContext:
         reproducers: bool = True,
     ):
         self.opt_level = opt_level
-        self.required_pass = frozenset(load_pass(name).name for name in required_pass)
+        self.required_pass = _names(required_pass)
         self.disabled_pass = frozenset(load_pass(name).name for name in disabled_pass)
         self.config = dict(config or {})
         for key, value in self.config.items():
@@ -136,7 +140,7 @@ class PassContext:
 
     @staticmethod
     def is_entered() -> bool:
-        """Whether this thread runs inside of a context that somebody made."""
+        """Whether this thread runs inside of a `with PassContext(…)`, or under the defaults."""
         return _CURRENT.get() is not None
 
     def __enter__(self) -> Self:
@@ -167,7 +171,7 @@ class PassContext:
 
     @contextmanager
     def active(self) -> Generator[None]:
-        """Make this the current context without entering it: its instruments are not told."""
+        """Make this the current context without entering it: its instruments are not notified."""
         token = _CURRENT.set(self)
         try:
             yield
@@ -183,19 +187,19 @@ class PassContext:
     def choosing(self, required: Sequence[str], disabled: Sequence[str]) -> PassContext:
         """This context with more passes that always run, or never. Raises: StepwellError `unknown-pass`."""
         derived = copy(self)
-        derived.required_pass = self.required_pass | {load_pass(name).name for name in required}
+        derived.required_pass = _names((*self.required_pass, *required))
         derived.disabled_pass = self.disabled_pass | {load_pass(name).name for name in disabled}
         return derived
 
     @property
     def chooses_passes(self) -> bool:
-        """Whether other passes or options run under it than by default: cached kernels do not count then."""
+        """Whether this context changes passes or their options: kernels cached without it are not used."""
         refuses = any(type(i).should_run is not Instrument.should_run for i in self.instruments)
         return refuses or bool(self.config or self.required_pass or self.disabled_pass)
 
     @property
     def is_special(self) -> bool:
-        """Whether kernels compile, or are watched, otherwise than in a process that knows nothing of it."""
+        """Whether another process, without this context, would compile kernels otherwise or unwatched."""
         return bool(self.instruments) or self.as_data() != PassContext().as_data()
 
     def with_own_remarks(self) -> PassContext:
@@ -205,7 +209,7 @@ class PassContext:
         return derived
 
     def enabled(self, step: ModulePass) -> bool:
-        """Whether a pipeline runs a pass: disabled wins, then required, then the level decides."""
+        """Whether a pipeline runs a pass: `disabled_pass` wins, then `required_pass`, then the level."""
         if step.name in self.disabled_pass:
             return False
         level = step.opt_level if isinstance(step, Pass) else 0
@@ -221,31 +225,36 @@ class PassContext:
         }
 
     def get_config(self, key: str) -> object:
-        """The value of a config key, or its default. Raises: KeyError for a key nobody registered."""
+        """The value of a config key, or its default. Raises: KeyError for a key that is not registered."""
         return self.config[key] if key in self.config else _CONFIGS[key].default
 
     def as_data(self) -> dict[str, object]:
-        """What another process needs to make an equal context, without instruments: `PassContext(**data)`."""
+        """The arguments of an equal context, without instruments, for other processes: `PassContext(**…)`."""
         return {
             "opt_level": self.opt_level,
-            "required_pass": sorted(self.required_pass),
+            "required_pass": list(self.required_pass),
             "disabled_pass": sorted(self.disabled_pass),
             "config": self.config,
             "reproducers": self.reproducers,
         }
 
 
+def _names(given: Sequence[str]) -> tuple[str, ...]:
+    """The names of passes that are given by name or alias, in order, each once."""
+    return tuple(dict.fromkeys(load_pass(name).name for name in given))
+
+
 _CURRENT: ContextVar[PassContext | None] = ContextVar("stepwell_pass_context", default=None)
 
 
 def remark(where: object, message: str) -> None:
-    """Tell the user something about an op, such as `not fused: %3 has two uses`, while a pass runs."""
+    """Add a remark of the running pass about an op to the context, such as `not fused: %3 has two uses`."""
     context = PassContext.current()
     context.remarks.append(Remark(_running(context), describe_location(where), message))
 
 
 def count(what: str, amount: int = 1) -> None:
-    """Add to a counter of the running pass, such as `rewrites` or `bytes saved`."""
+    """Increase a counter of the running pass, such as `rewrites` or `bytes saved`, in the current context."""
     context = PassContext.current()
     context.counters.setdefault(_running(context), Counter())[what] += amount
 

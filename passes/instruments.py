@@ -1,4 +1,4 @@
-"""Watching passes: the hooks, and instruments for timing, printing, verification, snapshots, op counts."""
+"""Instruments with hooks around passes: timing, printing, verification, snapshots, op counts."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from stepwell.runtime.files.whole_files import make_folder, write_text
 
 
 class Instrument:
-    """What can watch passes: override what you need. `PassContext` says when each hook is called."""
+    """The base class of instruments: hooks that `PassContext` and the pass manager call; override some."""
 
     def enter_pass_ctx(self) -> None:
-        """The context is entered."""
+        """Called when the context is entered."""
 
     def exit_pass_ctx(self) -> None:
-        """The context is left."""
+        """Called when the context is left."""
 
     def should_run(self, module: ModuleOp, step: ModulePass) -> bool:
-        """Whether a pass may run; one no is enough. Not asked for required passes."""
+        """Whether a pass may run; one instrument's False skips it. Not called for required passes."""
         return True
 
     def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
-        """A pass is about to run."""
+        """Called before a pass runs."""
 
     def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
-        """A pass has run."""
+        """Called after a pass has run without an error."""
 
 
 def module_text(module: ModuleOp) -> str:
-    """A module in the custom form, with an end of line."""
+    """The text of a module in the custom assembly format, with a final newline."""
     stream = StringIO()
     Printer(stream).print_op(module)
     return stream.getvalue() + "\n"
@@ -50,7 +50,7 @@ def module_text(module: ModuleOp) -> str:
 
 @dataclass
 class Timed:
-    """A pass that ran, with the passes that it ran itself."""
+    """The measured time of a pass, and the passes that ran inside it."""
 
     name: str
     seconds: float = 0.0
@@ -58,7 +58,7 @@ class Timed:
 
 
 class PassTiming(Instrument):
-    """Measures every pass; `report()` is a tree with milliseconds and shares of the whole."""
+    """Measures the time of every pass; `report()` is a tree with milliseconds and shares of the whole."""
 
     def __init__(self) -> None:
         self.root = Timed("total")
@@ -74,7 +74,7 @@ class PassTiming(Instrument):
         timed.seconds = perf_counter() - start
 
     def report(self) -> str:
-        """The tree as text, one line a pass."""
+        """The tree of times as text, one line a pass, inner passes indented."""
         self.root.seconds = sum(timed.seconds for timed in self.root.inner)
         lines = ["      ms  percent  pass"]
 
@@ -90,10 +90,10 @@ class PassTiming(Instrument):
 
 class PrintIR(Instrument):
     """
-    Prints the module around passes.
+    Prints the module before or after passes.
 
     Args: `before`, `after`: names of passes, or True for all; `only_changes` prints after a pass only when
-    the text is another; `as_diff` prints the changed lines alone; `stream` defaults to standard error.
+    the text has changed; `as_diff` prints the changed lines alone; `stream` defaults to standard error.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ def _selects(names: bool | Collection[str], step: ModulePass) -> bool:
 
 
 class VerifyEach(Instrument):
-    """Verifies the module after every pass: a pass that leaves broken IR is our bug."""
+    """Verifies the module after every pass; invalid IR is an `InternalError` that names the pass."""
 
     def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
         try:
@@ -152,7 +152,7 @@ class VerifyEach(Instrument):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A pass that ran, and the file of the module after it; no file when only changes are kept."""
+    """A pass that ran, and the file with the module after it; None when the pass changed nothing to write."""
 
     pass_name: str
     path: Path | None
@@ -162,8 +162,8 @@ class Snapshots(Instrument):
     """
     Writes the module after each pass to a folder: `01-simplify-expr.mlir`, `02-fuse-ops.mlir`, …
 
-    Args: `only_changes` leaves out what is the same as before the pass; the first module of all is
-    `00-input.mlir` then, so that each file differs from the one before it. `taken` says what ran.
+    Args: `only_changes` leaves out modules that a pass did not change; the module before all passes is
+    `00-input.mlir` then, so that each file differs from the one before it. `taken` lists the passes that ran.
     """
 
     def __init__(self, folder: Path, *, only_changes: bool = False):
@@ -194,7 +194,7 @@ class Snapshots(Instrument):
 
 @dataclass(frozen=True)
 class OpChange:
-    """How many ops of each name a pass found and left."""
+    """The number of ops of each name before and after a pass."""
 
     pass_name: str
     before: Counter[str]

@@ -16,13 +16,16 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.verify import verify_module
 from stepwell.passes.base import Pass
 from stepwell.passes.context import PassContext
+from stepwell.passes.nesting import expect_function_passes, flattened
 from stepwell.passes.registry import load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
+from stepwell.patterns.watch import watching
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.plugins import plugin_error
+from stepwell.runtime.plugins import plugin_error, plugin_of
 
 _LOG = logging.getLogger(__name__)
 # Comments, and line ends with the blanks around them; what is quoted stays.
@@ -32,25 +35,31 @@ _LAYOUT = re.compile(r'(?P<quoted>"[^"]*")|\s*//[^\n]*|\s*\n\s*')
 def parse_passes(pipeline: str) -> list[ModulePass]:
     """
     The passes of a pipeline's text, `pass,pass{option=value}`, on any number of lines, with `//` before
-    comments; unset options come from the context's `config`.
+    comments. MLIR's nesting, `builtin.module(pass,func.func(pass))`, is accepted and changes nothing.
+    Options that the text does not set come from the current context's `config`.
 
     Raises: StepwellError `bad-pipeline`, `unknown-pass`, `bad-option`.
     """
+    in_function: list[bool] = []
+    if "(" in pipeline or ")" in pipeline:
+        pipeline, in_function = flattened(pipeline)
     try:
         text = _LAYOUT.sub(lambda match: match["quoted"] or "", pipeline).strip()
         specs = [resolve(spec) for spec in parse_pipeline(text)]
     except ArgSpecParseError as error:
         place, *excerpt = str(error).partition("\n")[2].rstrip().split("\n")
         *excerpt, caret, message = excerpt
-        quotes = 'text of other characters than letters, digits, - and _ stands in quotes: file="a.mlir"'
+        quotes = 'text with other characters than letters, digits, - and _ needs quotes: file="a.mlir"'
         help = quotes if message.strip() == "Unknown token" else None
         excerpt.append(caret)
         raise StepwellError("bad-pipeline", place, message.strip(), excerpt=excerpt, help=help) from None
-    return [_make_pass(spec) for spec in specs]
+    steps = [_make_pass(spec) for spec in specs]
+    expect_function_passes(steps, in_function or [False] * len(steps))
+    return steps
 
 
 def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:
-    """A truth value that is named without a value is meant to be true: `partition-graph{bind-constants}`."""
+    """A spec with `true` for boolean options without a value, as in `partition-graph{bind-constants}`."""
     flags = {name for name, kind in get_type_hints(pass_class).items() if kind is bool}
     named = spec.normalize_parameter_names().parameters
     return ArgSpec(spec.name, {n: (True,) if n in flags and v == () else v for n, v in named.items()})
@@ -95,9 +104,9 @@ def run_pipeline(
     Run passes over `module`, in place and in order; those that the current `PassContext` does not enable are
     skipped.
 
-    Args: `pipeline` is text or passes; `ctx` is the compilation's context, which holds the weights (default:
-    a new one, enough for modules without weights); `reproducer` is that of a pipeline which ran on the module
-    before, and nothing else since: this one goes on where it ended, without another copy of the module.
+    Args: `pipeline` is text or passes; `ctx` is the compilation's context, which contains the weights
+    (default: a new one, enough for modules without weights); `reproducer` is that of a pipeline which ran on
+    the module before, and nothing else since: it is continued, without another copy of the module.
     Raises: StepwellError of a pass, with the pass in a note; InternalError when a pass breaks.
     """
     context = PassContext.current()
@@ -111,14 +120,14 @@ def run_pipeline(
 
 
 def run_pass(module: ModuleOp, step: ModulePass, ctx: Context | None = None) -> None:
-    """Run one pass and those it requires, watched by the instruments, and do not ask if it is enabled."""
+    """Run a pass after its required passes, with instruments, whether or not the context enables it."""
     context = PassContext.current()
     with context.active(), collector_paused():
         _Run(module, StepwellContext() if ctx is None else ctx, context).step(step)
 
 
 class _Run:
-    """One pipeline over one module."""
+    """An execution of a pipeline over a module: runs passes with their instruments and diagnoses failures."""
 
     def __init__(
         self, module: ModuleOp, ctx: Context, context: PassContext, reproducer: Reproducer | None = None
@@ -129,9 +138,9 @@ class _Run:
         self.reproducer = (reproducer or Reproducer(module)) if context.reproducers else None
 
     def step(self, step: ModulePass, rest: Sequence[ModulePass] = ()) -> None:
-        """Run a pass after those it requires."""
+        """Run a pass after its required ones, unless an instrument's `should_run` says no."""
         for name in _required_names(step):
-            # A required pass is not asked whether it is enabled, nor are the instruments.
+            # A required pass runs even if the context disables it or an instrument would skip it.
             self._apply(_make_pass(resolve(ArgSpec(name, {}))), [step, *rest])
         required = step.name in self.context.required_pass
         answers = [i.should_run(self.module, step) for i in self.context.instruments if not required]
@@ -146,7 +155,10 @@ class _Run:
                 instrument.run_before_pass(self.module, step)
             start = perf_counter()
             try:
-                step.apply(self.ctx, self.module)
+                with watching(self.module):
+                    step.apply(self.ctx, self.module)
+                if plugin_of(type(step)) is not None:
+                    verify_module(self.module)  # before a pass of ours breaks on it
             except Exception as error:
                 raise self._diagnose(error, step, rest) from error
             _LOG.debug("pass %s: %.2f ms", step, 1e3 * (perf_counter() - start))
@@ -161,24 +173,30 @@ class _Run:
             self.reproducer.done.append(step)
 
     def _diagnose(self, error: Exception, step: ModulePass, rest: Sequence[ModulePass]) -> StepwellError:
-        """One error that names the pass, the op, its location and the cause."""
-        note = f"in pass {step}"
+        """
+        The error to raise for a pass's exception: it names the pass, the op, its location and the cause.
+
+        Exceptions that are our bugs become an `InternalError` with a reproducer.
+        """
+        plugin = plugin_of(type(step))
+        note = f"in pass {step}" + (f" of the plugin {plugin}" if plugin is not None else "")
         if isinstance(error, DiagnosticException) and not isinstance(error, VerifyException):
             return StepwellError("pass-failed", op_at_failure(error), str(error), note=note)
         if isinstance(error, StepwellError) and not isinstance(error, InternalError):
             return error.with_note(note)
-        if not isinstance(error, InternalError):
-            if (failed := plugin_error(error, op_at_failure(error))) is not None:
-                return failed.with_note(note)
-            error = InternalError(op_at_failure(error), f"{type(error).__name__}: {error}")
-        if self.reproducer is not None and error.reproducer is None:
-            error.reproducer = self.reproducer.write(self.ctx, step, rest, error.message)
-            note += f"; reproduce it with: {error.reproducer}"
-        return error.with_note(note)
+        if isinstance(error, InternalError):
+            failed = error
+        else:
+            where, message = op_at_failure(error), f"{type(error).__name__}: {error}"
+            failed = plugin_error(error, where) or InternalError(where, message)
+        if self.reproducer is not None and failed.reproducer is None:
+            failed.reproducer = self.reproducer.write(self.ctx, step, rest, failed.message)
+            note += f"; reproduce it with: {failed.reproducer}"
+        return failed.with_note(note)
 
 
 def _required_names(step: ModulePass) -> Iterator[str]:
-    """The passes that must run before `step`, those that they require first; each once."""
+    """The names of the passes to run before `step`, in post-order of their requirements, each once."""
     seen: set[str] = set()
 
     def visit(names: Sequence[str], asking: tuple[str, ...]) -> Iterator[str]:

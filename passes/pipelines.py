@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple, ParamSpec
 
-from stepwell.passes.registry import load_pass
+from stepwell.passes.registry import is_ours, load_pass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription
 
@@ -39,6 +39,8 @@ class Step(NamedTuple):
 
 # fmt: off
 MODEL = (Step("convert-onnx-to-graph", "gives each operator one meaning, whatever the opset of the model"),)
+MARKERS = ("PLUGINS", "BACKENDS")
+"""Steps that stand for passes of plugins and of partitioning."""
 # In capitals: what depends on the target and on options.
 GRAPH = (
     Step("fold-qdq", "finds operators between dequantize and quantize before other rules separate them", 1),
@@ -53,6 +55,7 @@ GRAPH = (
     Step("fold-scale-axis{direction=backward}", "multiplies scales into the weights before them", 1),
     Step("fold-scale-axis{direction=forward}", "multiplies the other scales into the weights after them", 1),
     Step("combine-parallel", "joins contractions of one input, now that their weights are final", 3),
+    Step("PLUGINS", "required passes of plugins find a simplified graph, and theirs is simplified again"),
     Step("simplify-expr", "removes what the rewrites since the first time made superfluous", 1),
     Step("fold-constant", "computes the weights that were multiplied or joined", 1),
     Step("fold-qdq", "finds what simplification has brought together", 1),
@@ -60,7 +63,7 @@ GRAPH = (
     Step("BACKENDS", "backends get their part before anything is done for kernels of our own"),
     Step("legalize{set=kernels}", "writes attention as products and softmax where no kernel computes it", 1),
     Step("legalize{set=wide-convs}", "computes convolutions of 16-bit floats in f32, which have layouts", 1),
-    Step("legalize{set=turned-products}", "lets products read a transposed operand itself", 1),
+    Step("legalize{set=transposed-products}", "lets products read a transposed operand itself", 1),
     Step("fold-constant", "computes the weights that these rules convert", 1),
     Step("decompose-conv-transpose", "makes convolutions, which the next passes know, of transposed ones", 1),
     Step("pack-integers{lanes=LANES shorts=SHORTS}", "packs bytes for instructions that sum 4 products", 2),
@@ -162,19 +165,21 @@ def explained(levels: Mapping[str, Sequence[Step]]) -> str:
 
 def expect_passes_of_level_1(names: Iterable[str]) -> None:
     """
-    Require that level 1 runs some passes, at some optimization level.
+    Require that level 1 runs some passes, at some optimization level, or that they are of plugins.
 
     Raises: StepwellError `unknown-pass`, `bad-option`.
     """
-    known = dict.fromkeys(step.name for step in (*MODEL, *GRAPH, *PARTITION) if step.name != "BACKENDS")
+    known = dict.fromkeys(step.name for step in (*MODEL, *GRAPH, *PARTITION) if step.name not in MARKERS)
     for given in names:
-        if load_pass(given).name not in known:
+        name = load_pass(given).name
+        if name not in known and is_ours(name):
             message = f"the pipeline of level 1 has no {given}, and these options are about it alone"
             raise StepwellError(
                 "bad-option",
                 None,
                 message,
-                help=f"level 1 runs {', '.join(known)}; stepwell-opt runs any pass",
+                help=f"level 1 runs {', '.join(known)}, and a pass of a plugin (--load); "
+                "stepwell-opt runs any pass",
             )
 
 
@@ -197,7 +202,7 @@ def graph_steps(
     backends: Sequence[str] = (),
     *,
     low_memory: bool = False,
-    required: Container[str] = (),
+    required: Sequence[str] = (),
     disabled: Container[str] = (),
 ) -> list[Step]:
     """
@@ -205,7 +210,8 @@ def graph_steps(
 
     Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model;
     `low_memory` allows no packed weights that are larger than the model's; passes
-    named in `required` run although their level is higher, those in `disabled` never do.
+    named in `required` run although their level is higher, and those of plugins among them run in this order;
+    passes in `disabled` never do.
     """
     lanes = str(target.f32_lanes)
     shorts = str(target.arch == "x86_64" and not target.has_byte_products and not low_memory).lower()
@@ -216,6 +222,10 @@ def graph_steps(
         off = step.name in disabled or (step.name == "winograd-conv" and is_direct)
         if step.name == "BACKENDS":
             steps += _partition_steps(backends)
+        elif step.name == "PLUGINS":
+            steps += [
+                Step(name, "a plugin's") for name in required if name not in disabled and not is_ours(name)
+            ]
         elif not off and (opt_level >= step.level or step.name in required):
             steps.append(_filled_in(step, numbers))
     return steps

@@ -1,10 +1,11 @@
-"""What an internal error leaves behind: the IR before the failing pass, and the command that replays it."""
+"""Reproducers of internal errors: the IR before the failing pass and a command that repeats the failure."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 from io import StringIO
+from shlex import quote
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -22,10 +23,10 @@ from stepwell.runtime.plugins import load_options
 
 class Reproducer:
     """
-    Remembers a module as it was when a pipeline began, and which passes have run.
+    A copy of a module as it was when a pipeline began, and the passes that have run on the module since.
 
-    One copy of the module for each pipeline (15 us an op) instead of one for each pass: after a failure, the
-    passes that went well run again on the copy.
+    The module is copied once a pipeline (15 us an op), not before each pass: after a failure, the passes that
+    succeeded run again on the copy.
     """
 
     def __init__(self, module: ModuleOp):
@@ -33,7 +34,7 @@ class Reproducer:
         self.done: list[ModulePass] = []
 
     def write(self, ctx: Context, failing: ModulePass, rest: Sequence[ModulePass], cause: str) -> str:
-        """Write the file; returns the command that fails in the same way, or why there is no file."""
+        """Write the reproducer; returns the command that repeats the failure, or why there is no file."""
         module, steps = self._before(ctx, [failing, *rest])
         options = f"-p '{','.join(str(step) for step in steps)}'{load_options()}"
         cause_line = cause.partition("\n")[0]
@@ -50,20 +51,20 @@ class Reproducer:
                 weights_of(ctx).save(path.with_suffix(".weights"))
         except (OSError, StepwellError) as error:
             return f"(no reproducer: {error})"
-        return f"stepwell-opt {path} {options}"
+        return f"stepwell-opt {quote(str(path))} {options}"
 
     def _before(self, ctx: Context, steps: list[ModulePass]) -> tuple[ModuleOp, list[ModulePass]]:
         module = self._begin.clone()
         try:
             for step in self.done:
                 step.apply(ctx, module)
-        except Exception:  # fails only the second time: hand out the whole pipeline
+        except Exception:  # passes that succeeded fail on the copy: the reproducer runs the whole pipeline
             return self._begin, [*self.done, *steps]
         return module, steps
 
 
 def op_at_failure(error: BaseException) -> Operation | None:
-    """The op that was being rewritten when an exception was raised: the innermost frame's `op`."""
+    """The op being rewritten when an exception was raised: the local `op` of the innermost frame with one."""
     found: Operation | None = None
     trace = error.__traceback__
     while trace is not None:

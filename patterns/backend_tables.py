@@ -15,7 +15,7 @@ from stepwell.runtime.backends import find_backend
 
 
 def names_backend(table: str) -> bool:
-    """Whether a table is called by the name of a backend, and is no file."""
+    """Whether the `table` option of `partition` is a backend's name, not a file."""
     return bool(table) and not Path(table).suffix and not Path(table).exists()
 
 
@@ -29,11 +29,13 @@ def entries_of_backend(name: str) -> list[TableEntry]:
 
 
 class Claimant(Protocol):
-    """What this pass asks of a backend (`stepwell.lowering.backends.Backend`)."""
+    """
+    The attributes and methods of a backend that `partition` uses (`stepwell.lowering.backends.Backend`).
+    """
 
     name: str
     table: Sequence[tuple[str, Pattern | Callable[[], Pattern], Check | None]]
 
     def supports(self, op: Operation) -> bool:
-        """Whether it takes an op by itself."""
+        """Whether the backend computes an op without a pattern."""
         ...

@@ -1,4 +1,7 @@
-"""How a call matches: callee, arity, operands, in either order where the op commutes, and re-associated."""
+"""
+Steps that match calls: callee, number of operands, operands (in both orders for commutative ops,
+re-associated).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ OpTest = Callable[[Operation], bool]
 
 
 def callee_test(callee: Pattern) -> OpTest:
-    """What an op must be for a call: a name, a class, attributes, or alternatives of these."""
+    """The test of a call's op: by name, class or attributes, or by alternatives of these."""
     match callee:
         case Op():
             return _name_test(callee.name)
@@ -63,7 +66,7 @@ def _name_test(name: str) -> OpTest:
 
 
 def call_step(call: Call, steps: Steps, bind: Step, compile: Callable[[Pattern], None]) -> Step:
-    """The step of a call. Args: `compile` takes the calls that it may be re-associated to."""
+    """The step that matches a call. Args: `compile` is called with each re-association of the call."""
     matches_callee = callee_test(call.callee)
     operands_step = _operands_step(call, steps)
     others: list[Step] = []
@@ -153,7 +156,10 @@ def associations(call: Call) -> tuple[Call, ...]:
 
 
 def _operands_of(pattern: Pattern, name: str) -> list[tuple[Pattern, Pattern]]:
-    """The operand patterns of a call of a binary op, once; nothing for other patterns."""
+    """
+    The two operand patterns of a call of the binary op `name`, as a list of one pair; empty for other
+    patterns.
+    """
     if isinstance(pattern, Call) and isinstance(pattern.callee, Op) and pattern.callee.name == name:
         if pattern.args is not None and len(pattern.args) == 2:
             return [(pattern.args[0], pattern.args[1])]

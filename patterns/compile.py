@@ -1,4 +1,6 @@
-"""Patterns become closures, one step a pattern object, joined by the goals that they leave."""
+"""
+Compilation of patterns to closures: a step for each pattern object; a step returns the goals that remain.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ Test = Callable[[SSAValue], bool]
 
 
 class Program:
-    """A pattern, compiled: the step of each pattern object in it."""
+    """A compiled pattern: maps each pattern object inside to its step."""
 
     def __init__(self, pattern: Pattern):
         self.recursive = recursive_patterns(pattern)
@@ -47,7 +49,9 @@ class Program:
             _expect_progress(inner)
         self.steps: Steps = {}
         self.owners: dict[Step, Pattern] = {}
-        """Which object a step, or the binding after it, belongs to: so that a failure can be explained."""
+        """
+        The pattern object of each step, and of the binding after it, by which `explain` names a failed step.
+        """
         for inner in inner_first(pattern):
             self.add(inner)
         self.step = self.steps[pattern]
@@ -56,7 +60,7 @@ class Program:
         """Compile a pattern object; its parts come first."""
         if pattern in self.steps:
             return
-        if pattern in self.recursive:  # matches another node each time, so it does not ask what it matched
+        if pattern in self.recursive:  # matches another node each time, so the memo is not consulted
             bind = _record_step(pattern)
             step = self.steps[pattern] = _body(self, pattern, bind)
             self.owners |= {bind: pattern, step: pattern}
@@ -81,7 +85,7 @@ def program_of(pattern: Pattern) -> Program:
 
 
 def inner_first(pattern: Pattern) -> list[Pattern]:
-    """All objects of a pattern, parts before what they are part of."""
+    """All objects of a pattern in post order: parts before the objects that contain them."""
     order: dict[Pattern, None] = {}
     for start in reachable(pattern):
         stack = [(start, False)]
@@ -96,7 +100,7 @@ def inner_first(pattern: Pattern) -> list[Pattern]:
 
 
 def recursive_patterns(pattern: Pattern) -> set[Pattern]:
-    """The objects that contain themselves, through a redirected wildcard."""
+    """The pattern objects that contain themselves through a redirected wildcard."""
     found: set[Pattern] = set()
     for wildcard in [p for p in reachable(pattern) if isinstance(p, Wildcard) and p.target is not None]:
         inside = list(reachable(wildcard))
@@ -114,7 +118,7 @@ def recursive_patterns(pattern: Pattern) -> set[Pattern]:
 
 
 def _expect_progress(pattern: Pattern) -> None:
-    """Refuse a recursion that would ask the same node again and again."""
+    """Refuse a recursive pattern that would be matched at the same node without end."""
     stack = [pattern]
     seen: set[Pattern] = set()
     while stack:
@@ -126,7 +130,7 @@ def _expect_progress(pattern: Pattern) -> None:
 
 
 def _on_same_node(pattern: Pattern) -> set[Pattern]:
-    """What a pattern matches at the node at which it is matched itself."""
+    """The parts of a pattern that are matched at the pattern's own node, not at an operand."""
     match pattern:
         case Wildcard():
             return set() if pattern.target is None else {pattern.target}
@@ -158,7 +162,7 @@ def _record_step(pattern: Pattern) -> Step:
 
 
 def _body(program: Program, pattern: Pattern, bind: Step) -> Step:
-    """The step of a pattern object that has not matched yet; `bind` says that it has."""
+    """The step of a pattern object that is not bound to a node yet; `bind` is the step that binds it."""
     steps = program.steps
     match pattern:
         case Wildcard():

@@ -1,4 +1,4 @@
-"""What `has_attr`, `has_type`, `has_dtype`, `has_shape` and `where` ask of a value."""
+"""The tests of values by `has_attr`, `has_type`, `has_dtype`, `has_shape` and `where`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from stepwell.patterns.values import (
 
 
 def constraint_test(pattern: Constraint) -> Step:
-    """The step that goes on with a value that has the property. Raises: StepwellError `bad-pattern`."""
+    """
+    The step of a constraint, which succeeds for a value that has the property. Raises: StepwellError
+    `bad-pattern`.
+    """
     if isinstance(pattern, HasDtype):
         _named_dtype(pattern.dtype)
 
@@ -34,7 +37,7 @@ def constraint_test(pattern: Constraint) -> Step:
 
 
 def holds(pattern: Constraint, value: SSAValue, machine: Machine) -> bool:
-    """Whether a value has the property; symbols of a shape are bound to extents."""
+    """Whether a value has the property of a constraint; binds the symbols of a shape to extents."""
     match pattern:
         case HasAttr():
             op = owner_of(value)

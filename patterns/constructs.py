@@ -1,4 +1,6 @@
-"""How tuples, projections, branches, definitions and functions match, part by part."""
+"""
+Steps that match tuples, projections, branches (`scf.if`), definitions (`let`) and functions, part by part.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ GET = "graph.get"
 
 
 def tuple_step(pattern: Tuple, steps: Steps, bind: Step) -> Step:
-    """A `graph.tuple` of these fields."""
+    """The step that matches a `graph.tuple` by its fields."""
     fields = None if pattern.fields is None else [steps[field] for field in pattern.fields]
 
     def step(machine: Machine, value: SSAValue, rest: Goals) -> Goals | None:
@@ -33,7 +35,10 @@ def tuple_step(pattern: Tuple, steps: Steps, bind: Step) -> Step:
 
 
 def get_step(pattern: Get, steps: Steps, bind: Step) -> Step:
-    """A `graph.get`; or the n-th result of an op that has several, whose first one stands for the op."""
+    """
+    The step that matches a `graph.get`, or the n-th result of an op with several (its first result is the
+    tuple).
+    """
     source, index = steps[pattern.source], pattern.index
 
     def step(machine: Machine, value: SSAValue, rest: Goals) -> Goals | None:
@@ -54,14 +59,16 @@ def get_step(pattern: Get, steps: Steps, bind: Step) -> Step:
 
 
 def returned(region: Region, index: int) -> SSAValue | None:
-    """What a region of one block returns as its n-th value."""
+    """The n-th operand of the terminator of a region of one block; None where there is none."""
     if len(region.blocks) != 1 or (last := region.block.last_op) is None or not last.has_trait(IsTerminator):
         return None
     return last.operands[index] if index < len(last.operands) else None
 
 
 def if_step(pattern: If, steps: Steps, bind: Step) -> Step:
-    """An op with a condition and two regions, such as `scf.if`: what both return at the value's place."""
+    """
+    The step that matches a branch, such as `scf.if`: the condition, then the value that both regions return.
+    """
     parts = [steps[part] for part in pattern.parts()]
 
     def step(machine: Machine, value: SSAValue, rest: Goals) -> Goals | None:
@@ -76,12 +83,15 @@ def if_step(pattern: If, steps: Steps, bind: Step) -> Step:
 
 
 def is_branch(op: Operation) -> bool:
-    """Whether an op chooses one of two regions by its first operand."""
+    """Whether an op runs one of two regions, chosen by the first operand."""
     return op.name.endswith(".if") and len(op.regions) == 2 and bool(op.operands)
 
 
 def function_step(pattern: FunctionPattern, steps: Steps, bind: Step) -> Step:
-    """A lambda or a closed region: its arguments, in order, and what it returns at the value's place."""
+    """
+    The step that matches a lambda or closed region: first the returned value of the same index, then the
+    arguments.
+    """
     params = None if pattern.params is None else [steps[param] for param in pattern.params]
     body = steps[pattern.body]
 
@@ -101,9 +111,9 @@ def function_step(pattern: FunctionPattern, steps: Steps, bind: Step) -> Step:
 
 def let_step(pattern: Let, steps: Steps, bind: Step) -> Step:
     """
-    A definition and a later value of its block.
+    The step that matches a definition and a later value of the same block.
 
-    The definitions before the value are tried in order. The variable stands for the definition itself.
+    The definitions before the value are tried in order. The variable matches the definition itself.
     """
     definition, body, var = steps[pattern.value], steps[pattern.body], pattern.var
     any_name = isinstance(var, Wildcard) and var.target is None
@@ -121,7 +131,8 @@ def let_step(pattern: Let, steps: Steps, bind: Step) -> Step:
         op = owner_of(value)
         goals: Goals | None = None
         earlier = op.prev_op if op is not None else None
-        # A definition is given up when the body does not match with it, so the cut comes after the body.
+        # The next definition is tried when the body does not match with this one, so the cut comes after the
+        # body.
         cut = cut_to(len(machine.choices))
         after: Goals = (body, value, (cut, value, (bind, value, rest)))
         while earlier is not None:

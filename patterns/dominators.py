@@ -1,4 +1,4 @@
-"""The post-dominator tree of a block: through which op all uses of a value meet again."""
+"""The post-dominator tree of a block: the op through which all uses of a value pass."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class PostDominators:
     """
     The ops and arguments of one block, with the parent of each: the lowest common ancestor of its users.
 
-    An op that a terminator, an op without results, or another block uses is external: a root of its own;
-    `counts` may say so of other users too.
-    Ancestors are found by jump pointers in logarithmic time (Myers 1983, "An applicative random-access
-    stack"), so that long chains and wide fan-outs take no longer than other graphs.
+    An op that is used by a terminator, by an op without results or in another block is external: a root of
+    the tree; `counts` may say so of other users too. Ancestors are found by jump pointers in logarithmic time
+    (Myers 1983, "An applicative random-access stack"), so that long chains and wide fan-outs take no longer
+    than other graphs.
     """
 
     def __init__(self, block: Block, counts: Callable[[Operation, Block], bool] | None = None):
         self._counts = counts or is_node
         self.position: dict[Operation, int] = {op: i for i, op in enumerate(block.ops)}
         self._block = block
-        # Nodes by number, in the order in which they are visited; 0 is above all external ones.
+        # Nodes by number, in the order of the visit; 0 is the parent of all external nodes.
         self._number: dict[Node, int] = {}
         self._nodes: list[Node | None] = [None]
         self._parent = [0]
@@ -62,18 +62,21 @@ class PostDominators:
         return a
 
     def _ancestor(self, number: int, wanted_depth: int) -> int:
-        """The ancestor at a depth, which is no deeper than the node."""
+        """The ancestor of a node at a depth of the tree, which is at most the node's own."""
         depth, parent, jump = self._depth, self._parent, self._jump
         while depth[number] > wanted_depth:
             number = jump[number] if depth[jump[number]] >= wanted_depth else parent[number]
         return number
 
     def immediate(self, node: Node) -> Node | None:
-        """The nearest op through which each way from `node` to the results leads; None when there is none."""
+        """
+        The immediate post-dominator: the nearest op on all paths from `node` to the results; None for
+        external nodes.
+        """
         return self._nodes[self._parent[self._number[node]]]
 
     def post_dominates(self, above: Operation, below: Node) -> bool:
-        """Whether each way from `below` to the results leads through `above`, another node."""
+        """Whether all paths from `below` to the results pass through `above`, another node."""
         a, b = self._number.get(above), self._number.get(below)
         if a is None or b is None or self._depth[b] <= self._depth[a]:
             return False
@@ -86,7 +89,7 @@ def is_node(op: Operation, block: Block) -> bool:
 
 
 def users_of(node: Node) -> Iterator[Operation]:
-    """The ops that use a node, as often as they do."""
+    """The ops that use a node, an op once for each use."""
     values: tuple[SSAValue, ...] = (node,) if isinstance(node, BlockArgument) else tuple(node.results)
     for value in values:
         for use in value.uses:

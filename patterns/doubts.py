@@ -1,4 +1,6 @@
-"""What in a pattern looks like a mistake, and is none for sure: it may be about ops that come later."""
+"""
+Warnings about probable mistakes in patterns: unknown ops and attributes, unless a dialect is loaded later.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from stepwell.patterns.values import TRAIT
 
 
 def doubts(op: calls.OpOp, ctx: Context) -> Iterator[str]:
-    """Why a `pattern.op` can never match, as far as the dialects know."""
+    """The reasons why a `pattern.op` can never match, by the declarations of the loaded dialects."""
     name = op.op.data
     if name.startswith(TRAIT):
         return
@@ -28,7 +30,7 @@ def doubts(op: calls.OpOp, ctx: Context) -> Iterator[str]:
     declared = made.get_irdl_definition()
     known = {*declared.properties, *declared.attributes}
     for attribute in op.wanted.data if op.wanted is not None else ():
-        if "." in attribute or attribute in known:  # those of another dialect may stand on any op
+        if "." in attribute or attribute in known:  # any op may have attributes of another dialect
             continue
         if near := get_close_matches(attribute, sorted(known), n=1):
             yield f"{name} has no attribute {attribute}: did you mean {near[0]}?"
@@ -40,7 +42,10 @@ def doubts(op: calls.OpOp, ctx: Context) -> Iterator[str]:
 
 
 def unknown_op(name: str, ctx: Context) -> str | None:
-    """What to tell the user about an op that no dialect has; None when one has it."""
+    """
+    The warning about an op that no loaded dialect has, with the nearest name; None when some dialect has the
+    op.
+    """
     found = ctx.get_optional_op(name)
     if found is not None and not issubclass(found, UnregisteredOp):
         return None
@@ -48,7 +53,7 @@ def unknown_op(name: str, ctx: Context) -> str | None:
 
 
 def operands_of(op: type[IRDLOperation]) -> tuple[int, int | None]:
-    """The least and the most operands that an op takes; None for any number."""
+    """The smallest and the largest number of operands of an op class; None for no limit."""
     declared = [definition for _, definition in op.get_irdl_definition().operands]
     least = sum(not isinstance(definition, VarOperandDef) for definition in declared)
     variadic = any(isinstance(d, VarOperandDef) and not isinstance(d, OptOperandDef) for d in declared)

@@ -1,4 +1,4 @@
-"""Graph mode's data: several patterns, the edges between them, and which of them have equal shapes."""
+"""Graph mode's data: several patterns, the edges between them, and pairs of patterns with equal shapes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Edge:
-    """`user` uses `source`: at one operand or any, as its only user or one of several."""
+    """A use of `source` by `user`: at operand `index` or any (None); `only` excludes other users."""
 
     source: Pattern
     user: Pattern
@@ -47,29 +47,32 @@ class GraphPattern:
 
     @staticmethod
     def current() -> GraphPattern:
-        """The one whose `with` we are in. Raises: StepwellError `bad-pattern` outside of one."""
+        """
+        The graph pattern of the innermost `with` statement. Raises: StepwellError `bad-pattern` outside of
+        one.
+        """
         if (current := _CURRENT.get()) is None:
             raise StepwellError(
                 "bad-pattern",
                 None,
-                "an edge stands outside of a graph",
+                "an edge is written outside of a graph",
                 help="write it in `with GraphPattern():`",
             )
         return current
 
     def add(self, *patterns: Pattern) -> None:
-        """Patterns that must match some node each, edges or not."""
+        """Add patterns, each of which must match some node, even without edges."""
         for pattern in patterns:
             if pattern not in self.nodes:
                 self.nodes.append(pattern)
 
     def add_edge(self, source: Pattern, user: Pattern, index: int | None = None, only: bool = False) -> None:
-        """`user` uses `source`."""
+        """Add an edge: `user` uses `source`."""
         self.add(source, user)
         self.edges.append(Edge(source, user, index, only))
 
     def add_same_shape(self, first: Pattern, second: Pattern) -> None:
-        """Both have the same shape."""
+        """Require two patterns to match tensors of the same shape."""
         self.add(first, second)
         self.same_shapes.append((first, second))
 

@@ -9,9 +9,10 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell.patterns.calls import callee_test
 from stepwell.patterns.compile import Program, program_of
+from stepwell.patterns.dominate import departure
 from stepwell.patterns.groups import blocks_of
 from stepwell.patterns.machine import Blocks, Goals, Machine, pending
-from stepwell.patterns.matching import Match, lies_in_one_block
+from stepwell.patterns.matching import Match, is_in_one_block
 from stepwell.patterns.nodes import (
     Call,
     Constant,
@@ -38,26 +39,29 @@ from stepwell.runtime.errors import describe_location
 
 @dataclass(frozen=True)
 class Explanation:
-    """Where a match fails: which pattern object, at which value, and what is there instead."""
+    """A failed match: the pattern object, the value at which it failed, and the reason."""
 
     root: SSAValue
     pattern: Pattern
     value: SSAValue
     reason: str
     progress: int
-    """Twice how many pattern objects had matched, or waited for the one that failed; 1 more for its name."""
+    """
+    Twice the number of pattern objects that had matched, or waited for the failed one; 1 more if the op's
+    name matched.
+    """
 
     def __str__(self) -> str:
         label = f"%{self.pattern.label} " if self.pattern.label else ""
         return (
-            f"no match at {place_of(self.root)}\n  {label}({describe(self.pattern)}) fails at "
-            f"{place_of(self.value)}: {self.reason}"
+            f"no match at {located_name(self.root)}\n  {label}({describe(self.pattern)}) fails at "
+            f"{located_name(self.value)}: {self.reason}"
         )
 
 
 def explain(pattern: Pattern, value: SSAValue, blocks: Blocks | None = None) -> Explanation | None:
     """
-    Why a pattern does not match at a value: the deepest failure, the first of several that are as deep.
+    The reason why a pattern does not match at a value: the deepest failure, the first of equally deep ones.
 
     Returns: None when it matches.
     """
@@ -73,7 +77,7 @@ def explain(pattern: Pattern, value: SSAValue, blocks: Blocks | None = None) -> 
     machine.on_failure = note
     if not machine.run((program.step, value, ())):
         return deepest[0] if deepest else Explanation(value, pattern, value, "it does not match", 0)
-    if not lies_in_one_block(Match(pattern, value, machine)):
+    if not is_in_one_block(Match(pattern, value, machine)):
         return Explanation(
             value, pattern, value, "what it matches lies in several blocks", len(machine.trail)
         )
@@ -84,10 +88,11 @@ def closest(
     pattern: Pattern, func: Operation, location: str = ""
 ) -> tuple[list[SSAValue], Explanation | None]:
     """
-    Where a pattern matches in a function; if nowhere, the deepest explanation of all values.
+    The values of a function at which a pattern matches; without a match, the deepest explanation of all
+    values.
 
-    Args: `location` keeps the values of some ops: a line of the file, or a part of the text that says where
-    they come from, such as a node's name.
+    Args: `location` restricts the values to ops on a line of the file, or to ops whose location contains the
+    text, such as a node's name.
     """
     matched: list[SSAValue] = []
     best: Explanation | None = None
@@ -122,9 +127,29 @@ def _failure(program: Program, machine: Machine, goals: Goals, root: SSAValue) -
         return None
     failed, value = waiting[0]
     done = machine.bound_before + len(machine.trail) + len(waiting)
-    # An op of the right name with other operands or attributes is nearer than another op.
-    progress = 2 * done + _is_named(failed, value)
-    return Explanation(root, failed, value, reason(failed, value, machine), progress)
+    departed = _departure(failed, value, machine) if isinstance(failed, Dominates) else None
+    place, why = departed or (value, reason(failed, value, machine))
+    # An op of the right name with other operands or attributes is a better explanation than another op; so
+    # is a dominator whose child matches, unless an op on its path is at fault, which is explained itself.
+    progress = 2 * done + (departed is not None or _is_named(failed, value))
+    return Explanation(root, failed, place, why, progress)
+
+
+def _departure(pattern: Dominates, value: SSAValue, machine: Machine) -> tuple[SSAValue, str] | None:
+    """The value at which a way between a dominator and its parent departs, and how; None where none does."""
+    op = owner_of(value)
+    if op is None or op.parent is None:
+        return None
+    parent = machine.memo.get(pattern.parent)
+    found = departure(op, parent, machine.blocks.tree(op.parent))
+    if found is None:
+        return None
+    if found.user is not None:
+        where = describe_location(found.user)
+        user = op_name(found.user) + (f" ({where})" if where else "")
+        return found.node, f"{user} uses it too, which leads past {located_name(value)}"
+    source = describe(pattern.parent) if parent is None else located_name(parent)
+    return found.node, f"a way starts here, which does not come from {source}"
 
 
 def _is_named(pattern: Pattern, value: SSAValue) -> bool:
@@ -135,8 +160,10 @@ def _is_named(pattern: Pattern, value: SSAValue) -> bool:
     return op is not None and isinstance(pattern, Op) and pattern.name == op_name(op)
 
 
-def place_of(value: SSAValue) -> str:
-    """A value as diagnostics call it: its op, and where that stands."""
+def located_name(value: SSAValue) -> str:
+    """
+    A value in the text of a diagnostic: the name of the op and its location, or the name of the argument.
+    """
     name = f"%{value.name_hint}" if value.name_hint else "a value"
     if (op := owner_of(value)) is None:
         return f"{name}, an argument"
@@ -155,7 +182,7 @@ NAMES: dict[type[Pattern], str] = {
 
 
 def describe(pattern: Pattern) -> str:
-    """A pattern object in a few words."""
+    """A pattern object as a phrase for diagnostics."""
     match pattern:
         case Op():
             return pattern.name
@@ -174,11 +201,11 @@ def describe(pattern: Pattern) -> str:
 
 
 def reason(pattern: Pattern, value: SSAValue, machine: Machine) -> str:
-    """What a pattern object expected at a value, and what it found."""
+    """The expectation of a pattern object at a value and the finding, as a sentence."""
     op = owner_of(value)
-    found = place_of(value) if op is None else op_name(op)
+    found = located_name(value) if op is None else op_name(op)
     if (bound := machine.memo.get(pattern)) is not None and bound is not value:
-        return f"it is the same object as {place_of(bound)}, found another node"
+        return f"it is the same object as {located_name(bound)}, found another node"
     match pattern:
         case Call() if op is not None and callee_test(pattern.callee)(op) and pattern.args is not None:
             return f"expected {len(pattern.args)} operands, found {len(op.operands)}"
@@ -197,7 +224,9 @@ def reason(pattern: Pattern, value: SSAValue, machine: Machine) -> str:
         case Where():
             return f"the predicate {pattern.name or 'of where'} does not hold"
         case Dominates():
-            return f"not all ways up from {found} lead through the path to one parent that it post-dominates"
+            if machine.memo.get(pattern.parent) is None:
+                return f"no op above it is {describe(pattern.parent)}"
+            return f"not every op between it and its parent is {describe(pattern.path)}"
         case _:
             return f"expected {describe(pattern)}, found {found}"
 

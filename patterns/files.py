@@ -20,14 +20,14 @@ Remark = Callable[[object, str], None]
 
 
 class PatternWarning(UserWarning):
-    """A pattern that can never match, since no dialect has the op that it names."""
+    """Warns of a pattern that can never match, such as an op name that no dialect has."""
 
 
 def load_patterns(file: str, module: ModuleOp, ctx: Context, remark: Remark) -> PatternFile:
     """
-    The patterns of a file; without a name, those in the module itself.
+    The patterns, rules and tables of a pattern file; without a file name, of the module itself.
 
-    Args: `remark` hears what looks like a mistake, such as the name of an op that nobody knows.
+    Args: `remark` is called with probable mistakes, such as an op name that no dialect has.
     Raises: StepwellError `no-file`, `syntax`, `bad-pattern`.
     """
     if file:
@@ -46,9 +46,9 @@ def load_patterns(file: str, module: ModuleOp, ctx: Context, remark: Remark) -> 
 
 def entries_of(file: PatternFile, table: str) -> list[TableEntry]:
     """
-    The entries of a table; without a name, of all tables; all patterns and rules where there is none.
+    The entries of a table; without a name, of all tables; in a file without tables, all patterns and rules.
 
-    Raises: StepwellError `bad-pattern` when there is nothing at all.
+    Raises: StepwellError `bad-pattern` when the file has no entries.
     """
     if table:
         if table not in file.tables:
@@ -65,7 +65,7 @@ def entries_of(file: PatternFile, table: str) -> list[TableEntry]:
 
 def rules_of(file: PatternFile, table: str) -> list[Rule]:
     """
-    The rules of a table, with its checks; without a name, all rules of the file, in order.
+    The rules of a table, with the table's checks; without a name, all rules of the file, in order.
 
     Raises: StepwellError `bad-pattern` when there is none.
     """

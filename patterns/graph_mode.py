@@ -35,11 +35,12 @@ def rewrite_graph(
     graph: GraphPattern, callback: GraphCallback, func: Operation, *, remark: Remark = ignore
 ) -> int:
     """
-    Rewrite bindings of a graph, the first one first, and those that share no interior node with earlier ones.
+    Rewrite the bindings of a graph pattern, in order, except those that share an interior node with an
+    earlier binding.
 
     Args: `callback(bound, rewriter)` gets the node of each pattern object, and returns new values for some of
-    these nodes. What it inserts stands where all operands are defined; pure ops are moved there when needed,
-    else the binding is skipped, with a `remark`.
+    these nodes. New ops are inserted after the definitions of all operands; pure ops that define operands are
+    moved up when needed, else the binding is skipped, with a `remark`.
     Returns: the number of bindings rewritten.
     """
     done = 0
@@ -63,7 +64,9 @@ def rewrite_graph(
 def _next(
     graph: GraphPattern, block: Block, used: set[SSAValue], remark: Remark
 ) -> tuple[Bound, Operation] | None:
-    """The next binding without interior nodes of earlier ones, and the op before which its result stands."""
+    """
+    The next binding without interior nodes of earlier bindings, and the op before which new ops are inserted.
+    """
     for bound in _bindings(graph, block):
         interior = _interior(bound)
         if not interior or not used.isdisjoint(interior):
@@ -78,7 +81,7 @@ def _next(
 def _apply(
     values: Sequence[SSAValue], bound: Bound, callback: GraphCallback, place: Operation
 ) -> list[Operation]:
-    """Let the callback replace interior values. Returns: the ops that it made."""
+    """Call the callback and replace interior values by the returned ones. Returns: the new ops."""
     rewriter = PatternRewriter(place)
     rewriter.insertion_point = InsertPoint.before(place)
     made: list[Operation] = []
@@ -102,7 +105,7 @@ def _interior(bound: Bound) -> list[SSAValue]:
 
 
 class _Search:
-    """Binds the patterns of a graph one after the other, and comes back to the next candidate."""
+    """A backtracking search that binds the patterns of a graph one after the other."""
 
     def __init__(self, graph: GraphPattern, block: Block):
         self.graph = graph
@@ -119,7 +122,7 @@ class _Search:
         self.position = {value: i for i, value in enumerate(self.values)}
 
     def run(self) -> Iterator[Bound]:
-        """All bindings, the candidates of each pattern in program order."""
+        """All bindings of the graph's patterns; candidates are tried in program order."""
         assigned: Bound = {}
         marks: list[int] = []
         candidates = [iter(self._candidates(self.order[0], assigned))] if self.order else []
@@ -146,7 +149,10 @@ class _Search:
             self.machine.undo(mark)
 
     def _candidates(self, pattern: Pattern, assigned: Bound) -> Sequence[SSAValue]:
-        """The values that an edge allows, else what a pattern bound already, else all, in program order."""
+        """
+        The values to try for a pattern: by an edge to a bound pattern, else its own binding, else all in
+        program order.
+        """
         known = self.machine.memo.get(pattern)
         if known is not None:
             return [known]
@@ -165,7 +171,7 @@ class _Search:
         return sorted(dict.fromkeys(values), key=self.position.__getitem__)
 
     def _fits(self, pattern: Pattern, value: SSAValue, assigned: Bound) -> bool:
-        """Whether a value matches, with all that is bound, and has the edges to what is bound already."""
+        """Whether a pattern matches at a value consistently with the bindings so far and their edges."""
         if value in assigned.values() or not self.machine.attempt(self.steps[pattern], value):
             return False
         trial = {**assigned, pattern: value}
@@ -187,7 +193,10 @@ def _bound(trail: Sequence[Binding]) -> Bound:
 
 
 def _connected_order(graph: GraphPattern) -> list[Pattern]:
-    """The patterns in an order in which each is next to an earlier one, as far as they are connected."""
+    """
+    The patterns in depth-first order along edges: each but the first of a component has an edge to an earlier
+    pattern.
+    """
     order: dict[Pattern, None] = {}
     for start in graph.nodes:
         stack = [start]
@@ -226,10 +235,11 @@ def _same_shape(a: SSAValue, b: SSAValue) -> bool:
 
 def _make_room(bound: Bound, interior: Sequence[SSAValue], block: Block) -> Operation | None:
     """
-    The op before which a result can stand: after all operands, before all users of what it replaces.
+    The op before which new ops can be inserted: after all operands, before all users of replaced values.
 
-    Pure ops that define operands are moved up when that is needed; None when it cannot be.
+    Pure ops that define operands are moved up when that is needed; None when others would have to be.
     """
+    # Insertion point: the first user of replaced values, else the op after the last interior op.
     position = {op: i for i, op in enumerate(block.ops)}
     inside = {op for value in interior if (op := owner_of(value)) is not None}
     users = (
@@ -243,6 +253,7 @@ def _make_room(bound: Bound, interior: Sequence[SSAValue], block: Block) -> Oper
     place = min(users, key=position.__getitem__, default=last.next_op)
     if place is None:
         return None
+    # Ops after the insertion point that operands of the binding depend on.
     wanted = [op for value in bound.values() if (op := owner_of(value)) is not None and op not in inside]
     wanted += [above for op in inside for value in op.operands if (above := owner_of(value)) is not None]
     needed: dict[Operation, None] = {}
@@ -252,6 +263,7 @@ def _make_room(bound: Bound, interior: Sequence[SSAValue], block: Block) -> Oper
             continue
         needed[op] = None
         wanted += [above for value in op.operands if (above := owner_of(value)) is not None]
+    # Move these ops before the insertion point, all of them or none.
     needed |= {op: None for op in inside if position[op] > position[place]}
     if place in needed or any(not op.has_trait(Pure) for op in needed):
         return None

@@ -1,4 +1,6 @@
-"""From matches to groups: which ops a match takes, what they read, and why it may not take them."""
+"""
+Groups of ops for composites: the ops of a match, their operands from outside, and reasons for a rejection.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,13 @@ Remark = Callable[[object, str], None]
 
 
 class Duplicate(Enum):
-    """Which ops may be computed twice, so that a match can take them although others use them too."""
+    """
+    A limit on duplication: ops with uses outside of a match are computed twice when the match includes them.
+    """
 
     NEVER = 0
     CHEAP = 1
-    """Pure ones that are no contraction, reduction or row, nor opaque."""
+    """Pure ops that are neither contractions, reductions, row-wise nor opaque."""
     PURE = 2
 
 
@@ -36,19 +40,19 @@ COSTLY = frozenset({Kind.CONTRACTION, Kind.REDUCTION, Kind.ROW, Kind.OPAQUE})
 
 @dataclass
 class Group:
-    """The ops of one match that become one op."""
+    """The ops of a match, which become one composite or kernel."""
 
     found: Match
     tree: PostDominators
 
     @property
     def root(self) -> Operation:
-        """The op whose results the group has."""
+        """The matched root, the op whose results are the group's results."""
         return self.found.value.owner  # pyright: ignore[reportReturnType]  # a group's root is no argument
 
     @cached_property
     def in_pattern_order(self) -> list[Operation]:
-        """The ops in the pattern's post order."""
+        """The ops of the group in the pattern's post order."""
         block = self.root.parent
         assert block is not None
         owners = (owner_of(value) for value in self.found.interior())
@@ -57,7 +61,7 @@ class Group:
 
     @cached_property
     def ops(self) -> list[Operation]:
-        """The ops in program order; constants that the pattern embeds stand first."""
+        """The ops of the group in program order, after the constants that the pattern embeds."""
         embedded = dict.fromkeys(
             op for value in self.found.embedded() if (op := owner_of(value)) not in self.in_pattern_order
         )
@@ -66,12 +70,15 @@ class Group:
 
     @cached_property
     def name(self) -> str:
-        """The names of the ops, without dialects, each followed by `_`."""
+        """The name of the composite: the names of the ops, without dialects, each followed by `_`."""
         return "".join(f"{op_name(op).partition('.')[2]}_" for op in self.in_pattern_order)
 
     @cached_property
     def params(self) -> list[SSAValue]:
-        """What the ops read from outside: what the pattern bound, in its order, then in program order."""
+        """
+        The operands from outside of the group: first values bound by the pattern in its order, then the rest
+        in program order.
+        """
         inside = set(self.ops)
         used = dict.fromkeys(
             value
@@ -96,7 +103,10 @@ class Group:
         return -1 if op is None else self.tree.position.get(op, -1)
 
     def escaping(self) -> dict[Operation, Operation | None]:
-        """Ops that others use too, with such a user that the root does not post-dominate, if there is one."""
+        """
+        Maps each op with uses outside of the group to an outside user that the root does not post-dominate,
+        or None.
+        """
         inside = set(self.ops)
         block = self.root.parent
         assert block is not None
@@ -110,7 +120,7 @@ class Group:
         return found
 
     def duplicated(self, wanted: Iterator[Operation]) -> list[Operation]:
-        """The ops that must be computed outside too, so that `wanted` are there."""
+        """The ops of the group that are computed a second time outside, for the results of `wanted`."""
         inside = set(self.in_pattern_order)
         found: dict[Operation, None] = {}
         stack = list(wanted)
@@ -124,7 +134,9 @@ class Group:
 
 
 def rejection(group: Group, taken: set[Operation], duplicate: Duplicate) -> str | None:
-    """Why a match cannot become a group; None when it can. Args: `taken` are the ops of other groups."""
+    """
+    The reason why a match cannot become a group; None when it can. Args: `taken` are the ops of other groups.
+    """
     for op in group.in_pattern_order:
         if op in taken:
             return f"{op_name(op)} is in another match already"
@@ -141,7 +153,7 @@ def rejection(group: Group, taken: set[Operation], duplicate: Duplicate) -> str 
 
 
 def blocks_of(func: Operation) -> Iterator[Block]:
-    """The blocks of a function, those of closed regions (kernels, composites) and of lambdas left out."""
+    """The blocks of a function, except those of closed regions (kernels, composites) and of lambdas."""
     stack = [block for region in func.regions for block in region.blocks]
     while stack:
         yield (block := stack.pop())
@@ -162,7 +174,7 @@ def groups_of(
     """
     The groups of a pattern, listed in program order.
 
-    Args: `roots` are the ops of one block that it may match at, in the order of trial: from the last one.
+    Args: `roots` are candidate ops of one block, in the order of trial: from the last one.
     """
     taken: set[Operation] = set()
     refused: set[Operation] = set()

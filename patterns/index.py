@@ -1,4 +1,4 @@
-"""Which patterns of a list may match at an op: all of them asked at once, from the operands down."""
+"""An index of patterns by op: computes bottom-up, for all patterns at once, which of them may match."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from stepwell.patterns.terms import ANY, Bits, LocalTerm, Node, Term, Terms
 from stepwell.patterns.values import attribute_of, op_name
 
 _EVERYTHING: Bits = -1
-"""What holds at a node that was not read: nothing is known of it."""
+"""The terms of a node that was not read: all bits, since nothing is known."""
 
 
 class PatternIndex:
     """
-    What holds at each op of the terms of some patterns, worked out once for each shape of op that occurs.
+    The set of terms of some patterns that hold at each op, computed once for each kind of op that occurs.
 
-    A shape is what the op says itself, and what holds at its operands: so a subgraph that repeats is looked
-    up, and the time that a table takes hardly grows with patterns that do not match.
+    A kind is the local terms of the op and the terms that hold at its operands: so a repeated subgraph is
+    looked up, and the matching time of a table hardly grows with patterns that do not match.
     Source: Hoffmann and O'Donnell 1982, "Pattern matching in trees" (the bottom-up method).
     """
 
@@ -32,20 +32,20 @@ class PatternIndex:
         self._candidates: dict[Bits, tuple[int, ...]] = {}
 
     def forget(self) -> None:
-        """The ops have changed: they are read anew."""
+        """Forget the terms of all nodes, after the ops have changed."""
         self._held.clear()
 
     def read(self, op: Operation) -> bool:
-        """Find what holds at an op; what feeds it is read already. Returns: whether that is news."""
+        """Compute the terms that hold at an op from the operands' terms. Returns: whether they changed."""
         operands = [self._at_value(value) for value in op.operands]
-        held = self._holding(self._said_by(op), operands)
+        held = self._holding(self._local_terms_of(op), operands)
         if self._held.get(op) == held:
             return False
         self._held[op] = held
         return True
 
     def read_block(self, block: Block) -> None:
-        """Find what holds at each op of a block; values from blocks around it are read already."""
+        """Compute the terms that hold at each op of a block, after those of values from enclosing blocks."""
         for op in block.ops:
             self.read(op)
 
@@ -62,10 +62,10 @@ class PatternIndex:
             owner = value.owner
             return self._held.get(owner, _EVERYTHING) if isinstance(owner, Operation) else _EVERYTHING
         if (held := self._held.get(value)) is None:
-            held = self._held[value] = self._holding(self._said_by(value), [])
+            held = self._held[value] = self._holding(self._local_terms_of(value), [])
         return held
 
-    def _said_by(self, node: Node) -> Bits:
+    def _local_terms_of(self, node: Node) -> Bits:
         """The local terms that hold at a node."""
         name = "" if isinstance(node, BlockArgument) else op_name(node)
         if (local := self._local.get(name)) is None:
@@ -87,7 +87,10 @@ class PatternIndex:
 
 
 class _LocalTerms:
-    """The local terms at ops of one name, or at block arguments; properties once for each of their values."""
+    """
+    The local terms of ops of one name, or of block arguments; constraints are tested once for each value of
+    the properties.
+    """
 
     def __init__(self, terms: Terms, name: str, example: Node):
         self._always: Bits = ANY | terms.names.get(name, 0)

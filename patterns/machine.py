@@ -1,8 +1,8 @@
 """
-What runs compiled patterns: goals to do, choices to come back to, and a log of what was bound.
+The machine that runs compiled patterns: goals to do, choices for backtracking, and a log of bindings.
 
-Goals are linked cells, so that coming back to a choice costs nothing; there is no recursion over the depth of
-a pattern or of a graph. A choice that succeeded is cut: nothing that fails later reopens it.
+Goals are linked cells, so that backtracking to a choice costs nothing; there is no recursion over the depth
+of a pattern or of a graph. A choice that succeeded is cut: nothing that fails later reopens it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from stepwell.runtime.dims import Dim
 
 Goals: TypeAlias = "tuple[Step, SSAValue, Goals] | tuple[()]"
 Step: TypeAlias = "Callable[[Machine, SSAValue, Goals], Goals | None]"
-"""Does one thing to a value, given the goals after it: returns the goals to go on with, or None to fail."""
+"""
+Matches one pattern object at a value, given the goals after it; returns the next goals, or None to fail.
+"""
 
 Binding: TypeAlias = "tuple[Pattern | str, SSAValue | None]"
 Steps: TypeAlias = "dict[Pattern, Step]"
@@ -32,32 +34,35 @@ class Blocks:
         self._trees: dict[Block, PostDominators] = {}
 
     def tree(self, block: Block) -> PostDominators:
-        """The tree of a block, as it was when it was first asked for."""
+        """The tree of a block, built at the first call and unchanged until `forget`."""
         if (tree := self._trees.get(block)) is None:
             tree = self._trees[block] = PostDominators(block)
         return tree
 
     def forget(self, block: Block) -> None:
-        """A block has changed."""
+        """Drop the tree of a block, after the block has changed."""
         self._trees.pop(block, None)
 
 
 class Machine:
-    """One match in progress."""
+    """A match in progress: the bindings so far, and the choices to backtrack to."""
 
     def __init__(self, blocks: Blocks):
         self.blocks = blocks
         self.memo: dict[Pattern, SSAValue] = {}
         self.symbols: dict[str, Dim] = {}
         self.trail: list[Binding] = []
-        """What was bound, in order: patterns to nodes, and names of symbols (with None)."""
+        """The bindings in order: patterns with nodes, and names of symbols (with None)."""
         self.choices: list[tuple[Goals, int]] = []
         self.bound_before = 0
-        """How much the match had bound that this one is a part of, with bindings of its own."""
+        """The number of bindings of the enclosing match, if this is a part of it with bindings of its own."""
         self.on_failure: Callable[[Machine, Goals], None] | None = None
 
     def run(self, goals: Goals) -> bool:
-        """Do all goals. When that fails, some bindings stay: `attempt` undoes them."""
+        """
+        Do all goals; False when some goal fails without another choice. Bindings then remain: `attempt`
+        undoes them.
+        """
         while goals:
             step, value, rest = goals
             following = step(self, value, rest)
@@ -73,7 +78,7 @@ class Machine:
         return True
 
     def attempt(self, step: Step, value: SSAValue) -> bool:
-        """Do one step and all that follows from it, on its own; a failure undoes what it bound."""
+        """Match a step and its goals without choices of the outer match; a failure undoes the bindings."""
         outer, self.choices = self.choices, []
         mark = len(self.trail)
         done = self.run((step, value, ()))
@@ -83,14 +88,17 @@ class Machine:
         return done
 
     def attempt_quietly(self, step: Step, value: SSAValue) -> bool:
-        """`attempt`, where a failure is nothing to explain."""
+        """`attempt` without calling `on_failure`, for failures that are expected."""
         noted, self.on_failure = self.on_failure, None
         done = self.attempt(step, value)
         self.on_failure = noted
         return done
 
     def attempt_apart(self, step: Step, value: SSAValue) -> list[Binding] | None:
-        """Do a step with bindings of its own, those so far visible. Returns: them, or None if it failed."""
+        """
+        Match a step in a separate machine, which starts with these bindings. Returns: the new bindings, or
+        None.
+        """
         apart = Machine(self.blocks)
         apart.memo = dict(self.memo)
         apart.symbols = dict(self.symbols)
@@ -99,13 +107,13 @@ class Machine:
         return apart.trail if apart.run((step, value, ())) else None
 
     def choose(self, otherwise: Goals) -> Step:
-        """Come back to `otherwise` when what follows fails. Returns: the goal that cuts this choice."""
+        """Backtrack to `otherwise` when the following goals fail. Returns: the goal that cuts this choice."""
         depth = len(self.choices)
         self.choices.append((otherwise, len(self.trail)))
         return cut_to(depth)
 
     def undo(self, mark: int) -> None:
-        """Forget what was bound since the log had `mark` entries."""
+        """Undo the bindings after the first `mark` entries of the log."""
         while len(self.trail) > mark:
             key, _ = self.trail.pop()
             if isinstance(key, str):
@@ -133,7 +141,7 @@ def pending(goals: Goals) -> Iterator[tuple[Step, SSAValue]]:
 
 @cache
 def cut_to(depth: int) -> Step:
-    """The goal that drops all choices made since there were `depth`."""
+    """The step that drops all but the first `depth` choices."""
 
     def cut(machine: Machine, value: SSAValue, rest: Goals) -> Goals:
         del machine.choices[depth:]

@@ -1,4 +1,4 @@
-"""What `pattern.make` builds: ops with operands and attributes taken from a match."""
+"""Construction of the replacement ops of `pattern.make`, with operands and attributes from a match."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stepwell.patterns.values import attribute_of, owner_of
 
 
 class Recipe:
-    """How to build the op of one `pattern.make`."""
+    """The checked description of a `pattern.make`, from which `build` creates the op for a match."""
 
     def __init__(self, op: MakeOp, ctx: Context):
         self.op = op
@@ -53,7 +53,9 @@ class Recipe:
         return any(isinstance(option, AttrSizedOperandSegments) for option in options)
 
     def build(self, values: Mapping[SSAValue, SSAValue]) -> Operation:
-        """The op. Args: `values` gives what stands for the pattern objects and ops of the rule."""
+        """
+        The new op. Args: `values` maps the rule's pattern values and made ops to the values of the match.
+        """
         op = self.op
         operands = [values[arg] for arg in op.args]
         type = op.type if op.typed_as is None else values[op.typed_as].type
@@ -97,7 +99,10 @@ class Recipe:
 
 
 def expect_bound(patterns: Mapping[SSAValue, Pattern], root: Pattern, user: Operation) -> None:
-    """Require what part of a replacement uses to be in the pattern. Raises: StepwellError `bad-pattern`."""
+    """
+    Require the patterns that a replacement op uses to be in the rule's pattern. Raises: StepwellError
+    `bad-pattern`.
+    """
     bound = {*reachable(root)}
     for value in user.operands:
         if value in patterns and patterns[value] not in bound:
@@ -107,7 +112,7 @@ def expect_bound(patterns: Mapping[SSAValue, Pattern], root: Pattern, user: Oper
 def callback_of(
     recipes: Sequence[Recipe], patterns: Mapping[SSAValue, Pattern], result: SSAValue
 ) -> Callback:
-    """The callback of a rule in text: builds its ops, and returns what `result` stands for."""
+    """The callback of a rule in text: builds the replacement ops and returns the value of `result`."""
 
     def replace(pre: SSAValue, post: SSAValue, nodes: NodeMap, rewriter: PatternRewriter) -> SSAValue:
         values = {value: nodes[pattern][0] for value, pattern in patterns.items() if pattern in nodes}

@@ -1,4 +1,4 @@
-"""Matching one value, and finding which patterns of a table can match at an op at all."""
+"""Matching of a pattern at one value, and the result of a match."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from stepwell.patterns.values import is_constant_op, owner_of
 
 
 class Match(dict[Pattern, list[SSAValue]]):
-    """What each pattern object matched: one node, or several for those on a path or in a recursion."""
+    """Maps each pattern object to its matched nodes: several for objects on a path or in a recursion."""
 
     def __init__(self, pattern: Pattern, value: SSAValue, machine: Machine):
         super().__init__()
@@ -70,14 +70,16 @@ class Match(dict[Pattern, list[SSAValue]]):
                 return pattern.parts()
 
     def interior(self) -> dict[SSAValue, None]:
-        """The nodes that something else than a leaf matched, the root too, in the pattern's post order."""
+        """
+        The nodes that were matched by patterns other than leaves, with the root, in the pattern's post order.
+        """
         found: dict[SSAValue, None] = {}
         for pattern, nodes in self.in_order():
             if is_core(pattern):
                 found |= dict.fromkeys(nodes)
             if isinstance(
                 pattern, Dominates
-            ):  # a leaf may stand for parent and path, which are inside anyway
+            ):  # parent and path may be leaves, but their nodes are inside anyway
                 found |= dict.fromkeys((*self.get(pattern.parent, ()), *self.get(pattern.path, ())))
         return found
 
@@ -93,7 +95,7 @@ class Match(dict[Pattern, list[SSAValue]]):
 
 
 def is_core(pattern: Pattern) -> bool:
-    """Whether what a pattern matches is inside the match: it is no leaf, nor does it only constrain one."""
+    """Whether a pattern's node is interior to the match: neither a leaf's nor that of a constrained leaf."""
     if isinstance(pattern, (*LEAVES, Or, And, Not)):
         return False  # their arms decide
     return not isinstance(pattern, Constraint) or isinstance(pattern, HasAttr)
@@ -103,17 +105,17 @@ def match(pattern: Pattern, value: SSAValue, blocks: Blocks | None = None) -> Ma
     """
     Match a pattern at a value.
 
-    Args: `blocks` keeps what is known about blocks, for several matches on IR that does not change.
+    Args: `blocks` caches post-dominator trees across several matches on IR that does not change.
     Returns: the nodes of each pattern object; None when it does not match.
     """
     machine = Machine(Blocks() if blocks is None else blocks)
     if not machine.run((program_of(pattern).step, value, ())):
         return None
     found = Match(pattern, value, machine)
-    return found if lies_in_one_block(found) else None
+    return found if is_in_one_block(found) else None
 
 
-def lies_in_one_block(found: Match) -> bool:
+def is_in_one_block(found: Match) -> bool:
     """Whether all interior nodes of a match are in the root's block, or inside of ops in it."""
     block = block_of(found.value)
     return block is not None and all(

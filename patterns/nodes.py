@@ -27,16 +27,16 @@ class Pattern:
     """
 
     label: str = field(default="", init=False, repr=False)
-    """Its name in text and in explanations; no meaning beyond that."""
+    """The object's name in text and in explanations; without effect on matching."""
     program: object = field(default=None, init=False, repr=False)
-    """What it was compiled to, when it was first matched."""
+    """The compiled pattern (`compile.Program`), from the first match on."""
 
     def parts(self) -> tuple[Pattern, ...]:
         """The patterns inside, in the order in which they are matched; never through `redirect_to`."""
         return ()
 
     def __call__(self, *args: Pattern | None) -> Call:
-        """An op that this pattern matches, on exactly these operands; `p(None)` is on any operands."""
+        """An op that this pattern matches, on exactly these operands; `p(None)` has any operands."""
         for arg in cast("tuple[object, ...]", args):
             if arg is not None and not isinstance(arg, Pattern):
                 raise ill_formed(
@@ -44,7 +44,7 @@ class Pattern:
                     help="`is_expr(value)` is the pattern of a value like this one",
                 )
         if None in args and len(args) != 1:
-            raise ill_formed("p(None) stands for any operands: it takes no others")
+            raise ill_formed("p(None) means any operands: pass no others")
         return Call(self, None if None in args else tuple(arg for arg in args if arg is not None))
 
     def __or__(self, other: Pattern) -> Or:
@@ -69,7 +69,10 @@ class Pattern:
         return HasDtype(self, dtype)
 
     def has_shape(self, shape: Sequence[int | str | None]) -> HasShape:
-        """A tensor of this shape: None is any extent, a string one symbol, the same wherever it stands."""
+        """
+        A tensor of this shape: None is any extent, a string a symbol, which has the same extent at all
+        occurrences.
+        """
         return HasShape(self, tuple(shape))
 
     def where(self, predicate: Predicate, name: str = "") -> Where:
@@ -77,7 +80,7 @@ class Pattern:
         return Where(self, predicate, name)
 
     def optional(self, more: Callable[[Pattern], Pattern]) -> Optional:
-        """This pattern, or what `more` makes of it."""
+        """This pattern, or `more(this pattern)`."""
         return Optional(self, more(self))
 
     def dominates(self, parent: Pattern, path: Pattern) -> Dominates:
@@ -123,7 +126,7 @@ class Pattern:
 
 
 def ill_formed(message: str, *, help: str | None = None, where: object = None) -> StepwellError:
-    """The error for a pattern that cannot be meant."""
+    """The error `bad-pattern`, for a pattern that cannot be right."""
     return StepwellError("bad-pattern", where, message, help=help)
 
 
@@ -153,7 +156,7 @@ def attribute(value: AttributeLike) -> Attribute:
 
 @dataclass(eq=False)
 class Wildcard(Pattern):
-    """Any node; once redirected, what the target matches, so that a pattern can be recursive."""
+    """Any node; once redirected, any node that the target matches, so that a pattern can be recursive."""
 
     target: Pattern | None = field(default=None, init=False)
     in_use: bool = field(default=False, init=False, repr=False)
@@ -200,7 +203,7 @@ class Call(Pattern):
     associates: bool = True
     """Whether multiply and divide may match in another association."""
     other_associations: tuple[Call, ...] | None = field(default=None, init=False, repr=False)
-    """Those associations, once they are made: the same objects for every match."""
+    """The other associations, once they are computed: the same objects for every match."""
 
     def parts(self) -> tuple[Pattern, ...]:
         return self.args or ()
@@ -229,7 +232,7 @@ class Get(Pattern):
 
 @dataclass(eq=False)
 class If(Pattern):
-    """A branch: its condition, and what both sides return."""
+    """A branch: the condition, and the returned values of both regions."""
 
     condition: Pattern
     then: Pattern
@@ -253,7 +256,10 @@ class Let(Pattern):
 
 @dataclass(eq=False)
 class FunctionPattern(Pattern):
-    """A result of an op with one closed region, such as `graph.fused`: its arguments, what it returns."""
+    """
+    A result of an op with one closed region, such as `graph.fused`, matched by the region's arguments and
+    result.
+    """
 
     params: Sequence[Pattern] | None
     body: Pattern
@@ -268,7 +274,7 @@ class FunctionPattern(Pattern):
 
 @dataclass(eq=False)
 class Or(Pattern):
-    """What the left arm matches; else what the right arm does."""
+    """A node that the left arm matches, else the right arm."""
 
     left: Pattern
     right: Pattern
@@ -278,12 +284,12 @@ class Or(Pattern):
 
 
 class Optional(Or):
-    """A pattern, or one that contains it: `left | right`, where `right` is made from `left`."""
+    """A pattern with an optional part: `left | right`, where `right` contains `left`."""
 
 
 @dataclass(eq=False)
 class And(Pattern):
-    """What both match."""
+    """A node that both patterns match."""
 
     left: Pattern
     right: Pattern
@@ -294,7 +300,7 @@ class And(Pattern):
 
 @dataclass(eq=False)
 class Not(Pattern):
-    """What the inner pattern does not match; binds nothing."""
+    """A node that the inner pattern does not match; binds nothing."""
 
     inner: Pattern
 
@@ -304,7 +310,7 @@ class Not(Pattern):
 
 @dataclass(eq=False)
 class Constraint(Pattern):
-    """What the inner pattern matches, if it has a property as well."""
+    """A node that the inner pattern matches and that has a property."""
 
     inner: Pattern
 
@@ -355,8 +361,8 @@ class Where(Constraint):
 @dataclass(eq=False)
 class Dominates(Pattern):
     """
-    What `child` matches, if it is fed by exactly one node that `parent` matches, if `path` matches every node
-    between them, and if all ways from the parent to the function's result lead through the child.
+    A dominator: `child` matches the node, exactly one node above matches `parent`, `path` matches every node
+    between them, and all paths from the parent to the function's result lead through the child.
     """
 
     parent: Pattern
@@ -371,7 +377,7 @@ LEAVES = (Wildcard, Var, Constant, Expr)
 
 
 def reachable(pattern: Pattern) -> Iterator[Pattern]:
-    """A pattern and all inside it, each once, callees and targets of wildcards too."""
+    """A pattern and all patterns inside, each once, with callees and targets of wildcards."""
     seen = {pattern: None}
     stack = [pattern]
     while stack:
@@ -383,7 +389,7 @@ def reachable(pattern: Pattern) -> Iterator[Pattern]:
 
 
 def inner_patterns(pattern: Pattern) -> tuple[Pattern, ...]:
-    """What a pattern refers to: its parts, the callee first, and the target of a wildcard."""
+    """The patterns inside a pattern: its parts, after the callee of a call; for a wildcard, the target."""
     match pattern:
         case Call():
             return (pattern.callee, *pattern.parts())

@@ -20,7 +20,7 @@ from stepwell.patterns.nodes import AttributeLike, Pattern, attribute
 
 
 def ignore(where: object, message: str) -> None:
-    """What happens to a remark when nobody asked for them."""
+    """The default `remark`, which discards the message."""
 
 
 def partition(
@@ -34,11 +34,11 @@ def partition(
     remark: Remark = ignore,
 ) -> list[CompositeOp]:
     """
-    Turn each match into a composite, in one pass from the last op to the first.
+    Replace each match by a composite, in one pass from the last op to the first.
 
-    Args: `attrs` are given to every composite, Python values as attributes; `check` may refuse a match by
-    its root; `allow_duplicate` lets pure ops of any cost be computed twice, cheap ones may be anyway; `name`
-    is that of the table's entry; `remark` hears why matches are not taken.
+    Args: `attrs` are given to every composite, Python values as attributes; `check` may refuse a match by its
+    root; `allow_duplicate` lets pure ops of any cost be computed twice, cheap ones may be anyway; `name` is
+    that of the table's entry; `remark` is called with the reason for each refused match.
     Returns: the composites, in program order.
     Raises: StepwellError `type-mismatch` for a value that is no attribute.
     """
@@ -49,7 +49,7 @@ def partition(
 
 @dataclass(frozen=True)
 class TableRow:
-    """What a table says of one pattern: the name of its composites, and the check of its matches."""
+    """A row of a pattern table: a pattern, the name of its composites, and the check of its matches."""
 
     name: str
     pattern: Pattern
@@ -67,8 +67,8 @@ def partition_table(
     """
     `partition` for the patterns of a table, one after the other.
 
-    Which of them may match at an op is asked once, not pattern by pattern: rows that have nothing to do with
-    the function cost nothing.
+    A `PatternIndex` finds the candidate rows of each op once, not pattern by pattern: rows without candidates
+    in the function cost nothing.
     """
     made: list[CompositeOp] = []
     index = PatternIndex([row.pattern for row in rows])
@@ -93,7 +93,7 @@ def partition_table(
 
 
 class _Roots:
-    """Where in a block each row of a table may match; kept up to date while composites are made."""
+    """The candidate roots in a block for each row of a table, updated as ops become composites."""
 
     def __init__(self, index: PatternIndex, rows: int, block: Block):
         self._index = index
@@ -105,7 +105,7 @@ class _Roots:
             self._look_at(op)
 
     def _look_at(self, op: Operation) -> bool:
-        """Read an op. Returns: whether something else holds at it now."""
+        """Index an op. Returns: whether its terms changed."""
         if not self._index.read(op):
             return False
         for number in self._index.candidates(op) if op.results else ():
@@ -113,17 +113,17 @@ class _Roots:
         return True
 
     def of(self, number: int) -> list[Operation]:
-        """The ops for a row that are still there, the last one first."""
+        """The candidate roots of a row that are still in the block, the last one first."""
         there = [op for op in self._roots[number] if op.parent is not None]
         return sorted(there, key=self._place.__getitem__, reverse=True)
 
     def add(self, composite: CompositeOp, root: Operation) -> None:
-        """A composite stands where a root stood."""
+        """Record a composite at the position of the root that it replaced."""
         self._place[composite] = self._place[root]
         self._changed.append(composite)
 
     def read_anew(self) -> None:
-        """Read the new composites, and below them what is another op to a pattern now."""
+        """Index the new composites, and the ops below them whose terms change."""
         waiting = [(self._place[op], op) for op in self._changed if op.parent is not None]
         self._changed.clear()
         heapify(waiting)
@@ -144,7 +144,7 @@ def _compose(
     attributes: Mapping[str, Attribute],
     replaced: dict[SSAValue, SSAValue],
 ) -> CompositeOp:
-    """Copy a group into a composite at its root, and erase what nobody uses any more."""
+    """Copy a group into a composite at its root, and erase the ops without uses."""
     results = [result for result in group.root.results if result.first_use is not None]
     results = results or list(group.root.results)
 

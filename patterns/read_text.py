@@ -29,16 +29,19 @@ from stepwell.runtime.errors import StepwellError
 
 @dataclass(frozen=True)
 class TableEntry:
-    """A pattern of a table, under the table's name and its own, with the check of its matches."""
+    """A named pattern of a table, with the check of its matches."""
 
     name: str
     pattern: Pattern
     check: Check | None
     rule: Rule | None = None
-    """Where the entry is a rule: what replaces its matches."""
+    """The rewrite rule, if the entry is a rule."""
 
     def as_rule(self) -> Rule:
-        """The rule, which keeps what the check refuses. Raises: ValueError for an entry that is none."""
+        """
+        The entry's rule, which leaves matches unchanged that the check refuses. Raises: ValueError for an
+        entry that is none.
+        """
         if (rule := self.rule) is None:
             raise ValueError(f"{self.name} is no rule")
         if (check := self.check) is None:
@@ -52,21 +55,21 @@ class TableEntry:
 
 @dataclass
 class PatternFile:
-    """All that a module says in the `pattern` dialect, by name, in the order of the text."""
+    """The patterns, graphs, rules and tables of a module by name, in the order of the text."""
 
     patterns: dict[str, Pattern] = field(default_factory=dict[str, Pattern])
     rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
     tables: dict[str, list[TableEntry]] = field(default_factory=dict[str, list[TableEntry]])
     graphs: dict[str, GraphPattern] = field(default_factory=dict[str, GraphPattern])
     warnings: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
-    """What looks like a mistake and is none for sure, with the op that it is about."""
+    """Probable mistakes, each with the op that it concerns."""
 
 
 def from_text(module: ModuleOp, ctx: Context) -> PatternFile:
     """
     The patterns, rules and tables of a module; other ops in it are left alone.
 
-    Args: `ctx` knows the dialects: an op name that none of them has is a warning.
+    Args: `ctx` has the loaded dialects: an op name that none of them has is a warning.
     Raises: StepwellError `bad-pattern`.
     """
     return _Reader(module, ctx).read()
@@ -82,6 +85,8 @@ class _Reader:
         self.in_progress: list[str] = []
 
     def read(self) -> PatternFile:
+        """Read all ops of the `pattern` dialect; returns the file with patterns, rules and tables."""
+        # Definitions, rules and graphs, in the order of the text.
         for op in self.ops:
             match op:
                 case rules.DefOp():
@@ -92,6 +97,7 @@ class _Reader:
                     self.file.graphs[op.sym_name.data] = self.graph(op)
                 case _:
                     pass
+        # Tables, which name the above; then `pattern.ref`s, which may name later definitions.
         for op in self.ops:
             if isinstance(op, rules.TableOp):
                 self.file.tables[op.sym_name.data] = list(self.table(op))
@@ -99,6 +105,7 @@ class _Reader:
         for wildcard, op in self.refs:
             target = self.definition(op.target.string_value(), op)
             wildcard.redirect_to(target)
+        # Complete patterns can be compiled, which finds their errors.
         for op in self.ops:
             if isinstance(op, rules.DefOp):
                 self.compile(self.file.patterns[op.sym_name.data], op)
@@ -110,14 +117,14 @@ class _Reader:
         return self.file
 
     def compile(self, pattern: Pattern, where: Operation) -> None:
-        """Find now what is wrong with a pattern, and say where."""
+        """Compile a pattern at once, so that its errors have the location of the text."""
         try:
             program_of(pattern)
         except StepwellError as error:
             raise ill_formed(error.message, help=error.help, where=where) from None
 
     def definition(self, name: str, where: Operation) -> Pattern:
-        """The pattern of a name, read when it is first asked for."""
+        """The pattern of a definition, read at the first use of the name."""
         if name in self.file.patterns:
             return self.file.patterns[name]
         if (op := self.definitions.get(name)) is None:
@@ -133,7 +140,7 @@ class _Reader:
         return root
 
     def block(self, block: Block, outer: Mapping[SSAValue, Pattern]) -> dict[SSAValue, Pattern]:
-        """The objects of a block, by the values that stand for them."""
+        """The pattern objects of a block, by their SSA values."""
         values = dict(outer)
         for op in block.ops:
             if isinstance(op, NodeOp) and not isinstance(op, rules.MakeOp):

@@ -1,4 +1,4 @@
-"""Functions that patterns in text call by name: predicates and checks of values, callbacks of rules."""
+"""Python functions that pattern text calls by name: predicates and checks of values, callbacks of rules."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CALLBACKS: dict[str, Callback] = {}
 
 
 def register_predicate(name: str) -> Callable[[Predicate], Predicate]:
-    """Make a function on values known to `pattern.where` and to the checks of tables."""
+    """Register a function on values for `pattern.where` and for the checks of tables."""
     return _register(PREDICATES, name)
 
 
 def register_callback(name: str) -> Callable[[Callback], Callback]:
-    """Make a function that replaces roots known to `pattern.replace`."""
+    """Register a callback that replaces roots, for `pattern.replace`."""
     return _register(CALLBACKS, name)
 
 
@@ -47,7 +47,7 @@ def look_up(table: dict[str, F], name: str, what: str, where: object) -> F:
 
 
 def unknown_name(what: str, name: str, known: Iterable[str], where: object) -> StepwellError:
-    """The error for a name that nothing has."""
+    """The error `bad-pattern` for a name that is not registered or defined, with the nearest names."""
     near = get_close_matches(name, list(known))
     hint = f"did you mean @{', @'.join(near)}?" if near else None
     return StepwellError("bad-pattern", where, f"no {what} is named @{name}", help=hint)

@@ -32,7 +32,7 @@ Callback = Callable[[SSAValue, SSAValue, NodeMap, PatternRewriter], SSAValue]
 @dataclass(frozen=True, eq=False)
 class Rule:
     """
-    A pattern and what replaces its root.
+    A pattern and the callback that computes the replacement of its root.
 
     `callback(pre, post, node_map, rewriter)` returns the new value: `pre` is the matched root, `post` the
     same root with its operands rewritten already (ops change in place, so both are one value), `node_map` the
@@ -53,9 +53,10 @@ class Rule:
 
 def rewrite(rules: Sequence[Rule], func: Operation, *, max_depth: int = MAX_DEPTH) -> int:
     """
-    Replace matches of rules until nothing changes; in each round all that do not overlap, first rules first.
+    Replace matches of rules until nothing changes; each round replaces all matches that do not overlap.
 
-    Args: `max_depth` bounds how many rules in a row may work on what the one before made.
+    Args: In a round, earlier rules have precedence; `max_depth` bounds the length of a chain of rewrites,
+    each of a result of the one before.
     Returns: the number of replacements.
     Raises: StepwellError `endless-rules`, `bad-rule`.
     """
@@ -72,7 +73,7 @@ class _Rounds:
     max_depth: int
     replacements: int = 0
     done: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Roots that were replaced, of which some must stay: another result of the op is in use."""
+    """Replaced roots; some of them are not erased, since another result of the op has uses."""
     is_first: bool = True
 
     def __post_init__(self) -> None:
@@ -83,12 +84,12 @@ class _Rounds:
         self.set_rules(self.rules)
 
     def set_rules(self, rules: Sequence[Rule]) -> None:
-        """The rules that take part from now on."""
+        """Set the rules of the following rounds."""
         self.rules = rules
         self.index = PatternIndex([rule.pattern for rule in rules])
 
     def run_one(self) -> bool:
-        """One round. Returns: whether anything changed."""
+        """Run a round: find the matches and apply their rules. Returns: whether anything changed."""
         found = self._find()
         replaced: dict[SSAValue, SSAValue] = {}
         changed = False
@@ -162,7 +163,7 @@ def _follow(value: SSAValue, replaced: dict[SSAValue, SSAValue]) -> SSAValue:
 
 
 def expect_value(who: object, root: SSAValue, new: object) -> SSAValue:
-    """Require what a callback returned to be a value. Raises: StepwellError `bad-rule`."""
+    """Require the result of a callback to be an SSA value. Raises: StepwellError `bad-rule`."""
     if isinstance(new, SSAValue):
         return cast("SSAValue[Attribute]", new)
     found = new.name if isinstance(new, Operation) else new
@@ -175,7 +176,7 @@ def expect_value(who: object, root: SSAValue, new: object) -> SSAValue:
 
 
 def expect_type(who: object, root: SSAValue, new: SSAValue) -> None:
-    """Require a value to have the type of the one that it replaces. Raises: StepwellError `bad-rule`."""
+    """Require a replacement to have the type of the replaced root. Raises: StepwellError `bad-rule`."""
     if new.type != root.type:
         raise _wrong_type(who, root.owner, root.type, new.type)
 
@@ -188,7 +189,9 @@ def _wrong_type(
 
 
 def _type_users(rule: Rule, new: SSAValue, wanted: Attribute) -> None:
-    """Infer the types of what uses a value of a new type, and so on. Raises: where a type must stay."""
+    """
+    Infer the result types of all ops after a value of a new type. Raises: for a type that must not change.
+    """
     if new.type == wanted:
         return
     stack = list(dict.fromkeys(use.operation for use in new.uses))
@@ -209,7 +212,7 @@ def _type_users(rule: Rule, new: SSAValue, wanted: Attribute) -> None:
 
 
 def erase_unused(ops: Sequence[Operation]) -> None:
-    """Erase what a rewrite left without uses, the roots first."""
+    """Erase the ops that a rewrite left without uses, roots first."""
     for op in reversed(list(dict.fromkeys(ops))):
         if op.parent is not None and all(r.first_use is None for r in op.results):
             op.detach()

@@ -1,4 +1,4 @@
-"""Applying rules of a pass: rewrite patterns found by the class of the op they match, locations kept."""
+"""Application of the rules of a pass: dispatch by op class; new ops inherit locations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _MOVES = 4  # rewrites that an op may take for each op that it passes
 
 
 def expect_rules(pass_name: str, wanted: Iterable[str], known: Iterable[str]) -> None:
-    """Require an option's names to have rules. Raises: StepwellError `bad-option`, with those that have."""
+    """
+    Require all names in a pass's option to have rules. Raises: StepwellError `bad-option`, with those that
+    have.
+    """
     known = list(known)
     if unknown := [name for name in wanted if name not in known]:
         message = f"{pass_name} has no rule for {', '.join(unknown)}"
@@ -42,7 +45,7 @@ def named_ops(names: Iterable[str], ctx: Context) -> frozenset[str]:
 
 def apply_rules(region: Region, rules: Sequence[RewritePattern]) -> bool:
     """
-    Rewrite what is in a region until no rule matches, in order and then what rules made or changed.
+    Rewrite the ops of a region until no rule matches: in order, then the ops that rules made or changed.
 
     Each rule is written with `@op_type_rewrite_pattern`. Returns: whether anything changed.
     Raises: StepwellError `endless-rules`, which names two rules that take turns.
@@ -66,7 +69,7 @@ class RuleSet:
 
 def apply_rules_once(region: Region, rules: Sequence[RewritePattern]) -> None:
     """
-    Offer each op that is in a region now to the rules, inner ops first; not what rules make.
+    Apply the rules to each op that is in a region at the call, inner ops first; not to ops that rules make.
 
     Each rule is written with `@op_type_rewrite_pattern`.
     """
@@ -77,7 +80,7 @@ def apply_rules_once(region: Region, rules: Sequence[RewritePattern]) -> None:
 
 
 class _ByClass(RewritePattern):
-    """The first rule that changes something, of those for the class of an op."""
+    """A pattern that tries the rules for an op's class until a rule changes something."""
 
     def __init__(self, rules: Sequence[RewritePattern], lineage: Lineage | None = None):
         self._lineage = lineage
@@ -113,4 +116,4 @@ class _ByClass(RewritePattern):
     def _note(self, rule: RewritePattern, op: Operation, made: Sequence[Operation]) -> None:
         if self._lineage is not None:
             is_kept = op.parent is not None
-            self._lineage.note(type(rule).__name__, op, [*made, op] if is_kept else made)
+            self._lineage.note(type(rule), op, [*made, op] if is_kept else made)

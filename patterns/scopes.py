@@ -1,4 +1,4 @@
-"""Where ops may stand: what an op with regions needs, the order that effects keep, scopes of uses."""
+"""Constraints on the order of ops: captured values of regions, side effects, sources of symbols."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepwell.dialects.graph.symbols import symbol_sources
 
 
 def values_read(op: Operation) -> Iterable[SSAValue]:
-    """The values of the scope around an op that it reads, those that its regions see included."""
+    """The operands of an op and the values captured by its regions."""
     yield from op.operands
     for region in op.regions:
         yield from captured_values(region)
@@ -20,9 +20,10 @@ def values_read(op: Operation) -> Iterable[SSAValue]:
 
 def dependences(block: Block) -> Mapping[Operation, Sequence[Operation]]:
     """
-    For each op of a block the ops of the same block that must stand before it, in the order of its operands.
+    Maps each op of a block to the ops of the block that must come before, in operand order.
 
-    Ops with effects keep their order; what speaks of a size stands behind the op that defines it.
+    Ops with side effects stay in order; ops whose types name a symbol come after the op that defines the
+    symbol.
     """
     sources = symbol_sources(block)
     found: dict[Operation, Sequence[Operation]] = {}
@@ -40,9 +41,9 @@ def dependences(block: Block) -> Mapping[Operation, Sequence[Operation]]:
 
 def post_order(block: Block, before: Mapping[Operation, Sequence[Operation]]) -> list[Operation]:
     """
-    The ops of a block as they are evaluated: what an op needs before it, from the results down.
+    The ops of a block in post order from the results: each op after the ops in `before`.
 
-    Ops with effects come first, in their order; what nobody needs comes last, as it stands.
+    Ops with side effects come first, in their order; ops without uses come last, in program order.
     """
     ops = list(block.ops)
     roots = [op for op in ops if not op.has_trait(IsTerminator) and not is_side_effect_free(op)]
@@ -71,7 +72,7 @@ def _place(
 
 
 def reorder(block: Block, order: Sequence[Operation]) -> bool:
-    """Put the ops of a block in an order; returns whether that changed it."""
+    """Move the ops of a block into an order; returns whether anything moved."""
     if list(block.ops) == list(order):
         return False
     for op in order:
@@ -81,5 +82,8 @@ def reorder(block: Block, order: Sequence[Operation]) -> bool:
 
 
 def blocks_inside(op: Operation) -> list[Block]:
-    """All blocks in an op, inner ones first: what they read from outside, in that order, is what it reads."""
+    """
+    All blocks nested in an op, inner ones first. The values captured by these blocks, in this order, are the
+    op's.
+    """
     return [block for inner in op.walk() for region in inner.regions for block in region.blocks][::-1]

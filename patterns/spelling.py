@@ -1,4 +1,7 @@
-"""How Python spells patterns: `is_op("graph.relu")(wildcard())`; the rest are methods of the patterns."""
+"""
+Constructors of patterns for Python, such as `is_op("graph.relu")(wildcard())`; the rest are methods of
+`Pattern`.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
-Patterns as terms: what must hold at a node, and at its operands, so that a pattern can match there.
+Patterns as terms: necessary conditions on a node and its operands for a match.
 
 Equal parts of all patterns of a list are one term, whatever objects they are: that two uses of an object mean
-one node is left to the matcher, as are predicates, negation and recursion. What holds at a node is a set of
-terms, a bit each.
+one node is left to the matcher, as are predicates, negation and recursion. The terms that hold at a node are
+a bit set.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ from stepwell.patterns.values import TRAIT, commutes, is_constant_op, op_name, o
 Node = Operation | BlockArgument
 Bits = int
 Test = Callable[[Bits, Sequence[Bits]], bool]
-"""Whether a term holds, by what else holds at the node and what holds at its operands."""
+"""Whether a term holds, given the terms that hold at the node and those at each operand."""
 
 ANY: Bits = 1
 WAY: Bits = 2
-"""An op that is no constant: a dominator looks for its parent there."""
+"""The bit of ops other than constants, among which a dominator looks for its parent."""
 ARGUMENT: Bits = 4
 COMMUTES: Bits = 8
 
 
 @dataclass(frozen=True)
 class LocalTerm:
-    """What an op's class says, or its attributes or types."""
+    """A condition on a node alone: its class, attributes or types."""
 
     bit: Bits
     needs: Bits
@@ -71,7 +71,7 @@ class LocalTerm:
 
 @dataclass(frozen=True)
 class Term:
-    """What is said of a node and its operands; it holds only where one of the local terms `needs` does."""
+    """A condition on a node and the operands, tested only where one of the local terms `needs` holds."""
 
     bit: Bits
     needs: Bits
@@ -79,7 +79,7 @@ class Term:
 
 
 class Terms:
-    """The terms of a list of patterns; those that others need come first."""
+    """The terms of a list of patterns; the terms that a term refers to come before it."""
 
     def __init__(self, patterns: Iterable[Pattern]):
         self.classes: list[LocalTerm] = [
@@ -98,7 +98,7 @@ class Terms:
 
     def _root(self, pattern: Pattern) -> Bits:
         order = inner_first(pattern)
-        # The variable of a let stands for the definition, whatever it would match by itself.
+        # The variable of a let matches the definition, whatever it would match by itself.
         anything = {inner.var for inner in order if isinstance(inner, Let)}
         done: dict[Pattern, Bits] = {}
 
@@ -112,7 +112,7 @@ class Terms:
         return done[pattern]
 
     def _bit(self, pattern: Pattern, of: Callable[[Pattern], Bits]) -> Bits:
-        """The term of a pattern. Args: `of` gives those of its parts."""
+        """The term of a pattern. Args: `of` returns the terms of a part."""
         match pattern:
             case Wildcard() | Not():
                 return ANY  # a recursion is not followed
@@ -190,7 +190,7 @@ class Terms:
         return self._bits[key]
 
     def _property(self, pattern: Constraint, needs: Bits) -> Bits:
-        """The local term of a constraint, asked only where one of `needs` holds."""
+        """The local term of a constraint, tested only where one of `needs` holds."""
         names: tuple[str, ...] = ()
         test = _of_values(lambda value: holds(pattern, value, Machine(Blocks())))
         match pattern:
@@ -246,7 +246,9 @@ class Terms:
     def _on_operands(
         self, callee: Bits, args: tuple[Bits, ...] | None, variadic: Sequence[tuple[Bits, ...] | None]
     ) -> Bits:
-        """The callee holds, and the operands are what `args` or one of `variadic` says."""
+        """
+        The term of a call: the callee's term holds, and the operands' terms are `args` or one of `variadic`.
+        """
         if args is None or None in variadic:
             return callee
         lists = [args, *(wanted for wanted in variadic if wanted is not None)]
@@ -264,7 +266,10 @@ class Terms:
         return self._add(("call", callee, *lists), self._needs[callee], test)
 
     def _dominates(self, parent: Bits, path: Bits, child: Bits) -> Bits:
-        """The child holds, and each way up from it leads through the path to some parent."""
+        """
+        The term of a dominator: the child's term holds, and all paths up from it lead along `path` to a
+        parent.
+        """
         up = self._way_up(parent, path)
         return self._add(
             ("dominates", child, up),
@@ -273,7 +278,9 @@ class Terms:
         )
 
     def _way_up(self, parent: Bits, path: Bits) -> Bits:
-        """The parent; or the path, with this same term at each operand that is a way up."""
+        """
+        The term of a node on a dominator's path: the parent's, or the path's with this term at all operands.
+        """
         if parent == ANY:
             return ANY
         if (key := ("up", parent, path)) not in self._bits:
@@ -292,7 +299,7 @@ def _all_hold(wanted: Sequence[Bits], operands: Sequence[Bits]) -> bool:
 
 
 def _all_ways(bit: Bits, operands: Sequence[Bits]) -> bool:
-    """Whether a term holds at all operands that are ways up, of which there is one."""
+    """Whether a term holds at all operands with the bit `WAY`, at least one."""
     ways = [held for held in operands if held & WAY]
     return bool(ways) and all(held & bit for held in ways)
 

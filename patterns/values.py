@@ -1,4 +1,4 @@
-"""What patterns ask of values: names and classes of ops, attributes by value, structural equality."""
+"""Properties of values for patterns: names and classes of ops, attributes by value, structural equality."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMMUTATIVE = frozenset(
     | {f"llvm.intr.{name}" for name in ("minimum", "maximum", "minnum", "maxnum")}
     | {f"llvm.intr.{name}" for name in ("smin", "smax", "umin", "umax")}
 )
-"""What commutes as well, which the trait does not say."""
+"""Commutative ops without the trait."""
 
 _LARGEST_F32 = float(np.finfo(np.float32).max)
 
@@ -33,7 +33,7 @@ OpTest = Callable[[type[Operation]], bool]
 
 
 def op_name(op: Operation) -> str:
-    """The name of an op, of one that no loaded dialect has too."""
+    """The name of an op, also of an unregistered one."""
     return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
 
@@ -44,17 +44,17 @@ def owner_of(value: SSAValue) -> Operation | None:
 
 
 def is_constant_op(op: Operation) -> bool:
-    """Whether an op holds a constant."""
+    """Whether an op is a constant."""
     return op.name in CONSTANTS or op.has_trait(ConstantLike)
 
 
 def op_classes() -> list[str]:
-    """The classes of ops that `trait:` takes."""
+    """The classes of ops after `trait:`."""
     return [*(kind.name.lower() for kind in Kind), "pure", "commutative"]
 
 
 def commutes(op: Operation | type[Operation]) -> bool:
-    """Whether an op's two operands may change places."""
+    """Whether an op's two operands may be swapped."""
     return op.has_trait(Commutative) or op.name in _COMMUTATIVE
 
 
@@ -75,7 +75,7 @@ def class_test(name: str) -> OpTest:
 
 
 def kind_of(op: Operation) -> Kind | None:
-    """How an op of level 1 takes part in fusion; None for other ops."""
+    """The fusion kind of an op of level 1; None for other ops."""
     return op.KIND if isinstance(op, GraphOp) else None
 
 
@@ -92,7 +92,7 @@ def _variadic_group(op: type[Operation]) -> str | None:
 
 
 def is_all_variadic(op: Operation) -> bool:
-    """Whether an op's one variadic operand holds all of its operands."""
+    """Whether all operands of an op belong to a single variadic operand group."""
     group = _variadic_group(type(op))
     if group is None:
         return False
@@ -101,7 +101,7 @@ def is_all_variadic(op: Operation) -> bool:
 
 
 def is_function(op: Operation) -> bool:
-    """Whether an op is a function of its own: a lambda, or one block that sees its arguments only."""
+    """Whether an op contains a function: a lambda, or a region of one block that is isolated from above."""
     closed = op.has_trait(IsolatedFromAbove) or op.name == "graph.lambda"
     return closed and len(op.regions) == 1 and len(op.regions[0].blocks) == 1
 

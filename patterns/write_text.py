@@ -1,4 +1,4 @@
-"""From pattern objects to the `pattern` dialect, sharing kept."""
+"""Conversion of pattern objects to the `pattern` dialect; shared objects stay shared."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed, inner_pattern
 from stepwell.patterns.values import owner_of
 
 Path = tuple[Pattern, ...]
-"""The optional patterns in whose regions an object stands, the outermost first."""
+"""The optional patterns whose regions contain an object, the outermost first."""
 
 
 def to_text(pattern: Pattern | GraphPattern, name: str = "pattern") -> str:
@@ -39,15 +39,19 @@ def to_text(pattern: Pattern | GraphPattern, name: str = "pattern") -> str:
 
 
 def graph_module(graph: GraphPattern, name: str) -> ModuleOp:
-    """A graph as text has it, with a definition for each object that several need."""
-    together = nodes.Tuple(tuple(graph.nodes))  # so that what its patterns share stands once
+    """
+    A module with a graph pattern, and with a definition for each pattern object that is used several times.
+    """
+    together = nodes.Tuple(tuple(graph.nodes))  # so that objects that its patterns share are written once
     names = _definitions({name: together})
+    # The graph's patterns as operands of one tuple, and definitions of shared objects.
     made = [_Definition(root, names) for root in names]
     first, *others = (definition.write(names[definition.root]) for definition in made)
     block = first.body.block
     values = made[0].values
     for op in list(block.ops)[-2:]:  # the tuple, and the end of the definition
         op.detach()
+    # Edges and the binding of nodes replace the tuple.
     block.add_ops(_edges(graph, values))
     block.add_op(edges.BindOp.create(operands=[values[pattern] for pattern in graph.nodes]))
     body = first.detach_region(first.body)
@@ -71,13 +75,13 @@ def _edges(graph: GraphPattern, values: dict[Pattern, SSAValue]) -> list[Operati
 
 
 def to_module(patterns: dict[str, Pattern]) -> ModuleOp:
-    """Patterns as text has them, one `pattern.def` each, and one for each object that several share."""
+    """A module with a `pattern.def` for each pattern, and for each object that several of them share."""
     names = _definitions(patterns)
     return ModuleOp([_Definition(root, names).write(name) for root, name in names.items()])
 
 
 def _own(root: Pattern, roots: Sequence[Pattern] | dict[Pattern, str]) -> list[Pattern]:
-    """The objects that stand in a root's definition, parts first; other roots are used by name."""
+    """The objects in the definition of `root`, parts first; other roots are referenced by name."""
     order: dict[Pattern, None] = {}
     stack = [(root, False)]
     while stack:
@@ -93,7 +97,9 @@ def _own(root: Pattern, roots: Sequence[Pattern] | dict[Pattern, str]) -> list[P
 
 
 def _definitions(patterns: dict[str, Pattern]) -> dict[Pattern, str]:
-    """The objects that need a definition: given ones, targets of wildcards, what definitions share."""
+    """
+    The objects that need a definition, with names: given patterns, targets of wildcards, shared objects.
+    """
     names: dict[Pattern, str] = {}
     for name, pattern in patterns.items():
         names.setdefault(pattern, name)
@@ -115,7 +121,7 @@ def _definitions(patterns: dict[str, Pattern]) -> dict[Pattern, str]:
 
 @dataclass
 class _Definition:
-    """One `pattern.def` in the making."""
+    """The state of writing a `pattern.def`."""
 
     root: Pattern
     names: dict[Pattern, str]
@@ -141,7 +147,7 @@ class _Definition:
         return inner_patterns(pattern)
 
     def _is_merged(self, pattern: Pattern) -> bool:
-        """Whether an object is written as part of its one user: a callee, or a call that has attributes."""
+        """Whether an object is written as part of its only user: a callee, or a call with attributes."""
         users = self.users.get(pattern, [])
         if len(users) != 1 or pattern is self.root or pattern in self.names:
             return False
@@ -157,7 +163,10 @@ class _Definition:
         return isinstance(pattern, nodes.Op)
 
     def _paths(self, own: Sequence[Pattern]) -> dict[Pattern, Path]:
-        """In which regions each object stands: those that hold all of its users, if it has their argument."""
+        """
+        Maps each object to the nested regions that contain all users of the object and whose argument it
+        depends on.
+        """
         depending: dict[Pattern, set[Pattern]] = {
             o: self._users_of(o.left, own) for o in own if isinstance(o, nodes.Optional)
         }
@@ -174,7 +183,7 @@ class _Definition:
         return paths
 
     def _users_of(self, pattern: Pattern, own: Sequence[Pattern]) -> set[Pattern]:
-        """The objects of which `pattern` is a part, or a part of a part."""
+        """The objects that contain `pattern`, directly or not."""
         found = {pattern}
         for user in own:
             if not found.isdisjoint(self._inner(user)):
@@ -188,7 +197,7 @@ class _Definition:
         return self.blocks[path]
 
     def _value(self, pattern: Pattern, path: Path) -> SSAValue:
-        """What stands for an object in a region: the region's argument for what is optional there."""
+        """The SSA value of an object in a region; for the optional part, the argument of the region."""
         for i in range(len(path), 0, -1):
             if pattern is path[i - 1].parts()[0]:
                 return self._block(path[:i]).args[0]
@@ -241,7 +250,7 @@ class _Definition:
 def _users(
     own: Sequence[Pattern], inner: Callable[[Pattern], tuple[Pattern, ...]]
 ) -> dict[Pattern, list[Pattern]]:
-    """Which objects of a definition refer to which, as often as they do."""
+    """Maps each object of a definition to the objects that refer to it, once for each reference."""
     users: dict[Pattern, list[Pattern]] = {}
     for pattern in own:
         for part in inner(pattern):
@@ -262,7 +271,7 @@ Spelling = tuple[type[Operation], dict[str, Attribute], tuple[Pattern, ...]]
 
 
 def _spelling(pattern: Pattern, names: dict[Pattern, str]) -> Spelling:
-    """The op of an object, its properties, and the objects that are its operands."""
+    """The op class, properties and operand objects of a pattern object."""
     match pattern:
         case Wildcard() if pattern.target is not None:
             return leaves.RefOp, {"target": SymbolRefAttr(names[pattern.target])}, ()

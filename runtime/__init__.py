@@ -1,1 +1,1 @@
-"""What is left when compilation is over; imports nothing else of ours."""
+"""The runtime: everything that a compiled model needs; imports nothing else of Stepwell's."""

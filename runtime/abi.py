@@ -1,5 +1,6 @@
 """
-The binary interface between compiled code and the runtime: how a kernel is called and what its context holds.
+The binary interface between compiled code and the runtime: a kernel's arguments, and the fields of its
+context.
 
 A kernel, and the model's `main` likewise, is `i32 k(ptr args, ptr dims, ptr ctx)`: `args` points to data
 pointers (inputs, then outputs, then scratch), `dims` to the values of the distinct symbols as i64 in
@@ -11,9 +12,11 @@ from enum import IntEnum
 
 WORD_BYTES = 8
 WORDS_PER_TIME = 2
-"""Of a time as the C library writes it: seconds, nanoseconds."""
+"""Number of i64 in a time as the C library writes it: seconds, nanoseconds."""
 WORDS_PER_TIMED_CALL = 3 * WORDS_PER_TIME + 1
-"""When it began and ended the last time, the sum of its times, and how many there were."""
+"""
+Number of i64 for a timed call: its last begin and end, the sum of its times, and the number of its runs.
+"""
 
 
 class CtxField(IntEnum):
@@ -39,18 +42,18 @@ class CtxField(IntEnum):
     ERROR_VALUES = 6
     """Two i64 that the error's message shows."""
     CLOCK = 8
-    """`i32 clock_gettime(i32 clock, ptr time)` of the C library; null unless the code tells its times."""
+    """`i32 clock_gettime(i32 clock, ptr time)` of the C library; null unless the code records its times."""
     TIMES = 9
-    """Where it writes them: `WORDS_PER_TIMED_CALL` i64 for each timed call of `main`."""
+    """The memory for these times: `WORDS_PER_TIMED_CALL` i64 for each timed call of `main`."""
 
 
 class Status(IntEnum):
-    """What `main` returns besides 0 and the rows of the run-time error table, which count from 1."""
+    """The return codes of `main` besides 0 and the rows of the run-time error table, which count from 1."""
 
     HOST_FAILED = -1
     """A host call raised; its frame has the exception."""
     OUT_OF_MEMORY = -2
-    """Memory whose size depends on data could not be had."""
+    """Memory whose size depends on data could not be allocated."""
 
 
 CTX_BYTES = 10 * WORD_BYTES

@@ -1,4 +1,6 @@
-"""Where the elements of an array are: asked twice a call, and numpy's own answers take 2 us each."""
+"""
+The address of an array's elements, read from the object's memory: numpy's own ways take 2 us, twice a call.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ def _by_interface(array: Array) -> int:
 
 
 def _layout_holds() -> bool:
-    """Whether this interpreter and this numpy lay arrays out as we read them: true of CPython and its ABI."""
+    """
+    Whether reading the object's memory gives the address on this interpreter and numpy; true for CPython and
+    its ABI.
+    """
     whole = np.arange(6, dtype=np.float32)
     samples: list[Array] = [
         whole,

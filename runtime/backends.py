@@ -1,9 +1,9 @@
 """
-Backends by name: engines outside of this compiler that take part of a model.
+Backends by name: engines outside of this compiler that run partitions of a model.
 
-A lazy table: nothing of a backend is imported before a model needs it, and then only what runs it. Ours stand
-here; other packages register theirs by an entry point of group `stepwell.backends`, the backend's name =
-`module:Class`; a plugin adds its own to the process.
+A lazy table: nothing of a backend is imported before a model needs it, and then only what runs it. Ours are
+listed here; other packages register theirs by an entry point of group `stepwell.backends`, the backend's name
+= `module:Class`; a plugin adds its own to the process.
 """
 
 from __future__ import annotations
@@ -25,10 +25,13 @@ HostFunction: TypeAlias = Callable[[Sequence[object], list[object]], None]
 
 
 class Loader(Protocol):
-    """What running a partition takes of a backend; how it compiles one, `stepwell.lowering.backends` says."""
+    """
+    The interface of a backend for running partitions; `stepwell.lowering.backends` has that for compiling
+    them.
+    """
 
     def load(self, code: bytes) -> HostFunction:
-        """The function of a compiled partition: from inputs to outputs, which it fills."""
+        """The function of a compiled partition, called with inputs and with outputs to fill."""
         ...
 
 
@@ -52,7 +55,7 @@ def register_backend(name: str, backend: object) -> None:
 
 
 def backend_names() -> list[str]:
-    """The names of all backends that are registered here, installed or not what they need."""
+    """The names of all registered backends, whether their packages are installed or not."""
     return sorted({*OURS, *_PLUGGED_IN, *_outside_places()})
 
 
@@ -60,8 +63,8 @@ def find_backend(name: str) -> Loader:
     """
     The backend of a name.
 
-    Raises: StepwellError `unknown-backend`, with the nearest names, for one that nobody registered;
-    `missing-package` when what registers it cannot be imported.
+    Raises: StepwellError `unknown-backend`, with the nearest names, for one that is not registered;
+    `missing-package` when the backend's module cannot be imported.
     """
     if name in _PLUGGED_IN:
         return _instance(_PLUGGED_IN[name])
@@ -91,7 +94,7 @@ def fill(outputs: Sequence[object], results: Sequence[object]) -> None:
     """
     Copy results into the outputs of a partition.
 
-    Raises: StepwellError `wrong-result` when they are not as many, or of another shape or element type.
+    Raises: StepwellError `wrong-result` when their number, a shape or an element type is different.
     """
     if len(outputs) != len(results):
         raise StepwellError("wrong-result", None, f"expected {len(outputs)} results, found {len(results)}")

@@ -1,4 +1,4 @@
-"""The garbage collector and the compiler: IR is made by the million, and lives until a pass is done."""
+"""Pauses of the garbage collector during passes, which create millions of IR objects that stay alive."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextlib import contextmanager
 @contextmanager
 def collector_paused() -> Generator[None]:
     """
-    No cyclic garbage collection inside of the block.
+    A context manager without cyclic garbage collection inside.
 
-    The collector looks again and again at IR that is alive: passes over 10,000 ops take up to twice as long
+    The collector repeatedly visits IR that is alive: passes over 10,000 ops take up to twice as long
     with it. For work on one module, whose garbage fits in memory; between two such blocks the collector runs.
     """
     was_enabled = gc.isenabled()

@@ -2,7 +2,7 @@
 Dimension expressions: numbers, named symbols and the arithmetic that shapes need.
 
 A dimension is written as text in a tensor's encoding, `#graph.dims<["N", 4, "S + P"]>`, and as a `Dim` in
-Python. Expressions are kept as polynomials over atoms with integer coefficients, so that `N + N` is `2 * N`
+Python. Expressions are stored as polynomials over atoms with integer coefficients, so that `N + N` is `2 * N`
 and equal expressions are equal objects; floor and ceiling division, min and max are opaque atoms.
 """
 
@@ -65,17 +65,17 @@ class Dim:
 
     @staticmethod
     def symbol(name: str) -> Dim:
-        """The dimension named `name`; `?` is the unknown one, equal to nothing that can be proved."""
+        """The dimension named `name`; `?` is the unknown dimension, which cannot be proved equal to any."""
         return Dim({(name,): 1})
 
     @property
     def is_static(self) -> bool:
-        """Whether this is a plain number."""
+        """Whether the expression is a plain number."""
         return all(m == () for m, _ in self._terms)
 
     @property
     def is_unknown(self) -> bool:
-        """Whether an anonymous `?` occurs in it, so that nothing can be proved of it."""
+        """Whether an anonymous `?` occurs in the expression, so that nothing can be proved."""
         return any(UNKNOWN in atom for m, _ in self._terms for atom in m)
 
     @property
@@ -95,7 +95,10 @@ class Dim:
 
     @property
     def is_quotient(self) -> bool:
-        """Whether it is one division, rounded down, of a product: what is left of so many elements."""
+        """
+        Whether the expression is a single floor division of a product, as the inferred extent of a reshape
+        is.
+        """
         if len(self._terms) != 1 or self._terms[0][1] != 1 or len(self._terms[0][0]) != 1:
             return False
         parts = _operands(self._terms[0][0][0])
@@ -108,12 +111,12 @@ class Dim:
 
     @property
     def is_nonnegative(self) -> bool:
-        """Whether it is provably at least 0, as sizes, the symbols, are."""
+        """Whether the expression is provably at least 0, given that symbols are sizes."""
         least = self._least()
         return least is not None and least >= 0
 
     def _least(self) -> int | None:
-        """A number that it is never below, if one is known: of 8 * ((N - 1) floordiv 32) + 8 that is 0."""
+        """A lower bound of the expression, or None: 0 for 8 * ((N - 1) floordiv 32) + 8."""
         total = 0
         for monomial, coefficient in self._terms:
             factors = [_least_of_atom(atom) for atom in monomial]
@@ -130,7 +133,7 @@ class Dim:
         return self.build(symbols.__getitem__, _INTEGERS)
 
     def substitute(self, symbols: Mapping[str, Dim]) -> Dim:
-        """The expression with symbols replaced; those not in the map stay."""
+        """The expression with symbols replaced; symbols that are not in the map are unchanged."""
         if not (self.symbols() & symbols.keys()):
             return self
         return self.build(lambda name: symbols.get(name, Dim.symbol(name)), _EXPRESSIONS)
@@ -268,7 +271,7 @@ def _parenthesized(dim: Dim) -> str:
 
 
 def _exact_quotient(a: Dim, b: Dim) -> Dim | None:
-    """a / b where b is one monomial that divides every term of a, such as (4 * N * S) / (2 * N)."""
+    """a / b for a monomial b that divides every term of a, such as (4 * N * S) / (2 * N); else None."""
     divisor_terms = b._terms  # pyright: ignore[reportPrivateUsage]
     if len(divisor_terms) != 1:
         return Dim.of(1) if a == b else None
@@ -303,7 +306,7 @@ def _extremum(a: Dim, b: Dim, kind: str) -> Dim:
 
 
 def _repeats(a: Dim, b: Dim, kind: str) -> bool:
-    """Whether b is the same extremum with a in it already: min(a, min(a, c)) is min(a, c)."""
+    """Whether b is an extremum of the same kind with the operand a: min(a, min(a, c)) is min(a, c)."""
     match b._terms:  # pyright: ignore[reportPrivateUsage]
         case (((atom,), 1),):
             parts = _operands(atom)
@@ -319,7 +322,7 @@ def _parse(text: str) -> Dim:
     if text == UNKNOWN or (text.isidentifier() and text not in ("floordiv", "ceildiv")):
         return Dim.symbol(text)
     try:
-        # `floordiv` and `ceildiv` bind like `*`: Python's `//` and `%` stand for them while parsing.
+        # `floordiv` and `ceildiv` bind like `*`: Python's `//` and `%` replace them while parsing.
         source = text.replace(" floordiv ", " // ").replace(" ceildiv ", " % ")
         return _from_ast(ast.parse(source, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

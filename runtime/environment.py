@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Variable:
-    """An environment variable: its name, what it is for, and what holds where it is not set."""
+    """An environment variable: the name, the purpose, and the default where it is not set."""
 
     name: str
     meaning: str

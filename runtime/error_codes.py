@@ -1,6 +1,6 @@
 # fmt: off
 """
-The codes of all errors: what each means and what usually helps. `docs/errors.md` is made from them.
+The codes of all errors: the meaning of each, and the usual help. `docs/errors.md` is made from them.
 
 A code is stable: scripts may rely on it. One fault has one code, wherever it is found.
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class ErrorCode(NamedTuple):
-    """The meaning of a code, and the help that is right most of the time."""
+    """The meaning of a code, and the help for most cases."""
 
     meaning: str
     help: str

@@ -1,4 +1,4 @@
-"""The one error type that users see: a code, a place, what was found and what to do next."""
+"""The error type that users see: a code, a location, the finding and the next step."""
 
 from collections.abc import Iterable, Sequence
 from typing import Self
@@ -30,22 +30,24 @@ class StepwellError(Exception):
         self.message = message
         self.notes = (note,) if isinstance(note, str) else tuple(note)
         self.help = help
+        self.reproducer: str | None = None
+        """The command that fails in the same way, where a pass failed and it has been written down."""
         super().__init__(self.render())
 
     def with_note(self, note: str) -> Self:
-        """The same error with one more fact; returns itself."""
+        """Add a note to the error; returns itself."""
         self.notes = (*self.notes, note)
         self.args = (self.render(),)
         return self
 
     def at(self, where: object) -> Self:
-        """The same error with a place, unless it has one; returns itself."""
+        """Set the location of the error, unless it has one already; returns itself."""
         self.where = self.where or describe_location(where)
         self.args = (self.render(),)
         return self
 
     def render(self) -> str:
-        """The diagnostic as text: first line `error[code]: message`, then place, notes and help."""
+        """The diagnostic as text: first line `error[code]: message`, then location, notes and help."""
         lines = [f"error[{self.code}]: {self.message}"]
         if self.where:
             lines.append(f"  --> {self.where}")
@@ -57,7 +59,7 @@ class StepwellError(Exception):
 
 
 class InternalError(StepwellError):
-    """A broken promise of our own: the driver writes a reproducer beside it and asks for a report."""
+    """A bug of Stepwell's: the driver writes a reproducer and asks for a report."""
 
     def __init__(self, where: object, message: str, *, note: str | Sequence[str] = ()):
         super().__init__(
@@ -67,12 +69,10 @@ class InternalError(StepwellError):
             note=note,
             help="this is a bug in Stepwell: please report it with the reproducer",
         )
-        self.reproducer: str | None = None
-        """The command that fails in the same way, once it has been written down."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The beginning of a help text that names the nearest known name, with a blank after it; or nothing."""
+    """`did you mean NAME? `, with the nearest known name, as the beginning of a help text; else empty."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(known), n=1)
@@ -81,7 +81,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def describe_location(where: object) -> str:
     """
-    Spell out a place for a diagnostic: text as it is, an operation by its location.
+    The text of a location for a diagnostic: text as it is, an operation by its location.
 
     Works by attribute names alone, because the runtime may not import the IR: `NameLoc` has `desc`,
     `FileLineColLoc` has `filename`, `line` and `column`, `FusedLoc` has `locations`.

@@ -1,4 +1,7 @@
-"""Partitions that run without their backend: the artifact holds kernels of ours for them as well."""
+"""
+Partitions with a fallback for a missing backend: the artifact contains kernels of Stepwell's for them as
+well.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,10 @@ _MISSING = ("missing-package", "unknown-backend")
 
 def with_fallback(backend: str, name: str, code: bytes, image: bytes, symbols: int | None) -> bytes:
     """
-    A backend's code for a partition, and an artifact that computes the same.
+    The code of a partition with a fallback: a backend's code, and an artifact that computes the same.
 
-    Args: `symbols` is the number of the input that holds sizes; the artifact takes one of that shape instead,
-    without elements.
+    Args: `symbols` is the number of the input that contains sizes; the artifact has in its stead an input
+    without elements of that shape.
     """
     facts = {"backend": backend, "name": name, "bytes": len(code), "symbols": symbols}
     about = json.dumps(facts).encode()
@@ -30,7 +33,10 @@ def with_fallback(backend: str, name: str, code: bytes, image: bytes, symbols: i
 
 
 def load_with_fallback(code: bytes) -> HostFunction:
-    """The function of what `with_fallback` wrote: the backend's; where it is missing ours, with a warning."""
+    """
+    The function of code from `with_fallback`: the backend's, or the artifact's with a warning where the
+    backend is missing.
+    """
     start = _LENGTH_BYTES + int.from_bytes(code[:_LENGTH_BYTES], "little")
     about = cast("dict[str, object]", json.loads(code[_LENGTH_BYTES:start]))
     end = start + int(cast(int, about["bytes"]))

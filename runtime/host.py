@@ -1,12 +1,12 @@
 """
-Host calls: what compiled code does not do itself goes out to Python, one call a time, by a table.
+Host calls: calls from compiled code to Python functions, by their index in a table of callees.
 
 A model image has a table of callees. When it is loaded, the loader of each callee's kind makes a function of
-its bytes: `load(code: bytes) -> callee`, and `callee(inputs, outputs) -> None` from then on. `inputs` are
-read-only arrays (views of the buffers of the memory plan, valid during the call only) or Python objects.
+its bytes: `load(code: bytes) -> callee`, which is then called as `callee(inputs, outputs) -> None`. `inputs`
+are read-only arrays (views of the buffers of the memory plan, valid during the call only) or Python objects.
 `outputs[i]` is an array to fill, or None where only the callee knows the size or the value is an object: it
-puts the result there. What it raises ends the call of the model, with the node's location. Calls of a model
-in several threads may call it at the same time.
+puts the result there. An exception ends the call of the model, with the node's location. Several threads that
+run the model may call it at the same time.
 
 The kind `numpy` runs functions of `stepwell.runtime.meaning`; every other kind is the name of a backend
 (`stepwell.runtime.backends`), which loads its own.
@@ -32,11 +32,11 @@ from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.meaning import evaluate
 
 NUMPY = "numpy"
-"""The kind of callees that are functions of ours."""
+"""The kind of callees that are functions of Stepwell's."""
 FALLBACK = "fallback"
-"""The kind of partitions that hold kernels of ours as well, for where their backend is missing."""
+"""The kind of partitions with kernels of Stepwell's as a fallback for a missing backend."""
 
-# Kinds of ours; nothing is imported before a model needs it.
+# Built-in kinds; nothing is imported before a model needs it.
 BUILT_IN: Mapping[str, str] = {
     NUMPY: "stepwell.runtime.host:load_numpy",
     FALLBACK: "stepwell.runtime.fallback:load_with_fallback",
@@ -47,24 +47,24 @@ Loader: TypeAlias = Callable[[bytes], HostFunction]
 
 @dataclass(frozen=True)
 class HostValue:
-    """An operand or result of a callee, as it stands among the words of a call."""
+    """An operand or result of a callee, as encoded among the i64 values of a call."""
 
     dtype: str
-    """Name of the element type; empty for a Python object: one word, its place in the call's table."""
+    """Name of the element type; empty for a Python object, which is an i64: its index in the call's table."""
     rank: int = 0
-    """A tensor is a word for the address of its elements, then one a dimension."""
+    """A tensor is encoded as the address of its elements, then its dimensions."""
     made: bool = False
     """Whether the callee makes the array, and its address and dimensions are written back."""
 
     @property
     def words(self) -> int:
-        """How many words it takes."""
+        """The number of i64 values of the encoding."""
         return 1 + self.rank
 
 
 @dataclass(frozen=True)
 class Callee:
-    """A function outside the compiled code, as a model image holds it."""
+    """A function outside of compiled code, as stored in a model image."""
 
     kind: str
     name: str
@@ -72,14 +72,14 @@ class Callee:
     inputs: tuple[HostValue, ...]
     outputs: tuple[HostValue, ...]
     where: str
-    """The node of the model that it stands for."""
+    """The node of the model that the callee computes."""
 
 
 def load_callee(callee: Callee) -> HostFunction:
     """
     Make the function of a callee.
 
-    Raises: StepwellError `unknown-backend` or `missing-package` when nothing here loads its kind,
+    Raises: StepwellError `unknown-backend` or `missing-package` when no loader of its kind is available,
     `bad-artifact` when its loader refuses the bytes.
     """
     load = _loader(callee)
@@ -125,7 +125,7 @@ def load_numpy(code: bytes) -> HostFunction:
 
 
 def _plain(value: object) -> object:
-    """A value of JSON as functions take it: tuples for lists, dtypes by name."""
+    """A JSON value as an argument of a function: tuples for lists, dtypes by name."""
     if isinstance(value, list):
         return tuple(_plain(item) for item in cast("list[object]", value))
     if isinstance(value, dict):
@@ -142,9 +142,9 @@ def _filled(output: Array, result: Array) -> Array:
 
 class HostFrame:
     """
-    What the host keeps for one running call: objects, arrays that callees made, the exception that ended it.
+    The host's state of a running call: objects, arrays made by callees, and the exception that ended it.
 
-    `address` is what the context's field HOST holds; the frame must live as long as it may be called.
+    `address` is the value of the context's field HOST; the frame must live as long as it may be called.
     """
 
     def __init__(self, callees: Sequence[Callee], functions: Sequence[HostFunction], objects: int):
@@ -158,7 +158,7 @@ class HostFrame:
         self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     def release(self) -> None:
-        """Let go of what the last call left."""
+        """Release the objects and arrays of the last call."""
         self.objects = [None] * len(self.objects)
         self._made.clear()
         self.failure = None
@@ -176,7 +176,7 @@ class HostFrame:
             )
             self.failure.__cause__ = error
             return Status.HOST_FAILED
-        except BaseException as error:  # an interrupt by the user, which is theirs
+        except BaseException as error:  # an interrupt by the user is raised unchanged
             self.failure = error
             return Status.HOST_FAILED
         return 0
@@ -223,7 +223,7 @@ def _words(address: int, count: int) -> npt.NDArray[np.int64]:
 
 
 def _tensor(value: HostValue, words: npt.NDArray[np.int64]) -> Array:
-    """The array that an address and dimensions stand for."""
+    """The array encoded by an address and dimensions."""
     dtype = dtype_from_name(value.dtype)
     shape = tuple(int(n) for n in words[1:])
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
@@ -234,7 +234,7 @@ def _tensor(value: HostValue, words: npt.NDArray[np.int64]) -> Array:
 
 
 def _returned(value: HostValue, place: npt.NDArray[np.int64], result: object, number: int) -> Array:
-    """An array that a callee made: checked, and its address and dimensions written back."""
+    """Check an array made by a callee, and write its address and dimensions back."""
     array = np.asarray(result)
     dtype, known = dtype_from_name(value.dtype), [int(n) for n in place[1:]]
     fits = array.ndim == value.rank and all(n in (-1, m) for n, m in zip(known, array.shape, strict=False))

@@ -1,4 +1,6 @@
-"""What a compiled model takes and gives: names, element types, symbolic shapes, and the checks of a call."""
+"""
+The interface of a compiled model: names, element types and symbolic shapes of inputs and outputs, and checks.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from stepwell.runtime.errors import StepwellError
 
 Array = npt.NDArray[np.generic]
 
-LONG_RULE = 40  # characters; a longer equation of sizes follows the place that says it in words
+LONG_RULE = 40  # characters; a longer equation of sizes is a note, after a message without it
 MAX_TENSOR_BYTES = 1 << 46  # what 48-bit pointers can address, with room: larger sizes are a mistake
 
 
@@ -35,14 +37,14 @@ def dtype_from_name(name: str) -> np.dtype[np.generic]:
 @dataclass(frozen=True)
 class TensorSpec:
     """
-    One input or output: its name in the model, element type and dimensions (numbers, symbols, expressions).
+    An input or output: its name in the model, element type and dimensions (numbers, symbols, expressions).
     """
 
     name: str
     dtype: np.dtype[np.generic]
     dims: tuple[Dim, ...]
     type: str = ""
-    """For a value that is no tensor, what it is: `seq(f32)`. Its element type is `object` then."""
+    """The type of a value that is no tensor, such as `seq(f32)`; its element type is then `object`."""
 
     @property
     def is_object(self) -> bool:
@@ -72,12 +74,12 @@ class ShapeCheck:
     left: Dim
     right: Dim
     where: str
-    """The ONNX node that needs it."""
+    """The ONNX node that makes the assumption."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """What follows from the shapes of one call: symbol values in order, output shapes, arena bytes."""
+    """The sizes of a call, given its input shapes: symbol values in order, output shapes, arena bytes."""
 
     symbols: tuple[int, ...]
     output_shapes: tuple[tuple[int, ...] | None, ...]
@@ -86,11 +88,11 @@ class Binding:
     values: Mapping[str, int] = field(default_factory=dict[str, int])
     """The symbols of the inputs by name."""
     largest_output_bytes: int = 0
-    """Of those whose shape is known before the call."""
+    """The largest size of an output whose shape is known before the call."""
 
     @cached_property
     def array_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The output shapes, `()` in place of those that are not known before the call."""
+        """The output shapes, `()` for shapes that are not known before the call."""
         return tuple(() if shape is None else shape for shape in self.output_shapes)
 
 
@@ -104,7 +106,7 @@ class Interface:
     arena_bytes: Dim
     checks: tuple[ShapeCheck, ...] = field(default=())
     published: tuple[str, ...] = ()
-    """Symbols that the compiled code finds on the way and tells, because shapes of outputs need them."""
+    """Symbols that compiled code computes and reports, because output shapes depend on them."""
 
     def bind(self, shapes: Sequence[tuple[int, ...]]) -> Binding:
         """
@@ -173,7 +175,7 @@ class Interface:
                 sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
                 rule, notes = f"{check.left} must equal {check.right}", [f"with {sizes}"]
                 message = f"{rule}, found {left} and {right}"
-                if check.where and len(rule) > LONG_RULE:  # what must hold stands in words there
+                if check.where and len(rule) > LONG_RULE:  # the check's text says the same without symbols
                     message = f"a size must be {right}, found {left}"
                     notes.append(rule)
                 raise StepwellError("shape-mismatch", check.where, message, note=notes)
@@ -210,8 +212,8 @@ def checked_input(spec: TensorSpec, value: object) -> Array:
     """
     An argument of a call as a C-contiguous, native-endian array of the spec's element type.
 
-    Copies only when layout or byte order require it; Python numbers and lists are converted, and any object
-    with DLPack is taken without a copy.
+    Copies only when layout or byte order require it; Python numbers and lists are converted, and an object
+    with DLPack is used without a copy.
     Raises: StepwellError `type-mismatch` for another element type: nothing is narrowed or widened silently.
     """
     if isinstance(value, np.ndarray):
@@ -253,7 +255,8 @@ def checked_object(spec: TensorSpec, value: object) -> object:
 
 def _from_python(spec: TensorSpec, value: object) -> Array:
     """
-    A number or nested list, which has no element type of its own, as the spec's type when that loses nothing.
+    A number or nested list, which has no element type, as an array of the spec's type; refuses lossy
+    conversions.
     """
     try:
         array = np.asarray(value)

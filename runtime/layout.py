@@ -1,5 +1,5 @@
 """
-Tensor layouts as text: `NCHW`, `NHWC`, `OIHW16i16o`; which dimension of an array means what.
+Tensor layouts as text: `NCHW`, `NHWC`, `OIHW16i16o`; the meaning of each dimension of an array.
 
 An upper-case letter is an axis, outermost first; a number with a lower-case letter is a block of it, stored
 further inside: `NCHW16c` is the array [N, C/16, H, W, 16]. Zeros fill the last block of a blocked axis.
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 MAX_LAYOUT_CHARS = 64
 _AXIS = re.compile(r"([A-Z])|([1-9][0-9]{0,5})([a-z])")
 _SPATIAL = (
-    "UVDHW"  # of the innermost dimensions, as the field names them; two more for the rare 4-d and 5-d windows
+    "UVDHW"  # of the innermost dimensions, by their usual names; two more for the rare 4-d and 5-d windows
 )
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A parsed layout: one (letter, block) a dimension; block is 0 for the (outer) axis itself."""
+    """A parsed layout: a (letter, block) pair for each dimension; block is 0 for the (outer) axis itself."""
 
     axes: tuple[tuple[str, int], ...]
 
     @property
     def rank(self) -> int:
-        """How many dimensions an array in this layout has."""
+        """The number of dimensions of an array in this layout."""
         return len(self.axes)
 
     @property
@@ -106,7 +106,7 @@ def to_layout(x: npt.NDArray[np.generic], source: Layout, target: Layout) -> npt
     """
     Rearrange an array from one layout to another over the same letters; new blocks are padded with zeros.
 
-    Returns: a view where that is possible. The padding of a block that goes away stays in its axis.
+    Returns: a view where that is possible. The padding of a removed block stays in its axis.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Memory of a call: aligned arrays, large outputs, and the slots of buffers whose size depends on data."""
+"""Memory of calls: aligned arrays, large outputs, and slots (buffers whose size depends on data)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def aligned_empty(size_bytes: int) -> npt.NDArray[np.uint8]:
 
 # Stores that fill whole cache lines gain 5 to 10 % from here; below, a microsecond for it is too much.
 ALIGNED_BYTES = 1 << 19
-# From here memory that is given back may come again as new pages, full of zeros: from 32 MiB always, which is
-# four times the time of the kernel itself (relu of 32 MiB: 9.7 ms instead of 2.6).
+# From this size on, memory that was freed may be allocated again as new pages, full of zeros: from 32 MiB
+# always, which is four times the time of the kernel itself (relu of 32 MiB: 9.7 ms instead of 2.6).
 _KEPT_BYTES = 4 << 20
 # Loads wait for stores before them whose address is the same in a page: large arrays of numpy's begin a page,
 # and so do their copies (tanh of 16 MiB, results 48 bytes further on in the page: 1.5 to 2.2 ms, else 1.2).
@@ -35,18 +35,17 @@ _PAGE_BYTES = 4096
 
 class LargeOutputs:
     """
-    Memory of the outputs of calls, one after the other.
+    The memory of outputs, reused by consecutive calls.
 
-    Small ones are numpy's as they come; larger ones start on a cache line, half a page behind others; the
-    memory of the largest is used again by the next call once nothing refers to the array any more, nor to a
-    view of it.
+    Small ones are allocated by numpy; larger ones start on a cache line, half a page after others; the memory
+    of the largest is used again by the next call once neither the array nor a view of it is referenced.
     """
 
     def __init__(self) -> None:
         self._kept: dict[int, npt.NDArray[np.uint8]] = {}
 
     def new(self, place: int, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-        """An uninitialised array for the output with that number."""
+        """An uninitialised array for the output with the number `place`."""
         size_bytes = prod(shape) * dtype.itemsize
         if size_bytes < ALIGNED_BYTES:
             return np.empty(shape, dtype)
@@ -60,7 +59,7 @@ class LargeOutputs:
 
 
 def _uses(kept: Mapping[int, Array], place: int) -> int:
-    """How many references there are to memory: each array in it has one, and so has the table."""
+    """The reference count of an output's memory: 1 for the table, and 1 for each array in the memory."""
     return sys.getrefcount(kept[place])
 
 
@@ -69,14 +68,14 @@ _UNUSED = _uses({0: np.empty(0)}, 0)
 
 class Memory:
     """
-    The slots of one running call, which compiled code asks for through `address`, the context's ALLOCATE.
+    The slots of one running call, which compiled code allocates through `address`, the context's ALLOCATE.
 
-    A slot grows and is never given back, so that loops and later calls use the same memory again; only
-    outputs are taken out of theirs.
+    A slot grows and is never freed, so that loops and later calls use the same memory again; only the memory
+    of outputs is handed to the caller.
     """
 
     def __init__(self, times: KernelTimes | None = None) -> None:
-        """Args: `times` adds up how long each request took."""
+        """Args: `times` sums the time of the allocations."""
         self.refused = 0
         """Bytes of the last request that could not be met."""
         self._slots: dict[int, npt.NDArray[np.uint8]] = {}
@@ -84,7 +83,7 @@ class Memory:
         self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     def take(self, slot: int, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-        """The contents of a slot as an array, which owns them from now on."""
+        """The memory of a slot as an array, which owns it from now on."""
         memory = self._slots.pop(slot)
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         return memory[:size].view(dtype).reshape(shape)

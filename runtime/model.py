@@ -44,10 +44,10 @@ _KEPT_BINDINGS = 256  # shapes whose binding is remembered; a decoding loop meet
 
 class _Frame:
     """
-    What one running call owns: pointers to its arrays, symbol values, the context struct and the arena.
+    The memory of a running call: pointers to arrays, symbol values, the context struct and the arena.
 
-    Frames are kept and reused, one for each call that runs at the same time, so that a call allocates outputs
-    only, and the largest of these once.
+    Frames are reused, one for each call that runs at the same time, so that a call allocates outputs only,
+    and the largest of these once.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class _Frame:
         times: KernelTimes | None,
     ):
         slots = len(interface.inputs) + len(interface.outputs) + 1
-        self.args = (ctypes.c_void_p * slots)()  # filled in half the time that an array of numpy's takes
+        self.args = (ctypes.c_void_p * slots)()  # filled in half the time of a numpy array
         self.dims = np.zeros(max(1, len(interface.symbols) + len(interface.published)), np.int64)
         self.ctx = np.zeros(CTX_BYTES // WORD_BYTES, np.uint64)
         self.ctx[CtxField.PARALLEL_FOR], self.ctx[CtxField.POOL] = pool
@@ -97,7 +97,7 @@ class CompiledModel:
 
     def __init__(self, image: ModelImage, *, threads: int | None = None):
         """
-        Args: `image`, what the compiler made or an artifact holds; `threads` that kernels may use (default:
+        Args: `image` of the compiler or an artifact; `threads` is the number of threads for kernels (default:
         all cores).
         Raises: StepwellError `wrong-cpu` when the code needs features that this machine lacks.
         """
@@ -124,7 +124,7 @@ class CompiledModel:
         """
         The number of threads that kernels may use; None sets it to all cores. Calls that run keep theirs.
 
-        Raises: StepwellError `bad-option` when it is set to what is no such number.
+        Raises: StepwellError `bad-option` when it is set to anything else.
         """
         return self._threads
 
@@ -143,7 +143,7 @@ class CompiledModel:
         return f"<CompiledModel ({inputs}) -> ({outputs})>"
 
     def __reduce__(self) -> tuple[Callable[[bytes, int], CompiledModel], tuple[bytes, int]]:
-        """Copies and pickles are artifacts: what `save` would write."""
+        """Copies and pickles contain the bytes of an artifact, as `save` writes it."""
         return _of_bytes, (image_bytes(self.image), self.threads)
 
     def __call__(self, *arrays: object, **named: object) -> Array | tuple[Array, ...]:
@@ -203,7 +203,7 @@ class CompiledModel:
         inputs = list(values)
         for i, dtype in self._input_dtypes:
             value = inputs[i]
-            # `checked_input` finds the same of nearly every input, in five times the time.
+            # `checked_input` would accept nearly every input too, in five times the time.
             if not (type(value) is np.ndarray and value.dtype is dtype and value.flags.c_contiguous):
                 inputs[i] = _checked_input(self.interface.inputs[i], value, objects)
         arrays = cast("list[Array]", inputs)
@@ -246,7 +246,7 @@ class CompiledModel:
         return _Frame(self.interface, table, self._pool, host, memory, self.kernel_times)
 
     def _collect(self, frame: _Frame, binding: Binding, outputs: list[Array]) -> None:
-        """The outputs that were made during the call: objects, and arrays whose shape depends on data."""
+        """Collect the outputs made during the call: objects, and arrays whose shape depends on data."""
         names = self.interface.published
         told = frame.dims[len(binding.symbols) :].tolist()
         values = {**binding.values, **dict(zip(names, told, strict=False))}
@@ -308,7 +308,7 @@ def _of_bytes(data: bytes, threads: int) -> CompiledModel:
 
 
 def _checked_input(spec: TensorSpec, value: object, objects: list[object]) -> Array:
-    """Check an input; one that is an object is added to those of the call, and the array is its stand-in."""
+    """Check an input; a Python object is appended to `objects`, and an empty array is returned for it."""
     if not spec.is_object:
         return checked_input(spec, value)
     checked = checked_object(spec, value)
@@ -317,7 +317,7 @@ def _checked_input(spec: TensorSpec, value: object, objects: list[object]) -> Ar
 
 
 _NO_ARRAY: Array = np.empty((), np.uint8)
-"""In the place of an input that is no array, and of an output that the call makes."""
+"""The placeholder for an input that is no array, and for an output that the call makes."""
 
 
 def load(path: str | os.PathLike[str], *, threads: int | None = None) -> CompiledModel:
@@ -331,7 +331,7 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
     image = load_image(path)
     try:
         return CompiledModel(image, threads=threads)
-    except InternalError as error:  # its header names what its code does not have
+    except InternalError as error:  # its header names symbols that its code lacks
         raise StepwellError(
             "bad-artifact", str(path), error.message, help="compile the model again"
         ) from None

@@ -1,4 +1,4 @@
-"""A model that is timed: which kernels it calls, and what of the host, how much each does, its time."""
+"""Timing of a model: the calls of kernels and of the host, the work of each, and the measured times."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class TimedCall:
     kind: str
     """`kernel`, or `host` for what runs outside of compiled code."""
     name: str
-    """Of a kernel its name in the program, such as `k0`; of a host call what it calls."""
+    """The name of a kernel in the program, such as `k0`; of a host call, the callee."""
     symbol: str
-    """Of a kernel its name in the code, which is made of its content; else empty."""
+    """The name of a kernel in the code, a hash of its content; else empty."""
     nodes: tuple[str, ...]
     flops: Dim
     """Arithmetic operations; 0 where it moves data, or its work depends on data."""
     bytes: Dim
-    """Of what it reads and writes, each once."""
+    """The bytes read and written, each counted once."""
     arithmetic: str = ""
     """`winograd`, whose operations are those of the direct convolution, `integer`, or neither."""
 
@@ -40,7 +40,7 @@ class TimedCall:
 
     @staticmethod
     def from_json(data: Sequence[object]) -> TimedCall:
-        """What `to_json` wrote. Raises: ValueError or TypeError when it is not one."""
+        """The call that `to_json` wrote. Raises: ValueError or TypeError when `data` is none."""
         kind, name, symbol, nodes, flops, moved, arithmetic = data
         names = tuple(str(node) for node in cast(Sequence[object], nodes))
         work = Dim.of(str(flops)), Dim.of(str(moved)), str(arithmetic)
@@ -48,7 +48,7 @@ class TimedCall:
 
 
 class KernelTimes:
-    """The times of the last call of a model: of its kernels, of its host calls, and of its allocations."""
+    """The times of the last call of a model: of kernels, host calls and allocations."""
 
     def __init__(self, calls: int):
         self._times = np.zeros((calls, WORDS_PER_TIMED_CALL), np.int64)
@@ -59,12 +59,12 @@ class KernelTimes:
         self.times_address = int(self._times.ctypes.data)
 
     def seconds(self) -> npt.NDArray[np.float64]:
-        """The time of each timed call, of all its rounds in a loop; 0 for one that did not run."""
+        """The time of each timed call, summed over rounds of a loop; 0 for a call that did not run."""
         seconds, nanoseconds = self._times[:, -1 - WORDS_PER_TIME : -1].astype(np.float64).T
         return seconds + 1e-9 * nanoseconds
 
     def counts(self) -> npt.NDArray[np.int64]:
-        """How often each timed call ran."""
+        """The number of runs of each timed call."""
         return self._times[:, -1].copy()
 
     def clear(self) -> None:
@@ -73,7 +73,7 @@ class KernelTimes:
         self.allocation = 0.0
 
     def timed(self, allocate: Callable[[int, int, int], int]) -> Callable[[int, int, int], int]:
-        """A function that gives memory, and adds its time to `allocation`."""
+        """An allocation function that adds its time to `allocation`."""
 
         def call(context: int, slot: int, size_bytes: int) -> int:
             start = perf_counter()

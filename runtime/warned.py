@@ -1,4 +1,4 @@
-"""Warnings that show the line of the user's program that led to them, not one of the compiler's."""
+"""Warnings at the line of the user's program that caused them, not at a line of the compiler's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import warnings
 
 _INSIDE = ("stepwell", "xdsl")
-"""Packages whose lines tell a user nothing."""
+"""Packages whose lines are skipped."""
 
 
 def warn(message: str, category: type[Warning]) -> None:

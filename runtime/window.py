@@ -1,4 +1,6 @@
-"""Window arithmetic of convolutions and pools: how many windows fit (ONNX 22, valid for all versions)."""
+"""
+Window arithmetic of convolutions and pools: the number of windows that fit (ONNX 22, valid for all versions).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,10 @@ def window_count(
     size: Dim, kernel: Dim, stride: int, dilation: int, begin: int, end: int, *, ceil: bool = False
 ) -> Dim:
     """
-    How many windows a padded axis holds: ⌊(size + begin + end - K) / stride⌋ + 1, K = dilation·(kernel-1)+1.
+    The number of windows on a padded axis: ⌊(size + begin + end - K) / stride⌋ + 1, K =
+    dilation·(kernel-1)+1.
 
-    With `ceil` rounded up, without a last window that would start at or behind the end of the input itself.
+    With `ceil` rounded up, without a last window that would start at or after the end of the input itself.
     """
     if size.is_unknown or kernel.is_unknown:
         return Dim.of("?")

@@ -21,7 +21,7 @@ _POINTS: dict[int, tuple[Fraction, ...]] = {
     4: (Fraction(0), Fraction(3, 4), Fraction(-3, 4), Fraction(3, 2), Fraction(-3, 2)),
 }
 TILES = tuple(_POINTS)
-"""The tiles there are matrices for."""
+"""The tile sizes with matrices."""
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 

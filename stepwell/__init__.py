@@ -1,6 +1,7 @@
 """Stepwell: a deep-learning compiler that people can read."""
 
 from importlib import import_module
+from os.path import dirname, isdir
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,9 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.compile import compile as compile
 
 __version__ = "0.1.0"
+
+if not isdir(f"{__path__[0]}/runtime"):  # a clone without symbolic links: the folders are beside this one
+    __path__.append(dirname(__path__[0]))
 
 # Public names found on first use, so that `import stepwell` stays light: name -> "module:attribute".
 _LAZY = {

@@ -1,4 +1,4 @@
-"""`python -m stepwell`: the command `stepwell`, where it is not on the path."""
+"""`python -m stepwell`: the command `stepwell`, for systems without it on the path."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The `onnx.backend` interface: Stepwell behind the functions that ONNX's own tests and tools call."""
+"""Stepwell as an `onnx.backend`, the interface that ONNX's own tests and tools call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StepwellRep(BackendRep):
         self._outputs = namedtupledict("Outputs", [spec.name for spec in model.interface.outputs])
 
     def run(self, inputs: object, **kwargs: object) -> tuple[object, ...]:
-        """Outputs in order; a single array stands for a list of one. Raises: as calling does."""
+        """The outputs in order; a single array as `inputs` means a list of one. Raises: as calling does."""
         if isinstance(inputs, Mapping):
             found = self.model(**cast(Mapping[str, object], inputs))
         elif isinstance(inputs, list | tuple):
@@ -38,7 +38,7 @@ class StepwellRep(BackendRep):
 
 
 class StepwellBackend(Backend):
-    """Stepwell as ONNX's tools see it; only the CPU, nothing handed to another engine."""
+    """The backend class for ONNX's tools; runs on the CPU only, without other engines."""
 
     @classmethod
     def is_compatible(cls, model: ModelProto, device: str = "CPU", **kwargs: object) -> bool:

@@ -1,4 +1,4 @@
-"""Commands in tests: the files that they read, and the one error that they end with."""
+"""Commands in tests: files to read, and the error with which a command ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def written(path: Path, content: ModelProto | bytes | str) -> Path:
 
 def shown_error(capsys: Capture, command: Callable[[list[str]], int], *argv: str | Path) -> str:
     """
-    The one diagnostic that a command ends with, at status 1; it is neither a traceback nor a bug of ours.
+    The diagnostic of a command that ends with status 1, which is neither a traceback nor an internal error.
     """
     assert command([str(argument) for argument in argv]) == 1
     error = capsys.readouterr().err

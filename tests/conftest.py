@@ -1,10 +1,9 @@
-"""What all tests share: a cache folder of their own, and the folder of big models."""
+"""Settings and fixtures of all tests: a temporary cache folder, and the folder of big models."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -24,7 +23,9 @@ settings.load_profile("stepwell")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let no test meet the user's kernel cache; workers inherit the variable and share the folder."""
+    """
+    Replace the user's kernel cache by a temporary folder; workers inherit the variable and share the folder.
+    """
     if not _IS_WORKER:
         os.environ[CACHE.name] = tempfile.mkdtemp(prefix="stepwell-tests-")
 
@@ -35,15 +36,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ[CACHE.name], ignore_errors=True)
 
 
-@pytest.fixture(autouse=True)
-def plugins_of_one_test() -> Generator[None]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None]:
     """Forget the plugins that a test loads: with them kernels have other keys, and compile in one process."""
-    before = dict(LOADED)
-    yield
-    for file in LOADED.keys() - before:
-        sys.modules.pop(Path(file).stem, None)
-    LOADED.clear()
-    LOADED.update(before)
+    try:
+        yield
+    finally:
+        LOADED.clear()
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +55,7 @@ def models_folder() -> Path:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say aloud how many tests were skipped for want of the big models."""
+    """Report the number of tests that were skipped because the big models are missing."""
     skipped = [r for r in terminalreporter.getreports("skipped") if _NO_MODELS in str(r.longrepr)]
     if skipped:
         terminalreporter.write_line(

@@ -1,4 +1,4 @@
-"""What tests of single graph ops share: values of a type, and meanings held against type relations."""
+"""Helpers for tests of single graph ops: values of a type, and comparison of meanings with type relations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def value(array: Array, dims: Sequence[DimLike] | None = None) -> SSAValue:
 
 
 def run(op: GraphOp, *operands: Array | None, symbols: Mapping[str, int] | None = None) -> tuple[Array, ...]:
-    """Evaluate an op's meaning, and hold the results against its type relation."""
+    """Evaluate an op's meaning, and compare the results with its type relation."""
     op.verify_()
     results = evaluate(op.name, operands, plain_properties(op, symbols or {}))
     for array, result in zip(results, op.results, strict=True):
@@ -39,7 +39,10 @@ def run(op: GraphOp, *operands: Array | None, symbols: Mapping[str, int] | None 
 
 
 def run_module(module: ModuleOp, inputs: Sequence[Array], weights: WeightStore) -> list[Array]:
-    """Evaluate a module of one function at level 1 with the numpy meanings, each result held to its type."""
+    """
+    Evaluate a module of one function at level 1 with the numpy meanings, and compare each result with its
+    type.
+    """
     function = module.body.block.first_op
     assert isinstance(function, FuncOp)
     return _run_block(function.body.block, inputs, {}, weights)
@@ -102,5 +105,5 @@ def _dims(value: SSAValue, array: Array) -> list[tuple[Dim, int]]:
 
 
 def _bound(value: SSAValue, array: Array) -> dict[str, int]:
-    """Sizes of the symbols that stand alone in a type."""
+    """Sizes of the symbols that are themselves a dimension of a type."""
     return {str(dim): size for dim, size in _dims(value, array) if str(dim).isidentifier()}

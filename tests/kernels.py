@@ -46,7 +46,7 @@ SMALL_FLOATS = [
 ]
 SMALL_INTEGERS = [np.dtype(getattr(ml_dtypes, name)) for name in ("int2", "int4", "uint2", "uint4")]
 SMALL = [*SMALL_FLOATS, *SMALL_INTEGERS]
-"""Types that level 2 keeps as bytes."""
+"""Types that level 2 stores as bytes."""
 
 # Relative to each element: a few roundings of the type, or of f32 and one of the type.
 TOLERANCES = {np.dtype(np.float16): 2**-10, BFLOAT16: 2**-7, np.dtype(np.float32): 2e-6}
@@ -125,7 +125,7 @@ def expect_lowering(
 
 
 def _signless(array: Array) -> Array:
-    """An array as level 2 has it: integers without sign, smaller types as bytes."""
+    """An array with the types of level 2: signless integers, smaller types as bytes."""
     if array.dtype in SMALL:
         return array.view(np.int8)
     return array.view(array.dtype.str.replace("u", "i")) if array.dtype in UNSIGNED else array

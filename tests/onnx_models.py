@@ -80,7 +80,8 @@ def run(model: ModelProto, inputs: Mapping[str, Array]) -> list[Array]:
 
 def normal_form(model: ModelProto, folder: str = "") -> ModelProto:
     """
-    A model as export writes it: tensors as raw data inside, attributes by name, nothing that says nothing.
+    A model in the normal form of export: tensors as raw data inside, attributes sorted by name, no empty
+    fields.
 
     Left out on import: infos of values that nothing makes, names of tensors in attributes, their doc strings.
     """

@@ -1,4 +1,4 @@
-"""What tests of patterns share: functions from text, and their values by name."""
+"""Helpers for tests of patterns: functions from text, and their values by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ F32 = "tensor<4x4xf32>"
 
 
 class Graph:
-    """A function as text; `graph["x"]` is the value `%x` of it."""
+    """A function parsed from text; `graph["x"]` is its value `%x`."""
 
     def __init__(self, text: str):
         self.ctx = StepwellContext()

@@ -1,1 +1,1 @@
-"""The commands and the driver behind them."""
+"""The commands, and the driver that they call."""

@@ -1,4 +1,4 @@
-"""Command lines: what is wrong with one is said as any other error is."""
+"""Parsers of command lines whose errors are rendered like all other errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRONG_USAGE = 2
 
 @contextmanager
 def warnings_for_users() -> Generator[None]:
-    """Warnings without the line of ours that gave them."""
+    """Print warnings without the source line of Stepwell that raised them, while the context is active."""
     before, warnings.formatwarning = warnings.formatwarning, _formatted
     try:
         yield
@@ -37,12 +37,12 @@ def _formatted(
 
 
 class CommandLine(ArgumentParser):
-    """A parser of arguments whose errors look like ours; subcommands are parsed by it too."""
+    """An argument parser that reports errors as `bad-usage`; also the class of subcommand parsers."""
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]  # the base has overloads
         self, args: Sequence[str] | None = None, namespace: Namespace | None = None
     ) -> tuple[Namespace, list[str]]:
-        """The parsed arguments; those that are not known are an error of the command that they follow."""
+        """The parsed arguments; an unknown argument is an error of the subcommand before it."""
         known, others = super().parse_known_args(args, namespace or Namespace())
         if others:
             self.error(f"{_UNKNOWN}{' '.join(others)}")
@@ -54,7 +54,7 @@ class CommandLine(ArgumentParser):
         self.exit(WRONG_USAGE)
 
     def _nearest(self, message: str) -> str:
-        """The hint at what a choice or an option that argparse does not know may have been meant to be."""
+        """The help text with the nearest known choice or option, for an error message of argparse."""
         if choice := _CHOICE.search(message):
             return did_you_mean(choice[1], re.split(r"[', ]+", choice[2]))
         if not message.startswith(_UNKNOWN):

@@ -11,7 +11,7 @@ from stepwell.runtime.environment import variables_text
 from stepwell.tools.arguments import WRONG_USAGE, CommandLine, warnings_for_users
 from stepwell.tools.failure import user_error
 
-# Subcommand -> (module in tools/commands, one line); imported when it is the one that runs.
+# Subcommand -> (module in tools/commands, one line); the module is imported when the subcommand runs.
 COMMANDS = {
     "compile": "compile a model to one artifact file, or to the IR of a level",
     "run": "run a model or an artifact on given or made-up inputs",
@@ -24,8 +24,8 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """
-    The command; returns its exit status: 0, 1 after an error that it has printed, 2 for wrong usage, 130 when
-    it was interrupted.
+    Run the command; returns the exit status: 0, 1 after a printed error, 2 for wrong usage, 130 when
+    interrupted.
     """
     try:
         return _main(list(sys.argv[1:] if argv is None else argv))
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
-    """The parsers of `stepwell` and of each command, by name; the chosen commands know their arguments."""
+    """The parsers of `stepwell` and of each command, by name; those of chosen commands have arguments."""
     parser = CommandLine(
         prog="stepwell",
         description="A deep-learning compiler that people can read.",

@@ -1,4 +1,4 @@
-"""What a command says when it fails: any exception as the one error type that users see."""
+"""Conversion of any exception to a `StepwellError`, which commands print."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from stepwell.runtime.plugins import plugin_error
 
 
 def user_error(error: Exception) -> StepwellError:
-    """The error to print: what the machine refuses is not our bug, anything else unexpected is."""
+    """
+    The error to print: refusals of the system and errors of plugins are users' errors, other exceptions
+    internal ones.
+    """
     if isinstance(error, StepwellError):
         return error
     if isinstance(error, MemoryError):

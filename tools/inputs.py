@@ -19,8 +19,8 @@ def made_up_inputs(
     """
     Arrays for every input: standard normal, small non-negative integers, or a constant.
 
-    Args: `sizes` gives the shapes of inputs by name, which fix the dimensions that others share with them;
-    a dimension left open is 1.
+    Args: `sizes` are shapes of inputs by name, which also fix the symbols that other inputs share; an open
+    dimension is 1.
     Raises: StepwellError `extra-input` for a name that no input has, `bad-inputs` for a shape that does not
     fit, and for an input of strings or lists.
     """
@@ -38,14 +38,14 @@ def made_up_inputs(
 
 
 def made_up_sizes(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> list[str]:
-    """The open dimensions whose size no given shape says."""
+    """The symbols whose size no given shape determines."""
     known = _fixed_symbols(interface, sizes)
     used = {symbol for spec in interface.inputs for dim in spec.dims for symbol in dim.symbols()}
     return [name for name in interface.symbols if name in used and name not in known]
 
 
 def _fixed_symbols(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """The sizes of the symbols that stand alone in the type of an input of known shape."""
+    """The sizes of symbols that are themselves a dimension of an input of known shape."""
     return {
         str(dim): size
         for spec in interface.inputs

@@ -1,4 +1,4 @@
-"""How each ONNX operator is supported: by a conversion of its own, by its function body, or not at all."""
+"""The support of each ONNX operator: by a conversion pattern, by the operator's function body, or none."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ MEANINGS = {
 
 @cache
 def _converted(on_host: bool) -> frozenset[type[Operation]]:
-    """The operators that patterns of a kind take: those that make kernels, or calls of the host."""
+    """
+    The operators converted by patterns that make host calls (`on_host`), or by patterns that make kernels.
+    """
     patterns = (pattern(WeightStore()) for pattern in ONNX_TO_GRAPH if pattern.ON_HOST == on_host)
     return frozenset(op_type for pattern in patterns for op_type in matched_op_types(pattern))
 
 
 def _has_strings(op: onnx.OnnxOp) -> bool:
-    """Whether an operator takes or gives strings, as far as its model says it."""
+    """Whether an operator has string operands or results, as far as the types are known."""
     types = [getattr(value.type, "element_type", None) for value in (*op.operands, *op.results)]
     return any(isinstance(type, onnx.StringType) for type in types)
 
@@ -50,7 +52,10 @@ def _with_body() -> frozenset[tuple[str, str]]:
 
 
 def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
-    """`native`, `by function body`, `host` or `missing`: of the operator; an option may be refused."""
+    """
+    The support of an operator: `native`, `by function body`, `host` or `missing`; attributes may still be
+    refused.
+    """
     if isinstance(op, onnx.CallOp):
         module = cast(ModuleOp, op.get_toplevel_object())
         functions = [f for f in module.ops if isinstance(f, onnx.FunctionOp)]
@@ -67,9 +72,9 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
 
 def operators_of(module: ModuleOp) -> Iterator[tuple[str, str]]:
     """
-    Name of each operator of a level-0 module as ONNX has it, and how it is supported.
+    The ONNX name of each operator of a level-0 module, and its support.
 
-    Operators in functions of the model that it uses are among them, once for all calls; weights are none.
+    Operators in the model's functions are included, once for all calls; weights are not.
     """
     functions = {(f.domain, f.op_type): f for f in module.ops if isinstance(f, onnx.FunctionOp)}
     waiting: list[Operation] = [op for op in module.ops if not isinstance(op, onnx.FunctionOp)]

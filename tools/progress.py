@@ -1,4 +1,4 @@
-"""Progress of long work on standard error, for people: shown after a second, never in a pipe."""
+"""The progress bar of long work on a terminal's standard error: shown after a second, never in a pipe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATIENCE_SECONDS = 1.0
 
 @contextmanager
 def shown_progress() -> Generator[Progress | None]:
-    """A progress callback that draws a bar once the work has taken a second; None when nobody looks."""
+    """A progress callback that draws a bar once the work has taken a second; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

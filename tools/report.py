@@ -1,4 +1,4 @@
-"""What a compilation came to, as text for people."""
+"""The summary of a compilation, as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.artifact import ModelImage
 
 MAX_EXPRESSION = 80
-"""The most characters of an expression that people may be expected to read."""
+"""The longest dimension expression that is printed, in characters."""
 
 
 def summary_text(image: ModelImage, output: str | None = None) -> str:
@@ -17,7 +17,7 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
     facts = image.summary
     seconds = cast(Mapping[str, float], image.effort.get("seconds", {}))
     lines: list[str] = []
-    if "kernels" in facts:  # text of level 3 or 4 is one program, and says no more than its code
+    if "kernels" in facts:  # a program from text of level 3 or 4 has no such counts
         lines.append(
             f"{facts.get('nodes', '?')} nodes -> {facts['kernels']} kernels "
             f"({image.effort.get('cached kernels', 0)} from the cache)"
@@ -36,7 +36,7 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
 
 
 def _arena_text(size: Dim) -> str:
-    """The size of the arena; instead of a long expression, what it comes to where each symbol is 1."""
+    """The size of the arena; in place of a long expression, the value for symbols of 1."""
     if len(str(size)) <= MAX_EXPRESSION:
         return readable_bytes(size)
     try:
@@ -47,7 +47,7 @@ def _arena_text(size: Dim) -> str:
 
 
 def readable_bytes(size: object) -> str:
-    """A size in bytes as people read it; an expression stays as it is."""
+    """A size in bytes with a unit; an expression is unchanged."""
     text = str(size)
     if not text.isdigit():
         return f"{text} bytes"

@@ -1,4 +1,4 @@
-"""What every `graph` op has: a fusion kind, a type relation (`infer`), constraints (`check`), a meaning."""
+"""The base of `graph` ops: a fusion kind, a type relation (`infer`), constraints (`check`), a meaning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from stepwell.dialects.types import DimsAttr, Tensor, dims_of, dtype_of
 
 
 class Kind(IntEnum):
-    """How an op may take part in fusion: elementwise < broadcast < injective < reduction < contraction."""
+    """The fusion kind of an op: elementwise < broadcast < injective < reduction < contraction."""
 
     ELEMENTWISE = 0
     BROADCAST = 1
@@ -142,7 +142,7 @@ def plain_properties(
 
 
 def operand_slots(op: IRDLOperation) -> list[SSAValue | None]:
-    """The operands of an op as its numpy meaning takes them: None where an optional one is absent."""
+    """The arguments of an op's numpy meaning: the operands, and None for absent optional ones."""
     slots: list[SSAValue | None] = []
     for name, definition in op.get_irdl_definition().operands:
         value = cast("SSAValue | Sequence[SSAValue] | None", getattr(op, name))

@@ -134,7 +134,7 @@ class DivideOp(BinaryOp):
 @irdl_op_definition
 class RemainderOp(BinaryOp):
     """
-    What division leaves: `floor` has the sign of b, `trunc` that of a; integers: x mod 0 is 0.
+    The remainder of a division: `floor` has the sign of b, `trunc` that of a; integers: x mod 0 is 0.
 
     ```mlir
     %y = graph.remainder %a, %b rounding "floor" : (tensor<2x3xi64>, tensor<3xi64>) -> tensor<2x3xi64>

@@ -101,7 +101,7 @@ class BatchNormOp(GraphOp):
 
 
 class ChannelNormOp(GraphOp, ABC):
-    """What normalizations by the statistics of each sample's channels share; channels are dimension 1."""
+    """The base of normalizations by the statistics of each sample's channels; channels are dimension 1."""
 
     KIND: ClassVar[Kind] = Kind.ROW
 
@@ -220,7 +220,7 @@ class LrnOp(GraphOp):
     """
     x / (bias + alpha / size * s) ** beta, where s sums the squares of `size` neighbouring channels.
 
-    The window of channel c begins at c - ⌊(size - 1) / 2⌋ and is cut at the borders.
+    The window of channel c begins at c - ⌊(size - 1) / 2⌋ and is cut at the first and last channel.
 
     ```mlir
     %y = graph.lrn %x size 3 alpha 1.0e-4 beta 0.75 bias 1.0 : tensor<1x5x2xf32> -> tensor<1x5x2xf32>

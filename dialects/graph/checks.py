@@ -1,4 +1,4 @@
-"""Checks of data at run time: indices that must lie inside of what they index."""
+"""Checks of data at run time: indices within the bounds of the indexed dimension."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stepwell.runtime.dims import Dim
 @irdl_op_definition
 class CheckIndicesOp(GraphOp):
     """
-    Stop the call with an error when an index lies outside of `-size .. size - 1`.
+    Stop the call with an error when an index is outside of `-size .. size - 1`.
 
     With several sizes the last dimension of the indices has a number for each, as `gather_nd` reads them.
 

@@ -160,13 +160,13 @@ class MatmulIntegerOp(GraphOp):
       : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
     %z = graph.matmul_integer %c, %d : (tensor<8x16xi32>, tensor<2x16x16xi32>) -> tensor<8x32xi32>
     ```
-    Operands of i32 are words of four bytes along the sum, as kernels read them: unsigned bytes in `a`, signed
-    ones in `b`, which is stored as panels of columns, [N/nr, K/4, nr]; with `parts 2`, words of two signed
+    Operands of i32 are packed: four bytes along the sum in each element, unsigned bytes in `a`, signed
+    ones in `b`, which is stored as panels of columns, [N/nr, K/4, nr]; with `parts 2`, two signed
     numbers of 16 bits.
     A zero point is one number, or one per row of `a` or column of `b`, or the rank of its operand with 1
     for the dimension that is summed.
     Constraints:
-      (C1) `a` and `b` have rank 2 or more, 8-bit integers, signed or not; or both words, `b` of rank 3.
+      (C1) `a` and `b` have rank 2 or more, 8-bit integers, signed or not; or both packed, `b` of rank 3.
       (C2) the contracted dimensions are equal and the batch dimensions broadcast.
       (C3) a zero point has the type of its operand, and one of the shapes above.
       (C4) `result` is i32; sums wrap.
@@ -209,7 +209,7 @@ class MatmulIntegerOp(GraphOp):
 
     @property
     def is_packed(self) -> bool:
-        """Whether the operands are words of four bytes, and `b` panels of columns."""
+        """Whether the operands are packed 32-bit elements, and `b` panels of columns."""
         return element_of_value(self.a) == element_of_value(self.b) == i32
 
     def check(self) -> None:
@@ -231,7 +231,7 @@ class MatmulIntegerOp(GraphOp):
     def _check_packed(self) -> None:
         a, b = dims_of(self.a.type), dims_of(self.b.type)
         if len(b) != 3 or len(a) < 2 or self.a_zero_point is not None or self.b_zero_point is not None:
-            raise VerifyException("words take panels [N/nr, K/4, nr] as b, and no zero points")
+            raise VerifyException("packed operands need panels [N/nr, K/4, nr] as b, and no zero points")
         if differ(a[-1], b[1]):  # (C2)
             raise VerifyException(f"contracted dimensions must be equal, found {a[-1]} in a and {b[1]} in b")
 
@@ -243,7 +243,7 @@ class MatmulIntegerOp(GraphOp):
 
 
 def _expect_zero_point(value: SSAValue | None, operand: SSAValue, kept: int, name: str) -> None:
-    """Require a zero point to be one number, one per `kept` dimension, or as its operand with 1 for K."""
+    """Require a zero point to be a scalar, a vector over `kept`, or the operand's shape with K = 1."""
     if value is None:
         return
     if (found := element_of_value(value)) != (wanted := element_of_value(operand)):

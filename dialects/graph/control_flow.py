@@ -1,4 +1,4 @@
-"""What ops with regions share, `graph.if` first: regions see outer values, and may define symbols."""
+"""The base of ops with regions, `graph.if` first: regions see outer values, and may define symbols."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CONDITION_TYPE = tensor_type(i1, [])
 
 def joined_type(a: Attribute, b: Attribute) -> Attribute | None:
     """
-    The type of a value that has one of two types: dimensions that may differ are unknown.
+    The join of two types: dimensions in which they may differ are unknown.
 
     None when no type says both: other element types, ranks, or kinds of values.
     """
@@ -108,7 +108,7 @@ class ControlFlowOp(GraphOp, ABC):
         return self.results[: len(self.results) - len(self.names)]
 
     def sizes(self) -> list[Attribute]:
-        """The types of the results that hold the values of symbols."""
+        """The types of the results that are the values of symbols."""
         return [IndexType()] * len(self.names)
 
 
@@ -135,7 +135,7 @@ def with_names(
 
 
 def _differ(a: Attribute, b: Attribute) -> list[bool]:
-    """Which dimensions of two types are both known, and different."""
+    """The dimensions of two types that are both known, and different."""
     if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
         return []
     pairs = zip(dims_of(cast(Tensor, a)), dims_of(cast(Tensor, b)), strict=False)

@@ -230,7 +230,7 @@ class ConvTransposeOp(GraphOp):
     %y = graph.conv_transpose %x, %w strides [2, 2] dilations [1, 1] pads [1, 1, 1, 1] output_padding [1, 1]
       : (tensor<1x64x7x7xf32>, tensor<64x32x3x3xf32>) -> tensor<1x32x14x14xf32>
     ```
-    `pads` cuts the borders of the result away; a negative pad adds cells of zero. In `IOHW`, I counts all
+    `pads` crops the result; a negative pad adds cells of zero. In `IOHW`, I counts all
     input channels, O the output channels of one group.
     Constraints:
       (C1) the layouts fit the ranks and name the same spatial axes.

@@ -22,7 +22,7 @@ class UnaryOp(GraphOp, ABC):
 
     KIND: ClassVar[Kind] = Kind.ELEMENTWISE
     DOMAIN: ClassVar[Domain]
-    """The element types that the op takes: constraint (C1) of each."""
+    """The element types of the operand: constraint (C1) of each op."""
 
     input = operand_def(TensorType)
     result = result_def(TensorType)

@@ -27,7 +27,7 @@ from stepwell.dialects.graph.control_flow import expect_yield, yield_of
 
 
 def captured_values(region: Region) -> Sequence[SSAValue]:
-    """The values that a region uses and that are defined around it, in the order of their first use."""
+    """The values from outside that a region uses, in the order of their first use."""
     inside: set[SSAValue] = set()
     found: dict[SSAValue, None] = {}
     for block in region.blocks:
@@ -51,7 +51,7 @@ class LambdaOp(GraphOp):
       graph.yield %b : tensor<4xf32>
     }
     ```
-    Nothing runs where it stands, so a region with effects has them where it is called.
+    The op itself runs nothing: a region with effects has them where it is called.
 
     Constraints:
       (C1) the region ends in a `graph.yield`.
@@ -170,7 +170,7 @@ class CallOp(GraphOp):
 
     @property
     def arguments(self) -> Sequence[SSAValue]:
-        """What the function is called with."""
+        """The arguments of the call."""
         return self.inputs if self.callee is not None else self.inputs[1:]
 
     def infer(self) -> Sequence[Attribute]:

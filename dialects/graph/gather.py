@@ -1,4 +1,4 @@
-"""Operators that read elements at positions that are data: gather and its kin, one_hot."""
+"""Operators that read elements at positions given as data: gather and its variants, one_hot."""
 
 from __future__ import annotations
 

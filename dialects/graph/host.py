@@ -1,4 +1,4 @@
-"""What @main cannot compute itself: calls of functions of the host, and of other engines."""
+"""Host calls: calls from @main to functions of the host and of other engines."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from stepwell.runtime.host import NUMPY
 
 
 class HostEffect(MemoryEffect):
-    """A call that says `effect` is kept and stays in order; any other may be dropped when nobody reads it."""
+    """A call that says `effect` is kept, and stays in order; any other may be dropped when it is unused."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
@@ -109,11 +109,11 @@ class HostCallOp(GraphOp):
 
     @property
     def values(self) -> Sequence[SSAValue]:
-        """The results that the callee computes; the sizes that it defines come behind them."""
+        """The results that the callee computes; the sizes that it defines follow."""
         return self.results[: len(self.results) - len(self.symbols or ())]
 
     def infer(self) -> Sequence[Attribute]:
-        return self.result_types  # nobody but the callee knows
+        return self.result_types  # only the callee decides them
 
     def check(self) -> None:
         names = [name.data for name in self.symbols or ()]
@@ -136,7 +136,7 @@ of dimensions and signs of integers.
 
 
 def signature_before(op: Operation) -> FunctionType:
-    """What `SIGNATURE` says, while the types still do: operands, or what a loop carries, and results."""
+    """The types to store in `SIGNATURE`, before they change: operands or carried values, and results."""
     carried = op.carried if isinstance(op, LoopOp) else () if isinstance(op, ControlFlowOp) else op.operands
     return FunctionType.from_lists([value.type for value in carried], list(op.result_types))
 
@@ -171,7 +171,7 @@ def _named_dtype(value: object) -> object:
 
 
 def payload_bytes(op: HostCallOp, weights: WeightStore) -> bytes:
-    """What the loader of a callee gets. Raises: KeyError when the weight store lacks the bytes."""
+    """The payload for the loader of a callee. Raises: KeyError when the weight store lacks the bytes."""
     if isinstance(op.payload, StringAttr):
         return op.payload.data.encode()
     return array_of(op.payload, weights).tobytes()

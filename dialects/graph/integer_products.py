@@ -1,4 +1,4 @@
-"""Sums of products of 8-bit integers at the graph level: convolutions, and the words that kernels read."""
+"""Sums of products of 8-bit integers at the graph level: convolutions, and packed 32-bit operands."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class WordsOp(GraphOp):
 
     @property
     def parts(self) -> int:
-        """How many elements a word holds."""
+        """The number of elements packed into 32 bits."""
         return 4 // dtype_of(element_of_value(self.input)).itemsize
 
     def check(self) -> None:
@@ -88,11 +88,11 @@ class ConvIntegerOp(SlidingFiltersOp):
       data_layout "NHWC" kernel_layout "OHWI32o"
       : (tensor<1x56x56x16xi32>, tensor<4x3x3x16x32xi32>) -> tensor<1x56x56x128xi32>
     ```
-    Cells that `pads` add hold the zero point of `x`; without one, bytes of `border`. Operands of i32 are
-    words of four channels, as kernels read them: unsigned bytes in `x`, signed ones in `w`; with `parts 2`,
-    words of two signed numbers of 16 bits.
+    Cells that `pads` add are the zero point of `x`; without one, bytes of `border`. Operands of i32 are
+    packed: four channels in each element, unsigned bytes in `x`, signed ones in `w`; with `parts 2`,
+    two signed numbers of 16 bits.
     Constraints:
-      (C1) `x` and `w` are 8-bit integers, signed or not, or both words, without zero points.
+      (C1) `x` and `w` are 8-bit integers, signed or not, or both packed, without zero points.
       (C2) `x_zero_point` has rank 0, `w_zero_point` rank 0 or one number a filter; types as their operands.
       (C3) a `border` other than 0 stands for a zero point: `x_zero_point` is absent.
       (C4) windows, layouts and the result's shape are those of `graph.conv`; sums wrap.
@@ -161,7 +161,7 @@ class ConvIntegerOp(SlidingFiltersOp):
         if self.w_zero_point is not None and len(dims_of(self.w_zero_point.type)) > 1:
             raise VerifyException(f"w_zero_point must have rank 0 or 1, found {self.w_zero_point.type}")
         if self.border.value.data and self.x_zero_point is not None:  # (C3)
-            raise VerifyException("border must be 0 beside an x_zero_point, which fills the borders")
+            raise VerifyException("`border` must be 0 beside an x_zero_point, which fills the padding")
         super().check()  # (C4)
 
 

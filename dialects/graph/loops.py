@@ -34,7 +34,7 @@ INDEX_TYPE = tensor_type(i64, [])
 
 
 def invariant_type(initial: Attribute, carried: Attribute) -> Attribute:
-    """What is known of a carried value behind its loop: dimensions that no iteration changes."""
+    """The type of a carried value after the loop: dimensions that no iteration changes stay known."""
     if initial == carried or not (isinstance(initial, TensorType) and isinstance(carried, TensorType)):
         return carried
     before, inside = cast(Tensor, initial), cast(Tensor, carried)
@@ -44,9 +44,9 @@ def invariant_type(initial: Attribute, carried: Attribute) -> Attribute:
 
 class LoopOp(ControlFlowOp, ABC):
     """
-    What loops share: carried values with an initial value, a type within the loop, and a final value.
+    The base of loops: carried values with an initial value, a type within the loop, and a final value.
 
-    A carried value whose size changes has a type of its own in the loop. Names for its sizes there stand in
+    A carried value whose size changes has a type of its own in the loop. Names for its sizes there are in
     `carries`; their values are the last arguments of the regions.
     """
 
@@ -57,7 +57,7 @@ class LoopOp(ControlFlowOp, ABC):
     @property
     @abstractmethod
     def carried(self) -> Sequence[SSAValue]:
-        """The block arguments of the body that hold the carried values."""
+        """The block arguments of the body for the carried values."""
 
     @property
     def carried_names(self) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class LoopOp(ControlFlowOp, ABC):
 
     @property
     def next_values(self) -> Sequence[SSAValue]:
-        """What an iteration hands to the next one."""
+        """The values that an iteration passes to the next."""
         return yield_of(self.body).operands
 
     def infer(self) -> Sequence[Attribute]:

@@ -12,7 +12,7 @@ from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tenso
 from stepwell.runtime.dims import UNKNOWN, Dim
 
 Mixed = Sequence[DimLike] | SSAValue
-"""A shape parameter as constructors take it: dimensions, or the value that holds them at run time."""
+"""The type of shape parameters of constructors: dimensions, or their value at run time."""
 
 
 def split_mixed(parameter: Mixed) -> tuple[DimsAttr | None, SSAValue | None]:

@@ -31,7 +31,7 @@ from stepwell.runtime.dims import Dim
 
 
 def unified(a: Dim, b: Dim) -> Dim:
-    """Of two dimensions that must be equal, the one that says more: a number, else a name, else the first."""
+    """The more precise of two dimensions that must be equal: a number, else a name, else the first."""
     if a.is_static or b.is_unknown:
         return a
     return b if b.is_static or a.is_unknown else a
@@ -208,7 +208,7 @@ class SliceOp(GraphOp):
     Constraints:
       (C1) starts and limits are given once each, as dimensions or as operands.
       (C2) starts, limits and steps are one a dimension, and no step is 0.
-      (C3) what is known of starts and limits lies within the tensor.
+      (C3) known starts and limits are within the tensor.
     Source: ONNX Slice, opset 13.
     """
 
@@ -271,7 +271,7 @@ class SliceOp(GraphOp):
             low, high = (0, dim) if step > 0 else (-1, dim - 1)
             for bound in (start, limit):
                 if _negative(bound - low) or _negative(high - bound):  # (C3)
-                    raise VerifyException(f"starts and limits must lie in {low}..{high}, found {bound}")
+                    raise VerifyException(f"starts and limits must be in {low}..{high}, found {bound}")
 
 
 def _negative(dim: Dim) -> bool:
@@ -279,7 +279,7 @@ def _negative(dim: Dim) -> bool:
 
 
 def slice_extent(start: Dim, limit: Dim, step: int) -> Dim:
-    """How many elements a slice takes: ⌈(limit - start) / step⌉, at least 0."""
+    """The number of elements of a slice: ⌈(limit - start) / step⌉, at least 0."""
     distance = limit - start if step > 0 else start - limit
     return distance.maximum(0).ceildiv(abs(step))
 

@@ -39,7 +39,7 @@ from stepwell.runtime.dims import Dim
 
 class RowNormOp(GraphOp, ABC):
     """
-    What the normalizations over all dimensions from `axis` on share: operands, checks, the results' shapes.
+    The base of normalizations over all dimensions from `axis` on: operands, checks, the results' shapes.
     """
 
     KIND: ClassVar[Kind] = Kind.ROW
@@ -100,7 +100,7 @@ class LayerNormOp(RowNormOp):
 
     name = "graph.layer_norm"
 
-    # Fields of a subclass come before those of its base: all results stand here.
+    # Fields of a subclass come before those of its base: all results are declared here.
     result = result_def(TensorType)
     mean = opt_result_def(TensorType)
     inv_std = opt_result_def(TensorType)

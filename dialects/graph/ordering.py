@@ -1,4 +1,4 @@
-"""Operators that order elements: the greatest or least along an axis, sequences turned around."""
+"""Operators that order elements: the greatest or least along an axis, reversed sequences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tenso
 @irdl_op_definition
 class TopKOp(GraphOp):
     """
-    The `k` greatest (or least) elements along an axis, in order, and where they stand.
+    The `k` greatest (or least) elements along an axis, in order, and their indices.
 
     Of equal elements the one with the lower index comes first; NaN is greater than all numbers.
 

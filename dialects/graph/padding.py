@@ -31,10 +31,10 @@ PAD_MODES = ("constant", "reflect", "edge", "wrap")
 @irdl_op_definition
 class PadOp(GraphOp):
     """
-    Add elements around a tensor: `pads` says how many, before each dimension and then behind each.
+    Add elements around a tensor: `pads` says how many, before each dimension and then after each.
 
     Negative pads crop. The new elements are `value` (0 when absent), or repeat those of the cropped tensor:
-    mirrored without the border (reflect), the border itself (edge), or from the other side (wrap).
+    mirrored without the edge element (reflect), the edge element (edge), or from the other side (wrap).
 
     ```mlir
     %y = graph.pad %x pads <[0, 2, 0, 1]> mode "reflect" : tensor<2x3xf32> -> tensor<2x6xf32>
@@ -42,7 +42,7 @@ class PadOp(GraphOp):
     Constraints:
       (C1) pads are given once, as dimensions or as an operand, two a dimension.
       (C2) `mode` is constant, reflect, edge or wrap.
-      (C3) `value` has rank 0 and the element type, and stands with mode constant only.
+      (C3) `value` has rank 0 and the element type, and is given with mode constant only.
     Source: ONNX Pad, opset 21.
     """
 

@@ -58,18 +58,18 @@ class ScaledOp(GraphOp, ABC):
 
     @property
     def block_size(self) -> int:
-        """How many elements along the axis share a scale; 0 when there are no blocks."""
+        """The number of elements along the axis that share a scale; 0 when there are no blocks."""
         return 0
 
     def scale_dims(self) -> tuple[Dim, ...]:
-        """The shape that the scale must have, when it is not one number."""
+        """The required shape of a scale that is no single number."""
         dims, axis, block = dims_of(self.input.type), self.axis.value.data, self.block_size
         if not block:
             return dims[axis : axis + 1]
         return (*dims[:axis], dims[axis].ceildiv(block), *dims[axis + 1 :])
 
     def check_scale(self) -> None:
-        """Require scale and zero point to be one number, one for each index of the axis, or of its blocks."""
+        """Require scale and zero point to be a scalar, a number per index of the axis, or per block."""
         dims, scale = dims_of(self.input.type), dims_of(self.scale.type)
         if self.block_size < 0:
             raise VerifyException(f"block must not be negative, found {self.block_size}")

@@ -78,7 +78,7 @@ class RnnOp(GraphOp):
     ```
     `w` is [D, G·H, I], `r` is [D, G·H, H], the bias [D, 2·G·H] (of w, then of r), the peepholes [D, 3·H]
     for the gates i, o, f. D is 2 for a bidirectional layer, whose second direction runs backwards and is
-    stored in forward order. Behind a row's length `y` is 0 and the state stays. `clip` cuts what the
+    stored in forward order. After a row's length `y` is 0 and the state stays. `clip` cuts what the
     activations of gates get. `packing = nr` says that the rows of the weights, which are the columns of a
     product, are stored as panels of nr, as kernels read them: `w` is [D, G·H/nr, I, nr], `r` is
     [D, G·H/nr, H, nr].

@@ -134,7 +134,7 @@ class ArgReduceOp(GraphOp, ABC):
 @irdl_op_definition
 class ArgmaxOp(ArgReduceOp):
     """
-    Where the greatest element along an axis is: the first such position, or the last; NaN is greatest.
+    The index of the greatest element along an axis: the first such position, or the last; NaN is greatest.
 
     ```mlir
     %y = graph.argmax %x axis 1 keep_dims false select_last false : tensor<2x3xf32> -> tensor<2xi64>
@@ -152,7 +152,7 @@ class ArgmaxOp(ArgReduceOp):
 @irdl_op_definition
 class ArgminOp(ArgReduceOp):
     """
-    Where the least element along an axis is: the first such position, or the last; NaN is least.
+    The index of the least element along an axis: the first such position, or the last; NaN is least.
 
     ```mlir
     %y = graph.argmin %x axis 1 keep_dims true select_last false : tensor<2x3xf32> -> tensor<2x1xi64>

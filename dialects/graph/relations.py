@@ -1,4 +1,4 @@
-"""What type relations share: element domains, broadcasting, reduced axes, and words for what does not fit."""
+"""Parts of type relations: element domains, broadcasting, reduced axes, and their error texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepwell.runtime.dims import UNKNOWN, Dim
 
 
 class Domain(Enum):
-    """A set of element types that an op takes; the value words it in errors."""
+    """A set of element types that ops accept; the value is its name in errors."""
 
     FLOAT = "a float"
     INTEGER = "an integer"

@@ -50,7 +50,7 @@ class ResizeOp(GraphOp):
     """
     Sample a tensor at another density along its axes, one after the other, the last first.
 
-    `scales`, one an axis, stand in the formula of the coordinates; without them they are the quotients of the
+    `scales`, one an axis, are factors in the formula of the coordinates; without them: quotients of the
     sizes. Axes whose size stays and whose scale is 1 are left alone.
 
     ```mlir

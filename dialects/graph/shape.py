@@ -90,7 +90,7 @@ class ReshapeOp(ToShapeOp):
 
 
 class AxesOp(GraphOp):
-    """An op on one tensor that names some of its axes, in ascending order."""
+    """The base of ops with a tensor operand and a list of axes, in ascending order."""
 
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 

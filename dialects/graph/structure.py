@@ -109,7 +109,7 @@ def constant_array(op: ConstantOp, weights: WeightStore) -> Array:
 
 
 def constant_of(value: SSAValue, weights: WeightStore) -> Array | None:
-    """The array behind a value when it is a constant; None otherwise."""
+    """The array of a constant value; None for other values."""
     return constant_array(value.owner, weights) if isinstance(value.owner, ConstantOp) else None
 
 
@@ -139,7 +139,7 @@ class YieldOp(GraphOp):
 
 
 class ClosedRegionOp(GraphOp, ABC):
-    """An op with one region that sees the operands through its arguments only; (C1) and (C2) are common."""
+    """The base of ops with a closed region, whose arguments are the operands; (C1) and (C2) are common."""
 
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
@@ -213,7 +213,7 @@ class ClosedRegionOp(GraphOp, ABC):
 @irdl_op_definition
 class FusedOp(ClosedRegionOp):
     """
-    One kernel: a region that sees its operands through its arguments only, and is compiled as one function.
+    A kernel: ops in a closed region, whose arguments are the operands, compiled as a single function.
 
     ```mlir
     %y = graph.fused (%a = %x : tensor<4xf32>) -> (tensor<4xf32>) {
@@ -231,9 +231,9 @@ class FusedOp(ClosedRegionOp):
 @irdl_op_definition
 class CompositeOp(ClosedRegionOp):
     """
-    What a pattern matched, as one op: for a backend to take, or for a pass to treat as a whole.
+    The ops of a pattern match as a single op: for a backend to compute, or for a pass to treat as a whole.
 
-    `ops` holds the names of the ops in the pattern's order, `pattern` says which entry of a table it was.
+    `ops` are the names of the ops in the pattern's order, `pattern` is the name of the entry in its table.
 
     ```mlir
     %y = graph.composite (%a = %x : tensor<4xf32>) -> (tensor<4xf32>)
@@ -301,7 +301,7 @@ class TupleOp(GraphOp):
 @irdl_op_definition
 class GetOp(GraphOp):
     """
-    One field of a tuple.
+    A field of a tuple.
 
     ```mlir
     %b = graph.get %t [1] : tuple<tensor<2xf32>, tensor<3xi64>> -> tensor<3xi64>
@@ -381,7 +381,7 @@ class AssertOp(GraphOp):
 @irdl_op_definition
 class ExternalOp(GraphOp):
     """
-    A part of the model that a backend computes: a call of the function that says what it means.
+    A part of the model that a backend computes: a call of the function with its ops.
 
     The function's attribute `graph.backend` names the backend.
 

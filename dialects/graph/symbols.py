@@ -1,4 +1,4 @@
-"""Symbols that @main defines while it runs: sizes that depend on data, each an `index` result with a name."""
+"""Symbols that @main defines at run time: sizes that depend on data, as `index` results with names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def symbol_names(names: Sequence[str]) -> ArrayAttr[StringAttr]:
 
 
 def defined_symbols(op: Operation) -> list[tuple[str, SSAValue]]:
-    """The symbols that an op defines, and their values: as many of its last results as it has names."""
+    """The symbols that an op defines with their values, which are the op's last results."""
     names = cast("ArrayAttr[StringAttr] | None", op.properties.get(SYMBOLS))
     if names is None or not names.data:
         return []
@@ -37,7 +37,7 @@ def fresh_symbols(at: Operation, number: int) -> list[str]:
     """
     Names for symbols that an op is about to define, new in its function.
 
-    How many were given out stands on the function, so that later passes go on from there.
+    The number of names given out is an attribute of the function, from which later passes go on.
     """
     function = _function_of(at)
     counter = function.attributes.get(_COUNTER)
@@ -51,9 +51,9 @@ def fresh_symbols(at: Operation, number: int) -> list[str]:
 
 def symbol_sources(block: Block) -> dict[Operation, list[Operation]]:
     """
-    For each op of a block, the ops of the block that define a symbol which it speaks of, itself or inside.
+    Maps each op of a block to the ops of the block that define symbols used by the op or inside of it.
 
-    No operand tells of this order: who moves ops must keep it.
+    No operand expresses this order: passes that move ops must preserve it.
     """
     definers = {name: op for op in block.ops for name, _ in defined_symbols(op)}
     if not definers:

@@ -91,7 +91,7 @@ class SqrtOp(FloatUnaryOp):
 @irdl_op_definition
 class RsqrtOp(FloatUnaryOp):
     """
-    One divided by the square root; inf at 0.
+    The reciprocal of the square root; inf at 0.
 
     ```mlir
     %y = graph.rsqrt %x : tensor<4xf32> -> tensor<4xf32>

@@ -21,7 +21,7 @@ AGGREGATES = ("sum", "min", "max")
 @irdl_op_definition
 class TreeEnsembleOp(GraphOp):
     """
-    What the leaves say that each row of `x` comes to, joined over all trees.
+    The aggregate, over all trees, of the weights of the leaves that each row of `x` reaches.
 
     ```mlir
     %y = graph.tree_ensemble %x, %features, %thresholds, %children, %missing, %roots, %weights

@@ -30,7 +30,7 @@ class WinogradConvOp(GraphOp):
     %y = graph.winograd_conv %x, %u tile 4 pads [1, 1, 1, 1]
       : (tensor<1x2x14x14x16xf32>, tensor<36x2x32x32xf32>) -> tensor<1x4x14x14x16xf32>
     ```
-    `x` is in blocks of channels (`NCHW16c`); `u` holds the filters after `G w Gᵀ`, point by point in panels
+    `x` is in blocks of channels (`NCHW16c`); `u` is the filters after `G w Gᵀ`, point by point in panels
     of output channels: [(tile + 2)², O / panel, C, panel]. `pads` has all begins, then all ends.
     Constraints:
       (C1) elements are f32, `tile` is 2 or 4.

@@ -8,11 +8,11 @@ from xdsl.ir import Operation
 from stepwell.runtime.dims import Dim
 
 STOP_FUSION = "graph.stop_fusion"
-"""An attribute on an op: no kernel holds it and one of its consumers."""
+"""An attribute on an op: no kernel contains both it and a consumer."""
 
 
 IN_BOUNDS = "graph.in_bounds"
-"""An attribute on a gather or scatter: whoever made it knows that all indices lie inside."""
+"""An attribute on a gather or scatter: its indices are known to be within bounds."""
 FLOPS = "graph.flops"
 BYTES = "graph.bytes"
 ARITHMETIC = "graph.arithmetic"

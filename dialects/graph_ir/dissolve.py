@@ -27,7 +27,7 @@ def dissolve(fused: graph.ClosedRegionOp) -> None:
 
 
 def take_fields(module: ModuleOp) -> None:
-    """Put the fields of tuples in the place of what reads them; tuples that nobody reads go."""
+    """Replace each read of a tuple's field by the field; unused tuples are erased."""
     for op in [op for op in module.walk() if isinstance(op, graph.GetOp)]:
         if isinstance(made := op.input.owner, graph.TupleOp):
             Rewriter.replace_op(op, [], [made.fields[op.index.value.data]])

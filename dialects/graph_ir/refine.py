@@ -12,7 +12,7 @@ from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
 
 
 def refine_types(func: FuncOp) -> None:
-    """Infer all types again, where what was replaced knows more of its dimensions than before."""
+    """Infer all types again after replaced values have become more precise."""
     for op in func.body.walk():
         if isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE:
             refine_result_types(op)

@@ -52,7 +52,7 @@ FCMP_PREDICATES = tuple(flag.value for flag in FCmpPredicateFlag)
 @irdl_op_definition
 class ExtractElementOp(IRDLOperation):
     """
-    One element of a vector.
+    An element of a vector.
 
     ```mlir
     %e = llvm.extractelement %v[%i : i64] : vector<16xf32>
@@ -111,7 +111,7 @@ class UIToFPOp(GenericCastOp):
 @irdl_op_definition
 class SelectOp(IRDLOperation):
     """
-    One of two values; on vectors lane by lane when the condition is a vector.
+    The choice between two values; on vectors lane by lane when the condition is a vector.
 
     ```mlir
     %r = llvm.select %c, %a, %b : vector<16xi1>, vector<16xf32>
@@ -194,7 +194,7 @@ class FCmpOp(IRDLOperation):
 @irdl_op_definition
 class FreezeOp(IRDLOperation):
     """
-    The value itself, or any one value where it is poison.
+    The value itself; an arbitrary but fixed value for poison.
 
     ```mlir
     %y = llvm.freeze %x : i32

@@ -158,7 +158,7 @@ class MinimumOp(BinaryFloatIntrinsic):
 
 @irdl_op_definition
 class FMulAddOp(IRDLOperation):
-    """a * b + c, fused where that is one instruction, else rounded twice."""
+    """a * b + c, fused where the target has an FMA, else rounded twice."""
 
     name = "llvm.intr.fmuladd"
     T: ClassVar = VarConstraint("T", _FLOATS)

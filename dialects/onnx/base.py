@@ -1,4 +1,4 @@
-"""What every op of level 0 shares: its opset, its row of the version table, attributes with defaults."""
+"""The base of level-0 ops: opset, row of the version table, attributes with defaults."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ REGION_SEGMENTS = AttrSizedRegionSegments(as_property=True)
 
 @dataclass(frozen=True)
 class Parameter:
-    """A formal input or output at one version: its name in the op class, and how often it occurs."""
+    """A formal input or output at one version: name in the op class, and number of occurrences."""
 
     name: str
     optional: bool
@@ -77,7 +77,7 @@ class Parameter:
 @dataclass(frozen=True)
 class AttributeSpec:
     """
-    An attribute at one version: its kind (`int`, `ints`, …, `graph`), whether it must be given, its default.
+    An attribute at one version: kind (`int`, `ints`, …, `graph`), whether it is required, default.
     """
 
     kind: str
@@ -158,7 +158,7 @@ def domain_of(op_name: str) -> str:
 
 def opset_of(op: Operation, domain: str | None = None) -> int:
     """
-    The opset that gives an op its meaning: its own when it came out of a function, else that of the function
+    The opset of an op: that of an attribute when the op came out of a function, else that of the function
     or module around it; the latest known one when nothing says it.
 
     Args: `domain` is asked for instead of the op's own.
@@ -184,7 +184,7 @@ class OnnxOp(IRDLOperation):
     may have.
 
     Attributes of ONNX are properties under their own name; graphs are regions; an absent optional operand or
-    result is not there at all. Bookkeeping of the file (node and value names) stands in the attribute
+    result is not there at all. Bookkeeping of the file (node and value names) is in the attribute
     dictionary.
     """
 
@@ -324,7 +324,7 @@ def parameter_names(op_class: type[OnnxOp]) -> tuple[tuple[str, ...], tuple[str,
 
 
 def group_size(op: OnnxOp, name: str) -> int:
-    """How many values an operand or result of an op class has here."""
+    """The number of values of an operand or result definition."""
     value = cast("SSAValue | Sequence[SSAValue] | None", getattr(op, name))
     return 0 if value is None else 1 if isinstance(value, SSAValue) else len(value)
 

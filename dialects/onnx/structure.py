@@ -27,7 +27,7 @@ class CallOp(IRDLOperation):
     A node that is no operator of ONNX: a call of a model-local function, or an operator of another domain.
 
     `arguments` names the attributes of the node, in order; graphs among them are the regions, named by
-    `graphs`. `absent` holds the positions of inputs that are not given.
+    `graphs`. `absent` has the positions of inputs that are not given.
 
     ```mlir
     %y = "onnx.Call"(%x) <{domain = "com.microsoft", op_type = "Gelu", arguments = {}}>
@@ -52,7 +52,7 @@ class CallOp(IRDLOperation):
 @irdl_op_definition
 class FunctionOp(IRDLOperation):
     """
-    A model-local function: its body sees its inputs only, and is read with the opsets of its own
+    A model-local function, whose body sees the function's inputs only and is read with the function's opsets
     (`onnx.opsets`).
 
     `attribute_names` are attributes without default, `defaults` those with one.
@@ -88,7 +88,7 @@ class YieldOp(IRDLOperation):
     """
     The end of a subgraph or function: its outputs, under their names in the model.
 
-    The names of the inputs and of the graph itself stand here too, since a block has no attributes.
+    The names of the inputs and of the graph itself are here too, since a block has no attributes.
     """
 
     name = "onnx.Yield"

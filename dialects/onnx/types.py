@@ -94,7 +94,7 @@ class StringsAttr(ParametrizedAttribute):
 @irdl_attr_definition
 class SparseAttr(ParametrizedAttribute):
     """
-    A constant sparse tensor: its non-zero values, their positions (flat, or one row each), and its dense
+    A constant sparse tensor: non-zero values, positions (flat, or a row of indices each), and the dense
     type.
 
     ```mlir

@@ -1,4 +1,4 @@
-"""What the ops of the `pattern` dialect share: the type of pattern objects, and how they end."""
+"""Common parts of the `pattern` dialect: the type of pattern objects, and checks of terminators."""
 
 from __future__ import annotations
 

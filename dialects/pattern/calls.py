@@ -123,7 +123,7 @@ class TupleOp(CallLike):
 @irdl_op_definition
 class FunctionOp(CallLike):
     """
-    A result of an op with one closed region: its arguments, and what it returns.
+    A match of an op with a closed region: the region's arguments and returned values.
 
     ```mlir
     %x = pattern.any

@@ -25,7 +25,7 @@ from stepwell.dialects.types import DimsAttr
 @irdl_op_definition
 class DominatesOp(NodeOp):
     """
-    A parent, what stands on every way from it, and a child through which all of these ways go.
+    A dominator pattern: a parent, the ops on all paths from it, and the child where the paths end.
 
     ```mlir
     %parent = pattern.op "graph.conv"(...)
@@ -49,7 +49,7 @@ class DominatesOp(NodeOp):
 @irdl_op_definition
 class OrOp(TwoOp):
     """
-    What the first matches, else what the second does.
+    Match the first pattern, else the second.
 
     ```mlir
     %x = pattern.any
@@ -64,7 +64,7 @@ class OrOp(TwoOp):
 @irdl_op_definition
 class AndOp(TwoOp):
     """
-    What both match.
+    Match only if both patterns do.
 
     ```mlir
     %x = pattern.any
@@ -79,7 +79,7 @@ class AndOp(TwoOp):
 @irdl_op_definition
 class NotOp(OneOp):
     """
-    What the pattern does not match.
+    Match only if the pattern does not.
 
     ```mlir
     %x = pattern.constant
@@ -142,7 +142,7 @@ class HasDtypeOp(OneOp):
 @irdl_op_definition
 class HasShapeOp(OneOp):
     """
-    A tensor of this shape: `"?"` is any extent, another name one symbol, the same wherever it stands.
+    A tensor of this shape: `"?"` is any extent, another name one symbol, the same at each occurrence.
 
     ```mlir
     %x = pattern.any

@@ -96,7 +96,7 @@ class GraphOp(IRDLOperation):
     }
     ```
     Constraints:
-      (C1) it ends in `pattern.bind` of one pattern at least; edges lie between those that are bound.
+      (C1) it ends in `pattern.bind` of one pattern at least; edges connect bound patterns.
     """
 
     name = "pattern.graph"
@@ -113,7 +113,7 @@ class GraphOp(IRDLOperation):
             raise VerifyException("a graph binds one pattern at least, found none")
         for op in self.body.block.ops:
             if isinstance(op, EdgeOp | SameShapeOp) and not {*op.operands} <= {*last.nodes}:
-                raise VerifyException(f"{op.name} lies between patterns that pattern.bind names")
+                raise VerifyException(f"{op.name} must connect patterns that pattern.bind names")
 
 
 OPS: list[type[Operation]] = [EdgeOp, SameShapeOp, BindOp, GraphOp]

@@ -70,7 +70,7 @@ class ConstantOp(NodeOp):
 @irdl_op_definition
 class RefOp(NodeOp):
     """
-    What another pattern matches, or the pattern itself: recursion.
+    Match a named pattern: another one, or this one itself (recursion).
 
     ```mlir
     %p = pattern.ref @chain

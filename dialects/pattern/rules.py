@@ -1,4 +1,4 @@
-"""Patterns by name, rules that replace what they match, and tables that put them in order."""
+"""Named patterns, rules that rewrite matches, and ordered tables of patterns."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class DefOp(IRDLOperation):
 @irdl_op_definition
 class ReplaceOp(IRDLOperation):
     """
-    End a rule: its root, and the node that replaces it, or a registered callback that makes one.
+    End a rule: the root, and the node that replaces it, or a registered callback.
 
     ```mlir
     %x = pattern.any

@@ -19,21 +19,21 @@ from stepwell.dialects.tensor_ir.structured import linear, map_dims, single_dim
 
 @dataclass(frozen=True)
 class TileRows:
-    """Where the rows of a tile lie in an operand."""
+    """The rows of a tile in an operand: a dimension and the distance of rows along it."""
 
     along: int
-    """The dimension that they lie along."""
+    """The dimension that has the rows."""
     step: int
-    """How far apart they lie there."""
+    """The distance of neighbouring rows, in indices of that dimension."""
 
     @staticmethod
-    def of(map: AffineMap, rows: int | None, words: int) -> TileRows | None:
-        """The rows, where one loop moves them and another the words that lie side by side; None elsewhere."""
+    def of(map: AffineMap, rows: int | None, packed: int) -> TileRows | None:
+        """The rows moved by loop `rows`, if `packed` alone moves the last dimension; else None."""
         indices = [linear(expr) for expr in map.results]
-        if len(indices) < 2 or None in indices or single_dim(map.results[-1]) != words:
+        if len(indices) < 2 or None in indices or single_dim(map.results[-1]) != packed:
             return None
         outer = indices[:-1]
-        if any(words in index.dims for index in outer if index):
+        if any(packed in index.dims for index in outer if index):
             return None
         moved = [
             (i, dict(index.terms)[rows]) for i, index in enumerate(outer) if index and rows in index.dims
@@ -52,10 +52,10 @@ class TileLoops:
     """The loop over rows; None for a single row."""
     columns: int
     sum: int
-    """The loop over words that lie side by side in the left operand."""
+    """The loop over packed 32-bit elements, which are contiguous in the left operand."""
     sums: Sequence[int]
     """Other loops that are summed over, such as those of a window, from the outermost."""
-    places: tuple[TileRows, TileRows, TileRows]
+    tile_rows: tuple[TileRows, TileRows, TileRows]
     """The rows of the left side, the right side and the result."""
 
     @staticmethod
@@ -65,7 +65,7 @@ class TileLoops:
         """
         The loops of an op; None when it is no product of tiles.
 
-        Choosers of schedules ask for the block that they would cut, the pass for what it finds.
+        `choose-schedules` passes the extents of a block to cut, `convert-linalg-to-amx` those of an op.
         """
         if not _adds_bytes(body):
             return None
@@ -88,7 +88,7 @@ class TileLoops:
 
 
 def _adds_bytes(body: Block) -> bool:
-    """Whether a body does no more than add the products of the bytes of two words."""
+    """Whether a body is a single `arith.dot_bytes` of its arguments, added to the accumulator."""
     ops = list(body.ops)
     if len(ops) != 2 or not isinstance(ops[0], DotBytesOp) or not isinstance(ops[1], YieldOp):
         return False
@@ -104,15 +104,15 @@ class Operand:
     rows: TileRows
 
     def indices(self, emit: Emitter, at: Mapping[int, Index]) -> list[Index]:
-        """Where loops lead to; those that are not named stand at 0."""
+        """The indices into the buffer at given values of loops; loops that are not in `at` count as 0."""
         found: list[Index] = []
         for expr in self.map.results:
             index = linear(expr)
             assert index is not None  # `of` has seen to that
-            place: Index = index.constant
+            total: Index = index.constant
             for dim, factor in index.terms:
-                place = emit.plus(place, emit.times(at.get(dim, 0), factor))
-            found.append(place)
+                total = emit.plus(total, emit.times(at.get(dim, 0), factor))
+            found.append(total)
         return found
 
 
@@ -139,12 +139,12 @@ class TileProduct:
         loops = TileLoops.of(op.body.block, maps, parallel, extents) if extents is not None else None
         if loops is None or extents is None:
             return None
-        lhs, rhs, out = map(Operand, values, maps, loops.places)
+        lhs, rhs, out = map(Operand, values, maps, loops.tile_rows)
         return TileProduct(op, loops, lhs, rhs, out, extents)
 
 
 def _is_dense_along(buffer: SSAValue) -> bool:
-    """Whether the elements of the last dimension lie side by side."""
+    """Whether the last dimension of a buffer has stride 1."""
     strides = cast("MemRefType[Attribute]", buffer.type).get_strides()
     return bool(strides) and strides[-1] == 1
 

@@ -1,4 +1,4 @@
-"""Reductions as such: which operation combines the elements, and the value that it leaves as it is."""
+"""Combiners of reductions: the binary operation, its neutral element, and reductions of vectors by it."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class Combiner:
     value: SSAValue
     kind: CombiningKindFlag
     neutral: float
-    """What leaves the other operand as it is (-0.0 aside, which a sum that starts at 0.0 cannot return)."""
+    """The neutral element (-0.0 aside, which a sum that starts at 0.0 cannot return)."""
 
 
 def combiner_of(body: Block) -> Combiner | None:
-    """The combiner of a structured op with one result; None when the body is of another form."""
+    """The combiner of the body of a structured op with one result; None for any other body."""
     last = body.last_op
     if last is None or len(last.operands) != 1:
         return None
@@ -94,16 +94,16 @@ _ELEMENTWISE = {
 }
 
 
-# What is the same for numbers, and what passes NaN over.
+# The kinds that ignore NaN, with the kinds that give the same for numbers.
 _OF_NUMBERS = {
     CombiningKindFlag.MAXNUMF: CombiningKindFlag.MAXIMUMF,
     CombiningKindFlag.MINNUMF: CombiningKindFlag.MINIMUMF,
 }
 
 
-# Lanes from which on a comparison is tested at once.
+# The fewest lanes of a comparison whose mask is tested at once.
 _LEAST_MASK = 4
-# The comparison by which the first of two numbers is taken, where a NaN among them is the result.
+# The kinds whose result is NaN if an operand is, with the comparison that chooses the first of two numbers.
 _NAN_WINS = {CombiningKindFlag.MAXIMUMF: "ogt", CombiningKindFlag.MINIMUMF: "olt"}
 
 
@@ -117,14 +117,15 @@ def reduce_vectors(
     emit: Emitter, kind: CombiningKindFlag, vectors: Sequence[SSAValue], start: SSAValue
 ) -> SSAValue:
     """
-    Combine all lanes of vectors (the last one may be narrower) with a scalar.
+    Reduce all lanes of vectors (the last one may be narrower) and a scalar to one value.
 
-    Where NaN is passed over, it is so before the lanes are combined: in a tree, without looking for it.
-    Where NaN wins, it is looked for beside the numbers, by one comparison for two vectors.
+    Kinds that ignore NaN drop it before the lanes are combined, in a tree without tests for it. Kinds that
+    return NaN test for it beside the numbers, by one comparison for two vectors.
     """
     if kind in _NAN_WINS and (whole := [v for v in vectors if _has_mask(v)]):
         start = _combine(emit, kind, start, _extremum(emit, kind, whole))
         vectors = [v for v in vectors if not _has_mask(v)]
+    # Vectors of one type are combined lane by lane; without NaN, these start from the neutral element.
     by_type: dict[Attribute, SSAValue] = {}
     of_numbers = _OF_NUMBERS.get(kind)
     for value in vectors:
@@ -140,17 +141,17 @@ def reduce_vectors(
 
 
 def _has_mask(value: SSAValue) -> bool:
-    """Whether processors test all lanes of a comparison at once: not those of the rest of a row."""
+    """Whether the lanes are a power of two, at least 4, so that a comparison of all is tested at once."""
     lanes = prod(vector_of(value).get_shape())
     return lanes >= _LEAST_MASK and lanes & (lanes - 1) == 0
 
 
 def _extremum(emit: Emitter, kind: CombiningKindFlag, vectors: Sequence[SSAValue]) -> SSAValue:
     """
-    The greatest or least lane, or NaN where there is one.
+    The greatest or least of all lanes, or NaN where there is one.
 
-    The operation on vectors itself takes three instructions, each waiting for the one before: here a
-    comparison and a choice, which are one, find the extremum of numbers.
+    The operation on vectors itself needs three instructions, each waiting for the one before: here a
+    comparison and a choice, which are one instruction, find the extremum of numbers.
     """
     by_type: dict[Attribute, list[SSAValue]] = {}
     for value in vectors:
@@ -162,6 +163,7 @@ def _extremum(emit: Emitter, kind: CombiningKindFlag, vectors: Sequence[SSAValue
     def either(a: SSAValue, b: SSAValue) -> SSAValue:
         return emit.value(arith.OrIOp(a, b))
 
+    # For each vector type: the extremum of numbers, and whether any lane is NaN.
     best: list[SSAValue] = []
     nans: list[SSAValue] = []
     for group in by_type.values():
@@ -175,7 +177,7 @@ def _extremum(emit: Emitter, kind: CombiningKindFlag, vectors: Sequence[SSAValue
 
 
 def _in_pairs(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
-    """All values combined in a tree: few wait for each other."""
+    """All values combined in a balanced tree, which has the shortest chain of dependent ops."""
     left = list(values)
     while len(left) > 1:
         rest = left[len(left) // 2 * 2 :]
@@ -184,7 +186,7 @@ def _in_pairs(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue]
 
 
 def _all_lanes(emit: Emitter, kind: CombiningKindFlag, value: SSAValue, flags: FastMathFlagsAttr) -> SSAValue:
-    """The lanes of a vector combined."""
+    """The reduction of a vector's lanes to a scalar (`vector.reduction`)."""
     properties = {"kind": vector.CombiningKindAttr(kind), "fastmath": flags}
     return emit.value(
         vector.ReductionOp.create(

@@ -1,4 +1,4 @@
-"""Removing what nothing uses: level 2 is pure, except for calls and checks."""
+"""Dead code elimination on level 2, whose ops are pure except for calls and checks."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def read_lanes(op: tensor.ExtractOp, values: VectorValues, loops: Mapping[int, S
     """
     Read an element for each lane; `loops` has the step of each loop in all lanes.
 
-    What only loops decide stays an index; the rest of a position is a lane of its vector.
+    An index computed from loops alone stays a scalar; any other is extracted from its vector, lane by lane.
 
     ```mlir
     %column = vector.extract %columns[0, 1] : index from vector<1x16xindex>

@@ -33,7 +33,7 @@ from stepwell.dialects.sched import PARALLEL
 from stepwell.dialects.tensor_ir.structured import tensor_element
 
 Index: TypeAlias = int | SSAValue
-"""An index that is known, or the value that holds it."""
+"""An index as a number, or as an SSA value."""
 OpT = TypeVar("OpT", bound=Operation)
 
 INDEX = IndexType()
@@ -48,7 +48,7 @@ class Constants:
         self._known: dict[Attribute, SSAValue] = {}
         self._indices: dict[int, SSAValue] = {}
         for op in self._block.ops:
-            # Only those at the very start stand before everything that may ask for them.
+            # Only constants at the very start dominate all possible users.
             if not isinstance(op, arith.ConstantOp):
                 break
             self._known.setdefault(op.value, op.result)
@@ -127,11 +127,11 @@ class Emitter:
 
     @property
     def place(self) -> InsertPoint:
-        """Where the next op goes."""
+        """The point at which the next op is inserted."""
         return InsertPoint.at_end(self.block) if self._before is None else InsertPoint.before(self._before)
 
     def move_before(self, op: Operation) -> None:
-        """Go on before an op further down in the same block."""
+        """Continue before an op further down in the same block, with its location."""
         self._before = op
         self.location = op.location
 
@@ -145,7 +145,7 @@ class Emitter:
         return op
 
     def value(self, op: Operation) -> SSAValue:
-        """Insert an op with one result; that result."""
+        """Insert an op and return its first result."""
         return self.add(op).results[0]
 
     def materialize(self, index: Index) -> SSAValue:
@@ -186,7 +186,7 @@ class Emitter:
         return self.minus(extent, self._binary(arith.RemUIOp, extent, self.constants.index(step)))
 
     def quotient(self, lhs: Index, step: int) -> Index:
-        """How often a number goes into an index that is not negative."""
+        """The quotient, rounded down, of a non-negative index and a number."""
         if isinstance(lhs, int):
             return lhs // step
         return lhs if step == 1 else self._binary(arith.DivUIOp, lhs, self.constants.index(step))

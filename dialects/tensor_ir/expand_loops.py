@@ -29,7 +29,7 @@ Extents: TypeAlias = tuple[int, ...]
 
 def expanded(op: GenericOp) -> Operation | None:
     """
-    Compute an op of one result on split dimensions, when an operand has them: the last op made, or None.
+    Rebuild an op of one result on split dimensions, when an operand has them; returns its last op, or None.
 
     A loop over a dimension that is split becomes loops of its kind over the parts.
     """
@@ -57,7 +57,7 @@ def expanded(op: GenericOp) -> Operation | None:
 
 
 def is_elementwise(op: GenericOp) -> bool:
-    """Whether each element of the one result is computed by itself, and not by where it is."""
+    """Whether an op has a single result, parallel loops only, and a body without their indices."""
     return (
         len(op.res) == 1
         and all(kind.data is IteratorType.PARALLEL for kind in op.iterator_types)
@@ -86,7 +86,7 @@ def _groups(op: tensor.CollapseShapeOp) -> list[Extents]:
 
 
 def _can_expand(value: SSAValue, map: AffineMap, split: Mapping[int, Extents]) -> bool:
-    """Whether the split loops index an operand on their own, and each a dimension as long as itself."""
+    """Whether each split loop is the only index of a dimension of an operand that has the loop's extent."""
     if (type := _tensor_type(value)) is None:
         return True
     for index, size in zip(map.results, type.get_shape(), strict=True):
@@ -103,7 +103,7 @@ def _tensor_type(value: SSAValue) -> TensorType[Attribute] | None:
 
 
 class _Expander:
-    """Writes operands and maps of an op with some loops split into parts."""
+    """Builds operands and maps of an op for some of its loops split into several."""
 
     def __init__(self, op: GenericOp, split: Mapping[int, Extents]):
         self.op = op
@@ -113,7 +113,7 @@ class _Expander:
         self.rank = self.first[-1]
 
     def insert(self, op: Operation) -> None:
-        """Put an op in front of the one that is replaced."""
+        """Insert an op before the op that is replaced, with its location."""
         adopt_location(op, self.op.location)
         Rewriter.insert_op(op, InsertPoint.before(self.op))
 

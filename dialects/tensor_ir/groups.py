@@ -1,4 +1,4 @@
-"""Which ops share the loops of a scheduled op: producers and consumers whose tiles match, one to one."""
+"""Groups of ops that share the loops of an anchor: producers and consumers with matching tiles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepwell.dialects.tensor_ir.structured import Structured, linear, projected
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """An op of a group, and which loop of the anchor each of its own loops is (None: one of its own)."""
+    """An op of a group, and the anchor's loop that each loop of the op corresponds to (None: its own)."""
 
     view: Structured
     loop_of: tuple[int | None, ...]
@@ -80,7 +80,7 @@ def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:
 
 
 def _wants_more(candidate: Member, anchor: Structured, shared: Sequence[int]) -> bool:
-    """Whether an op has a schedule of its own whose tiles are larger than those of the anchor's loops."""
+    """Whether an op is scheduled with larger tiles than the anchor's along a shared loop."""
     own, given = schedule_of(candidate.op), schedule_of(anchor.op)
     if own is None or given is None or not own.parallel:
         return False
@@ -134,7 +134,7 @@ def _unify(view: Structured, members: dict[Operation, Member]) -> Member | None:
 
 def _edges_agree(candidate: Member, members: dict[Operation, Member], shared: Sequence[int]) -> bool:
     """
-    Whether every consumer reads exactly the tile that its producer makes, where one of both is the candidate.
+    Whether tiles match on all edges between a candidate and members: consumers read what producers write.
 
     Members agree with each other already.
     """
@@ -165,9 +165,9 @@ def _same_tile(
 
 def _can_stand_together(members: dict[Operation, Member], position: dict[Operation, int]) -> bool:
     """
-    Whether the group can be moved to the place of its last op.
+    Whether the group can be moved to the position of its last op.
 
-    Nothing else between its ops may use a result of it.
+    No op between them that is not of the group may use a result of the group.
     """
     last = max(position[op] for op in members)
     for op in members:
@@ -180,7 +180,7 @@ def _can_stand_together(members: dict[Operation, Member], position: dict[Operati
 
 
 def _in_block(op: Operation, position: dict[Operation, int]) -> Operation | None:
-    """The op of the group's block that an op stands in."""
+    """The ancestor of an op, or the op itself, that is directly in the group's block; None for others."""
     current: Operation | None = op
     while current is not None and current not in position:
         current = current.parent_op()

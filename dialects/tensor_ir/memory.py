@@ -19,7 +19,7 @@ from stepwell.dialects.tensor_ir.transfers import DimOf, constant_index, dim_of,
 from stepwell.dialects.tensor_ir.transposes import assembled, shuffle, transposed
 
 _VIEWS = (tensor.ExtractSliceOp, tensor.CollapseShapeOp, tensor.ExpandShapeOp, tensor.CastOp)
-# Vectors of elements that lie farther apart, or are shorter, are gathered one by one.
+# Vectors with a larger stride, or of fewer lanes, are gathered element by element.
 _LARGEST_STRIDE, _LEAST_LANES = 4, 4
 # Columns that alternate in memory are picked from whole registers, unless they are too many.
 MOST_ALTERNATING = 3
@@ -27,7 +27,7 @@ _READS = (vector.TransferReadOp, tensor.ExtractOp, tensor.DimOp)
 
 
 @dataclass(frozen=True)
-class Place:
+class StridedView:
     """A block of a tensor: element `i` of the block is element `offset + stride * i` of `root`."""
 
     root: SSAValue
@@ -35,17 +35,17 @@ class Place:
     strides: tuple[int, ...]
 
     @staticmethod
-    def of(emit: Emitter, value: SSAValue) -> Place:
-        """Where a tensor lies: a slice in what it was cut from, anything else in itself."""
+    def of(emit: Emitter, value: SSAValue) -> StridedView:
+        """The view of a tensor: a slice as a block of its innermost unsliced source, any other as a whole."""
         if not isinstance(op := value.owner, tensor.ExtractSliceOp) or len(op.strides):
             rank = len(tensor_shape(value))
-            return Place(value, (0,) * rank, (1,) * rank)
-        return Place.of(emit, op.source).cut(emit, slice_offsets(op), op.static_strides.get_values())
+            return StridedView(value, (0,) * rank, (1,) * rank)
+        return StridedView.of(emit, op.source).cut(emit, slice_offsets(op), op.static_strides.get_values())
 
-    def cut(self, emit: Emitter, offsets: Sequence[Index], strides: Sequence[int]) -> Place:
-        """A block of this block."""
+    def cut(self, emit: Emitter, offsets: Sequence[Index], strides: Sequence[int]) -> StridedView:
+        """The block at offsets and strides within this block."""
         inner = [emit.times(o, s) for o, s in zip(offsets, self.strides, strict=True)]
-        return Place(
+        return StridedView(
             self.root,
             tuple(emit.plus(o, i) for o, i in zip(self.offsets, inner, strict=True)),
             tuple(s * t for s, t in zip(self.strides, strides, strict=True)),
@@ -71,11 +71,13 @@ def slice_sizes(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> list[Index]
     return [next(dynamic) if n == DYNAMIC_INDEX else n for n in op.static_sizes.get_values()]
 
 
-def start_of(emit: Emitter, place: Place, op: vector.TransferReadOp | vector.TransferWriteOp) -> Place:
-    """The place whose first element is the first one of a transfer."""
+def start_of(
+    emit: Emitter, view: StridedView, op: vector.TransferReadOp | vector.TransferWriteOp
+) -> StridedView:
+    """The part of a view that begins at the first element of a transfer."""
     numbers = [constant_index(i) for i in op.indices]
     start = [i if n is None else n for i, n in zip(op.indices, numbers, strict=True)]
-    return place.cut(emit, start, (1,) * len(start))
+    return view.cut(emit, start, (1,) * len(start))
 
 
 def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
@@ -85,32 +87,32 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     A piece is read where it is first used, so that few are in registers at a time; but here when something
     else overwrites the tensor, perhaps before that use, or uses the vector in a loop.
     """
-    place = start_of(emit, Place.of(emit, op.source), op)
+    view = start_of(emit, StridedView.of(emit, op.source), op)
     dims, home = dim_of(op), op.parent
     seen: dict[tuple[object, ...], SSAValue] = {}
 
     def indices_of(position: Position) -> list[int]:
         lead, start, _ = position
-        return indices_at(place, dims, (*lead, start))
+        return indices_at(view, dims, (*lead, start))
 
     def make(at: Emitter, position: Position) -> SSAValue:
         indices, size = indices_of(position), position[2]
         key = (at.block, size, *indices)
         if key not in seen:
-            seen[key] = _read(at, place, indices, vector_lanes=dims[-1], size=size)
+            seen[key] = _read(at, view, indices, vector_lanes=dims[-1], size=size)
         return seen[key]
 
-    if (rows := _rows(place, dims, layout)) is not None:
-        turned = _read_alternating if _alternates(place, dims, layout.leading[rows]) else _read_turned
-        return Pieces(layout, turned(emit, place, dims, layout, rows))
+    if (rows := _rows(view, dims, layout)) is not None:
+        by_rows = _read_alternating if _alternates(view, dims, layout.leading[rows]) else _read_transposed
+        return Pieces(layout, by_rows(emit, view, dims, layout, rows))
     same = [tuple(indices_of(p)) for p in layout.positions] if dims[-1] is None else None
     pieces = Pieces(layout, make=make, same=same)
     is_local = all(use.operation.parent is home for use in op.result.uses)
-    return pieces if is_local and _is_only_read(place.root) else pieces.settle(emit)
+    return pieces if is_local and _is_only_read(view.root) else pieces.settle(emit)
 
 
 def reads_to_the_end(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
-    """The pieces of a `vector.transfer_read` along a row that may end inside: those behind it are padding."""
+    """The pieces of a `vector.transfer_read` along a row that may end inside; lanes after it are padding."""
     pieces = [
         transfers.read(
             emit,
@@ -133,55 +135,59 @@ def write_to_the_end(emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, 
 
 
 def _moved(emit: Emitter, op: vector.TransferReadOp | vector.TransferWriteOp, lanes: int) -> list[SSAValue]:
-    """Where a transfer along the last dimension is so many lanes after its start."""
+    """The indices of a transfer, advanced by some lanes along the last dimension."""
     *outer, last = op.indices
     number = constant_index(last)
     return [*outer, emit.materialize(emit.plus(last if number is None else number, lanes))]
 
 
-def indices_at(place: Place, dims: DimOf, position: Sequence[int]) -> list[int]:
-    """Where an element of a vector lies in the block that the vector is read from."""
-    indices = [0] * len(place.offsets)
+def indices_at(view: StridedView, dims: DimOf, position: Sequence[int]) -> list[int]:
+    """The indices, in the block that a vector is read from, of the element at a position of the vector."""
+    indices = [0] * len(view.offsets)
     for d, i in zip(dims, position, strict=True):
         if d is not None:
             indices[d] = i
     return indices
 
 
-def _rows(place: Place, dims: DimOf, layout: Layout) -> int | None:
+def _rows(view: StridedView, dims: DimOf, layout: Layout) -> int | None:
     """The dimension of a vector along which elements are neighbours in memory, when it is not the last."""
-    last = len(place.offsets) - 1
-    if dims[-1] in (None, last) or last not in dims or place.strides[last] != 1:
+    last = len(view.offsets) - 1
+    if dims[-1] in (None, last) or last not in dims or view.strides[last] != 1:
         return None
     row = dims.index(last)
     return row if layout.width > 1 and layout.leading[row] > 1 else None
 
 
-def _read_turned(emit: Emitter, place: Place, dims: DimOf, layout: Layout, row: int) -> list[SSAValue]:
-    """All pieces of a vector from blocks that are read by rows, as they lie, and transposed in registers."""
+def _read_transposed(
+    emit: Emitter, view: StridedView, dims: DimOf, layout: Layout, row: int
+) -> list[SSAValue]:
+    """All pieces of a vector from blocks that are read along their rows and transposed in registers."""
     made: dict[Position, SSAValue] = {}
     for lead, start, size in layout.positions:
         if lead[row]:
             continue
         rows: list[SSAValue] = []
         for lane in range(start, start + size):
-            indices = indices_at(place, dims, (*lead, lane))
-            rows.append(_read(emit, place, indices, vector_lanes=dims[row], size=layout.leading[row]))
+            indices = indices_at(view, dims, (*lead, lane))
+            rows.append(_read(emit, view, indices, vector_lanes=dims[row], size=layout.leading[row]))
         for i, column in enumerate(transposed(emit, rows)):
             made[(*lead[:row], i, *lead[row + 1 :]), start, size] = column
     return [made[position] for position in layout.positions]
 
 
-def _alternates(place: Place, dims: DimOf, width: int) -> bool:
-    """Whether the lanes of a vector are whole rows of so few elements, one behind the other in memory."""
-    last = len(place.offsets) - 1
-    is_whole = place.offsets[last] == 0 and tensor_shape(place.root)[last] == width
-    return width <= MOST_ALTERNATING and is_whole and dims[-1] == last - 1 and place.strides[last - 1] == 1
+def _alternates(view: StridedView, dims: DimOf, width: int) -> bool:
+    """Whether a block has whole, contiguous rows of at most `MOST_ALTERNATING` elements along the lanes."""
+    last = len(view.offsets) - 1
+    is_whole = view.offsets[last] == 0 and tensor_shape(view.root)[last] == width
+    return width <= MOST_ALTERNATING and is_whole and dims[-1] == last - 1 and view.strides[last - 1] == 1
 
 
-def _read_alternating(emit: Emitter, place: Place, dims: DimOf, layout: Layout, row: int) -> list[SSAValue]:
+def _read_alternating(
+    emit: Emitter, view: StridedView, dims: DimOf, layout: Layout, row: int
+) -> list[SSAValue]:
     """
-    All pieces of a vector whose rows alternate in memory: read as they lie, then each row's lanes picked.
+    All pieces of a vector whose rows alternate in memory: contiguous reads, then a shuffle a row.
 
     ```mlir
     %0 = vector.transfer_read %x[%c0], %p {in_bounds = [true]} : tensor<512xf32>, vector<4xf32>
@@ -191,15 +197,17 @@ def _read_alternating(emit: Emitter, place: Place, dims: DimOf, layout: Layout, 
     ```
     """
     made: dict[Position, SSAValue] = {}
-    width, rank = layout.leading[row], len(place.offsets)
-    joined = collapse(emit, place.root, joined_rows(rank))
+    width, rank = layout.leading[row], len(view.offsets)
+    joined = collapse(emit, view.root, joined_rows(rank))
     for lead, start, size in layout.positions:
         if lead[row]:
             continue
-        *outer, first, _ = place.at(emit, indices_at(place, dims, (*lead, start)))
+        *outer, first, _ = view.at(emit, indices_at(view, dims, (*lead, start)))
         type = vector_type(layout.element, (size,))
         parts = [
-            transfers.read(emit, joined, [*outer, behind(emit, first, width, k * size)], type, (rank - 2,))
+            transfers.read(
+                emit, joined, [*outer, joined_index(emit, first, width, k * size)], type, (rank - 2,)
+            )
             for k in range(width)
         ]
         for i in range(width):
@@ -208,14 +216,14 @@ def _read_alternating(emit: Emitter, place: Place, dims: DimOf, layout: Layout, 
     return [made[position] for position in layout.positions]
 
 
-def behind(emit: Emitter, row: SSAValue, width: int, lane: int) -> SSAValue:
-    """The place of a lane of a row where rows of a width are joined."""
+def joined_index(emit: Emitter, row: SSAValue, width: int, lane: int) -> SSAValue:
+    """The index `row * width + lane` of an element of a tensor whose rows were merged into one dimension."""
     number = constant_index(row)
     return emit.materialize(emit.plus(emit.times(row if number is None else number, width), lane))
 
 
 def _is_only_read(value: SSAValue) -> bool:
-    """Whether no op takes a tensor, or a view of it, as the place to write its result to."""
+    """Whether no op has a tensor, or a view of it, as its destination."""
     for use in value.uses:
         op = use.operation
         if isinstance(op, _VIEWS):
@@ -230,30 +238,30 @@ def _is_only_read(value: SSAValue) -> bool:
 
 
 def _read(
-    emit: Emitter, place: Place, indices: list[int], *, vector_lanes: int | None, size: int
+    emit: Emitter, view: StridedView, indices: list[int], *, vector_lanes: int | None, size: int
 ) -> SSAValue:
-    """One piece: a scalar in all lanes, neighbours in memory, or single elements gathered."""
+    """Read a piece: as a broadcast scalar, a contiguous vector, a strided one, or element by element."""
     if vector_lanes is None:
-        return broadcast(emit, element_at(emit, place, indices), size)
-    if _is_contiguous(place, vector_lanes) or size == 1:
-        element = tensor_element(place.root)
+        return broadcast(emit, element_at(emit, view, indices), size)
+    if _is_contiguous(view, vector_lanes) or size == 1:
+        element = tensor_element(view.root)
         type = vector_type(element, (size,))
         lanes: DimOf = (len(indices) - 1 if size == 1 else vector_lanes,)
-        return transfers.read(emit, place.root, place.at(emit, indices), type, lanes)
-    if vector_lanes == len(indices) - 1 and place.strides[-1] <= _LARGEST_STRIDE and size >= _LEAST_LANES:
-        return _read_apart(emit, place, indices, size)
+        return transfers.read(emit, view.root, view.at(emit, indices), type, lanes)
+    if vector_lanes == len(indices) - 1 and view.strides[-1] <= _LARGEST_STRIDE and size >= _LEAST_LANES:
+        return _read_apart(emit, view, indices, size)
     scalars: list[SSAValue] = []
     for lane in range(size):
         moved = list(indices)
         moved[vector_lanes] += lane
-        scalars.append(element_at(emit, place, moved))
+        scalars.append(element_at(emit, view, moved))
     return gather(emit, scalars)
 
 
-def _read_apart(emit: Emitter, place: Place, indices: list[int], size: int) -> SSAValue:
-    """Elements that lie a few places apart: all between the first and the last are read, and some dropped."""
-    stride = place.strides[-1]
-    dense = Place(place.root, place.offsets, (*place.strides[:-1], 1))
+def _read_apart(emit: Emitter, view: StridedView, indices: list[int], size: int) -> SSAValue:
+    """Read elements with a small stride: contiguous vectors from the first to the last, then shuffles."""
+    stride = view.strides[-1]
+    dense = StridedView(view.root, view.offsets, (*view.strides[:-1], 1))
     first, last = indices[-1] * stride, (size - 1) * stride
     value, start = None, 0
     while start <= last:
@@ -273,46 +281,51 @@ def _read_apart(emit: Emitter, place: Place, indices: list[int], size: int) -> S
 
 
 def write(
-    emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue, place: Place | None = None
+    emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue, view: StridedView | None = None
 ) -> SSAValue:
-    """`into` with the pieces of a `vector.transfer_write` in it; its tensor is the block `place`."""
-    if place is None:
+    """`into` after the pieces of a `vector.transfer_write`, whose tensor is the block `view` if given."""
+    if view is None:
         rank = len(op.indices)
-        place = Place(into, (0,) * rank, (1,) * rank)
-    place, dims = start_of(emit, place, op), dim_of(op)
+        view = StridedView(into, (0,) * rank, (1,) * rank)
+    view, dims = start_of(emit, view, op), dim_of(op)
     for number, (lead, start, size) in enumerate(pieces.layout.positions):
-        indices = [0] * len(place.offsets)
+        indices = [0] * len(view.offsets)
         for d, i in zip(dims, (*lead, start), strict=True):
             assert d is not None  # writes repeat nothing
             indices[d] = i
         value, lanes = pieces.get(emit, number), dims[-1]
         assert lanes is not None
-        into = _write(emit, place, indices, value, into, (lanes, size))
+        into = _write(emit, view, indices, value, into, (lanes, size))
     return into
 
 
 def _write(
-    emit: Emitter, place: Place, indices: list[int], value: SSAValue, into: SSAValue, lanes: tuple[int, int]
+    emit: Emitter,
+    view: StridedView,
+    indices: list[int],
+    value: SSAValue,
+    into: SSAValue,
+    lanes: tuple[int, int],
 ) -> SSAValue:
     dim, size = lanes
-    if _is_contiguous(place, dim) or size == 1:
+    if _is_contiguous(view, dim) or size == 1:
         return transfers.write(
-            emit, value, into, place.at(emit, indices), (len(indices) - 1 if size == 1 else dim,)
+            emit, value, into, view.at(emit, indices), (len(indices) - 1 if size == 1 else dim,)
         )
     for lane in range(size):
         moved = list(indices)
         moved[dim] += lane
-        operands = [extract(emit, value, lane), into, *place.at(emit, moved)]
+        operands = [extract(emit, value, lane), into, *view.at(emit, moved)]
         into = emit.value(tensor.InsertOp.create(operands=operands, result_types=[into.type]))
     return into
 
 
-def element_at(emit: Emitter, place: Place, indices: Sequence[int]) -> SSAValue:
-    """One element of a block."""
-    operands = [place.root, *place.at(emit, indices)]
-    return emit.value(tensor.ExtractOp.create(operands=operands, result_types=[tensor_element(place.root)]))
+def element_at(emit: Emitter, view: StridedView, indices: Sequence[int]) -> SSAValue:
+    """Read a single element of a block as a scalar."""
+    operands = [view.root, *view.at(emit, indices)]
+    return emit.value(tensor.ExtractOp.create(operands=operands, result_types=[tensor_element(view.root)]))
 
 
-def _is_contiguous(place: Place, dim: int) -> bool:
-    """Whether neighbours along a dimension of a block are neighbours in memory: only along the last one."""
-    return dim == len(place.offsets) - 1 and place.strides[dim] == 1
+def _is_contiguous(view: StridedView, dim: int) -> bool:
+    """Whether a dimension of a block is contiguous in memory: the last one, with stride 1."""
+    return dim == len(view.offsets) - 1 and view.strides[dim] == 1

@@ -1,7 +1,7 @@
 """
-Zeros around images: the steps of a sum that read nothing else are left out.
+Zero padding of feature maps: the steps of a sum that read only padding are left out.
 
-A part of `tile-and-fuse`, which asks for these steps when it makes the loop of a sum.
+A part of `tile-and-fuse`, which calls `steps_inside` for the bounds of the loop of a sum.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from stepwell.dialects.tensor_ir.groups import is_empty
 from stepwell.dialects.tensor_ir.memory import slice_offsets
 from stepwell.dialects.tensor_ir.structured import Structured, linear, tensor_shape
 
-# Borders are little of what longer rows see.
+# Padding is a small share of the reads of longer rows.
 _SHORT_ROWS = 28
 
 Inside: TypeAlias = Mapping[int, tuple[int, int]]
-"""The dimensions of a tensor that have borders of zeros: where what is inside begins, and ends."""
+"""Maps each zero-padded dimension of a tensor to the begin and end of the unpadded indices."""
 
 
-def zero_borders(func: FuncOp) -> Mapping[SSAValue, Inside]:
-    """The tensors of a kernel that are an image inside of zeros."""
+def padded_tensors(func: FuncOp) -> Mapping[SSAValue, Inside]:
+    """The zero-padded tensors of a kernel, also their expanded views, with the extent of their contents."""
     found: dict[SSAValue, Inside] = {}
     for op in func.body.block.ops:
         if isinstance(op, tensor.InsertSliceOp) and _is_zero_around(op):
-            place = zip(op.static_offsets.get_values(), op.static_sizes.get_values(), strict=True)
+            block = zip(op.static_offsets.get_values(), op.static_sizes.get_values(), strict=True)
             found[op.result] = {
                 d: (start, start + size)
-                for d, ((start, size), whole) in enumerate(zip(place, tensor_shape(op.result), strict=True))
+                for d, ((start, size), whole) in enumerate(zip(block, tensor_shape(op.result), strict=True))
                 if DYNAMIC_INDEX not in (start, size, whole) and size < whole
             }
         elif isinstance(op, tensor.ExpandShapeOp) and op.src in found:
@@ -52,7 +52,7 @@ def zero_borders(func: FuncOp) -> Mapping[SSAValue, Inside]:
 
 
 def _step(value: SSAValue, group: Sequence[int]) -> int:
-    """How many elements of merged dimensions a step along the first of them is; 0 where nobody knows."""
+    """The stride, in elements of the merged dimension, of the first of a group; 0 when it is not static."""
     inner = [tensor_shape(value)[d] for d in group[1:]]
     return 0 if DYNAMIC_INDEX in inner else prod(inner)
 
@@ -81,27 +81,27 @@ def _is_zeros(value: SSAValue) -> bool:
 
 
 def steps_inside(
-    emit: Emitter, view: Structured, dim: int, borders: Mapping[SSAValue, Inside]
+    emit: Emitter, view: Structured, dim: int, padded: Mapping[SSAValue, Inside]
 ) -> tuple[Index, Index] | None:
     """
-    The steps of a summed loop, first and end, that see something of an image; None where all of them may.
+    The bounds (first, end) of a summed loop without steps that read only padding; None where none may be.
 
-    They are the same for the whole op, such as a tile of the pixels of a row: for the first row of an image,
-    the first row of a filter reads zeros only, which add nothing to a sum of products. Columns of a filter do
-    so where a tile is narrower than the border.
+    They are the same for the whole op, such as a tile of the pixels of a row: for the first row of a feature
+    map, the first row of a filter reads zeros only, which add nothing to a sum of products. Columns of a
+    filter do so where a tile is narrower than the padding.
     """
     for operand in _factors(view):
         value = view.inputs[operand]
-        if not isinstance(cut := value.owner, tensor.ExtractSliceOp) or cut.source not in borders:
+        if not isinstance(cut := value.owner, tensor.ExtractSliceOp) or cut.source not in padded:
             continue
-        for position, (begin, end) in borders[cut.source].items():
+        for position, (begin, end) in padded[cut.source].items():
             index = linear(view.maps[operand].results[position])
             if index is None or (extent := view.extents[dim]) is None:
                 continue
             factor, stride = dict(index.terms).get(dim, 0), cut.static_strides.get_values()[position]
             reach = _reach(view, [term for term in index.terms if term[0] != dim])
             after = tensor_shape(cut.source)[position] - end
-            # A border that no tile fits into is not worth bounds that are computed.
+            # Padding narrower than a tile is not worth bounds that are computed at run time.
             if factor <= 0 or reach is None or max(begin, after) <= reach * stride:
                 continue
             start = emit.plus(slice_offsets(cut)[position], index.constant * stride)
@@ -113,7 +113,7 @@ def steps_inside(
 
 
 def share_inside(view: Structured, operand: int, row: int, inside: Inside) -> float:
-    """Of what a short loop over rows sees by the steps of a window, the share that is no border."""
+    """The share of the reads of a short row loop, over all steps of its window, that are not padding."""
     for position, (begin, end) in inside.items():
         index = linear(view.maps[operand].results[position])
         terms = dict(index.terms) if index is not None else {}
@@ -125,25 +125,25 @@ def share_inside(view: Structured, operand: int, row: int, inside: Inside) -> fl
         seen = [
             index.constant + terms[row] * at + step * point for at in range(rows) for point in range(count)
         ]
-        return sum(begin <= place < end for place in seen) / len(seen)
+        return sum(begin <= index < end for index in seen) / len(seen)
     return 1
 
 
 def _reach(view: Structured, terms: Sequence[tuple[int, int]]) -> int | None:
-    """How far an index moves by some of its loops; None where it moves back, or nobody knows how far."""
+    """The range by which some loops move an index; None for negative coefficients or unknown extents."""
     extents = [view.extents[d] for d, _ in terms]
     if any(factor < 0 for _, factor in terms) or None in extents:
         return None
     return sum((n - 1) * factor for n, (_, factor) in zip(extents, terms, strict=True) if n is not None)
 
 
-def _first_from(emit: Emitter, start: Index, place: int, step: int) -> Index:
-    """The first step from `start` on, in steps of `step`, that is not before a place."""
-    return emit.quotient(emit.plus(emit.most(emit.minus(place, start), 0), step - 1), step)
+def _first_from(emit: Emitter, start: Index, bound: int, step: int) -> Index:
+    """The smallest n >= 0 with `start + n * step >= bound`."""
+    return emit.quotient(emit.plus(emit.most(emit.minus(bound, start), 0), step - 1), step)
 
 
 def _factors(view: Structured) -> list[int]:
-    """The inputs whose elements are factors of what an op sums up."""
+    """The numbers of the inputs that are direct factors of the product that an op sums up."""
     combiner = combiner_of(view.body) if len(view.inits) == 1 else None
     if combiner is None or combiner.kind is not CombiningKindFlag.ADD:
         return []

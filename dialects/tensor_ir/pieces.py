@@ -1,4 +1,4 @@
-"""Vectors of more than one dimension as what registers hold: pieces along their last dimension."""
+"""Vectors of several dimensions cut into register-sized pieces along their last dimension."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Pieces:
     """
     The pieces of one vector.
 
-    Args: `make` builds a piece when it is first asked for, where it is asked for; `same` tells by number
-    which pieces are equal, when some are.
+    Args: `make` builds a piece where it is first used; `same` gives each piece a key that equal pieces share,
+    if there are equal ones.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Pieces:
         self._make = make
 
     def get(self, emit: Emitter, number: int) -> SSAValue:
-        """A piece."""
+        """The piece of a number, built at the emitter unless it exists."""
         if self._values is not None:
             return self._values[number]
         assert self._make is not None
@@ -95,7 +95,7 @@ class Pieces:
 
 
 def extract(emit: Emitter, value: SSAValue, *position: int) -> SSAValue:
-    """One element of a vector."""
+    """An element of a vector as a scalar; the source of a broadcast without an extract."""
     # A vector made from one scalar is that scalar in every lane.
     if isinstance(owner := value.owner, vector.BroadcastOp) and not isinstance(owner.source.type, VectorType):
         return owner.source
@@ -122,7 +122,7 @@ def gather(emit: Emitter, scalars: Sequence[SSAValue]) -> SSAValue:
 
 
 def insert(emit: Emitter, scalar: SSAValue, value: SSAValue, *position: int) -> SSAValue:
-    """A vector with another element."""
+    """A vector with the element at a position replaced by a scalar."""
     op = vector.InsertOp.create(
         operands=[scalar, value],
         result_types=[value.type],

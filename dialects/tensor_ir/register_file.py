@@ -16,7 +16,7 @@ from stepwell.dialects.types import element_bytes
 from stepwell.runtime.machine.target import TargetDescription
 
 MAX_ROWS = 28
-# What stays in a level-1 cache of 32 KiB next to rows and results.
+# The largest panel that stays in a level-1 cache of 32 KiB next to rows and results.
 SHORT_PANEL_BYTES = 24 << 10
 
 
@@ -29,7 +29,7 @@ _ENOUGH_SUMS = 4
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """The vector registers of the target, and how many elements one holds."""
+    """The vector registers of the target: their number, elements (`lanes`), bytes and measured speeds."""
 
     count: int
     lanes: int
@@ -37,7 +37,7 @@ class RegisterFile:
     shares: Mapping[str, Mapping[tuple[int, int], float]] = field(default_factory=dict[str, "TileSpeeds"])
     """Measured speeds of tiles by length of the sums: `short` or `long`; empty where nothing was measured."""
     conversions: int = 0
-    """Instructions that make a vector of the type of the sums of one that was read."""
+    """The instructions that convert a vector that was read to the type of the sums."""
 
     def share(self, rows: int, vectors: int, steps: int) -> float | None:
         """The measured speed of a tile as a share of the best one's; None when it was not measured."""
@@ -48,7 +48,7 @@ TileSpeeds: TypeAlias = Mapping[tuple[int, int], float]
 
 
 def register_file(view: Structured, target: TargetDescription) -> RegisterFile:
-    """The registers as an op sees them: lanes are counted in its widest elements."""
+    """The register file for an op, with lanes of its widest element type and the speeds of its sum kind."""
     bytes = target.vector_bytes
     kind = sum_kind(view)
     shares = {
@@ -60,7 +60,7 @@ def register_file(view: Structured, target: TargetDescription) -> RegisterFile:
 
 
 def sum_kind(view: Structured) -> str:
-    """The class of a sum of products by its elements; `other` for what no calibration measures."""
+    """The class of a sum of products by its element types; `other` for types without calibration."""
     for op in view.body.ops:
         if isinstance(op, DotBytesOp):
             return "bytes"
@@ -88,6 +88,7 @@ def measured_tiles(registers: RegisterFile) -> Sequence[tuple[int, int]]:
 
 
 def fits(rows: int, vectors: int, registers: RegisterFile) -> bool:
+    """Whether a register tile of rows x vectors leaves at least a register free."""
     # One vector only: each broadcast is used once, and is an operand in memory.
     needed = rows + 2 if vectors == 1 else rows * vectors + vectors + 1
     # One stays free: 4 x 3 vectors in 16 registers spill and halve the speed (0.43 of peak, 6 x 2 has 0.98).

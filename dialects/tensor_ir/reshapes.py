@@ -16,7 +16,7 @@ from stepwell.dialects.types import tensor_of
 
 
 def collapse(emit: Emitter, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
-    """A tensor with each group of its dimensions as one; a new one, when it has no contents yet."""
+    """A tensor with each group of dimensions merged: a view, or a new empty tensor for an empty one."""
     shape = tensor_shape(value)
     if len(groups) == len(shape):
         return value
@@ -54,5 +54,5 @@ def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[Integ
 
 
 def joined_rows(rank: int) -> list[list[int]]:
-    """The dimensions of a tensor in groups: the last two as one."""
+    """The reassociation of a tensor that merges its last two dimensions."""
     return [*([d] for d in range(rank - 2)), [rank - 2, rank - 1]]

@@ -1,4 +1,4 @@
-"""What scheduling needs to know of a structured op: its loops, their extents, where operands are reached."""
+"""A view of structured ops for scheduling and tiling: loops, extents, and index maps of operands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Linear:
 
 @lru_cache(maxsize=4096)
 def linear(expr: AffineExpr) -> Linear | None:
-    """An index expression as a sum, or None when it is none (it divides, or takes a remainder)."""
+    """An index expression as a linear sum of loops; None for divisions and remainders."""
     match expr:
         case AffineDimExpr():
             return Linear(((expr.position, 1),), 0)
@@ -76,7 +76,7 @@ def _sum(lhs: Linear, rhs: Linear, factor: int = 1) -> Linear:
 
 
 def single_dim(expr: AffineExpr) -> int | None:
-    """The loop that an index expression is, or None when it is another expression."""
+    """The loop of an index expression that is a single loop; None for any other expression."""
     return expr.position if isinstance(expr, AffineDimExpr) else None
 
 
@@ -86,7 +86,7 @@ def map_dims(map: AffineMap) -> set[int]:
 
 
 def projected_permutation(map: AffineMap) -> tuple[int, ...] | None:
-    """The loops that index an operand, dimension by dimension, when each index is one loop of its own."""
+    """The loop of each dimension of an operand, if each is indexed by a single, distinct loop; else None."""
     dims = tuple(single_dim(e) for e in map.results)
     if None in dims or len(set(dims)) != len(dims):
         return None
@@ -122,7 +122,7 @@ class Structured:
 
     @property
     def rank(self) -> int:
-        """How many loops there are."""
+        """The number of loops."""
         return len(self.parallel)
 
     @property
@@ -154,7 +154,7 @@ class Structured:
 
     @cached_property
     def sources(self) -> tuple[tuple[SSAValue, int] | None, ...]:
-        """For each loop an operand and a dimension of it that is as long, a static one where there is one."""
+        """Maps each loop to an (operand, dimension) pair of its extent; static dimensions are preferred."""
         found: list[tuple[SSAValue, int] | None] = [None] * self.rank
         # Results first: their sizes are operands of a `tensor.empty`.
         operands = [*zip(self.inits, self.init_maps, strict=True), *zip(self.inputs, self.maps, strict=False)]
@@ -172,7 +172,7 @@ class Structured:
         return tensor_shape(value)[position] != DYNAMIC_INDEX
 
     def can_slice(self, dims: set[int]) -> bool:
-        """Whether the operands of blocks of these loops, of known size, are slices (a stride a dimension)."""
+        """Whether blocks of these loops, of known size, reach slices of operands: one stride a dimension."""
         for map in self.maps:
             for expr in map.results:
                 if not dims & expr.used_dims():
@@ -186,7 +186,7 @@ class Structured:
         return True
 
     def can_tile(self, schedule: Schedule) -> bool:
-        """Whether the tiles of a schedule read slices; the loops that ops share are cut before the others."""
+        """Whether the tiles of a schedule reach slices, for the shared parallel loops alone and for all."""
         return self.can_slice(set(schedule.parallel)) and self.can_slice(set(schedule.loops()))
 
 
@@ -197,7 +197,7 @@ def generic(
     maps: Sequence[AffineMap],
     iterator_types: Sequence[Attribute],
 ) -> linalg.GenericOp:
-    """A `linalg.generic` on tensors; quicker than its constructor, which passes that clone tiles feel."""
+    """A `linalg.generic` on tensors; faster than its constructor, which matters where tiles are cloned."""
     return linalg.GenericOp.create(
         operands=[*inputs, *inits],
         result_types=[init.type for init in inits],

@@ -1,4 +1,4 @@
-"""Cutting structured ops to tiles: the slices of operands that a block of iterations reaches, and loops."""
+"""Tiling of structured ops: the loops over tiles, and the slices of operands that a tile reaches."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _one_loop(
     body: Body,
     bounds: tuple[Index, Index, int],
 ) -> Sequence[SSAValue]:
-    """One `scf.for` of full tiles; none where there is a single tile, or no tile at all."""
+    """An `scf.for` over full tiles; no loop for a single tile, and nothing for an empty range."""
     start, stop, step = bounds
     if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
         if stop == start:
@@ -162,7 +162,7 @@ def _region(
 
 
 def dim_size(emit: Emitter, value: SSAValue, position: int) -> Index:
-    """The size of a dimension of a tensor, as a number or as a value that is at hand."""
+    """The size of a dimension of a tensor: a number, an existing value, or else a `tensor.dim`."""
     size = tensor_shape(value)[position]
     if size != DYNAMIC_INDEX:
         return size
@@ -182,7 +182,7 @@ def dim_size(emit: Emitter, value: SSAValue, position: int) -> Index:
 
 
 def _symbol(value: BlockArgument, position: int) -> SSAValue | None:
-    """The `index` argument of a kernel that holds the size of a dimension, when its type names a symbol."""
+    """The `index` argument of a kernel for the symbol of an argument's dimension; None if it has none."""
     func = value.block.parent_op()
     if not isinstance(func, FuncOp) or func.arg_attrs is None:
         return None
@@ -199,7 +199,7 @@ def _symbol(value: BlockArgument, position: int) -> SSAValue | None:
 
 
 def extent(emit: Emitter, view: Structured, dim: int) -> Index:
-    """How many iterations a loop has, as a number or as a value."""
+    """The extent of a loop, as a number or as a value."""
     source = view.sources[dim]
     assert source is not None  # the verifier of linalg ops asks for it
     return dim_size(emit, *source)

@@ -67,7 +67,7 @@ def read(
     dim_of: DimOf,
     beyond: SSAValue | None = None,
 ) -> SSAValue:
-    """A vector of the elements of a tensor from `start` on; with `beyond`, that lies behind its end."""
+    """A vector of the elements of a tensor from `start` on; lanes after its end are `beyond`, if given."""
     rank = len(start)
     op = vector.TransferReadOp.create(
         operands=[source, *start, emit.constants.zero(type.element_type) if beyond is None else beyond],
@@ -86,7 +86,7 @@ def write(
     *,
     in_bounds: bool = True,
 ) -> SSAValue:
-    """The tensor with the elements from `start` on replaced by a vector's, those that it has."""
+    """The tensor with a vector written at `start`; lanes after its end are dropped unless `in_bounds`."""
     rank = len(start)
     op = vector.TransferWriteOp.create(
         operands=[value, into, *start],
@@ -103,12 +103,12 @@ def dim_of(op: vector.TransferReadOp | vector.TransferWriteOp) -> DimOf:
 
 
 def is_in_bounds(op: vector.TransferReadOp | vector.TransferWriteOp) -> bool:
-    """Whether no lane lies outside of the tensor."""
+    """Whether a transfer is marked as having no lane outside of the tensor."""
     return all(flag.value.data for flag in op.in_bounds)
 
 
 def covers_tensor(op: vector.TransferReadOp | vector.TransferWriteOp) -> bool:
-    """Whether the vector holds all of the tensor, each element once or, when reading, repeatedly."""
+    """Whether a transfer covers the whole tensor, each element once or, when reading, repeatedly."""
     if op.mask is not None or any(constant_index(i) != 0 for i in op.indices):
         return False
     shape = vector_of(op.result if isinstance(op, vector.TransferReadOp) else op.vector).get_shape()
@@ -117,7 +117,7 @@ def covers_tensor(op: vector.TransferReadOp | vector.TransferWriteOp) -> bool:
 
 
 def constant_index(value: SSAValue) -> int | None:
-    """The number that an index is, when it is a constant."""
+    """The value of a constant index; None for any other."""
     if isinstance(owner := value.owner, ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
     return None

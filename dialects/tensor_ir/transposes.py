@@ -73,14 +73,14 @@ def _every_other(emit: Emitter, a: SSAValue, b: SSAValue, part: int, odd: int) -
 
 
 def _lanes(emit: Emitter, value: SSAValue, lanes: Sequence[int], size: int) -> SSAValue:
-    """A vector of `size` lanes that begins with some of another; the rest is whatever."""
+    """A vector of `size` lanes that begins with the given lanes of another; the other lanes are arbitrary."""
     if vector_of(value).get_shape() == (size,):
         return value
     return shuffle(emit, value, value, [*lanes, *[0] * (size - len(lanes))])
 
 
 def shuffle(emit: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
-    """Lanes of two vectors by number, those of the second one after those of the first."""
+    """A `vector.shuffle` of two vectors; `mask` numbers the lanes of `a`, then those of `b`."""
     type = vector_type(element_type(a.type), (len(mask),))
     op = vector.ShuffleOp.create(
         operands=[a, b],
@@ -92,7 +92,7 @@ def shuffle(emit: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSA
 
 def assembled(emit: Emitter, sources: Sequence[SSAValue], lanes: Sequence[int]) -> SSAValue:
     """
-    Lanes of several vectors of one size by number, those of each after those of the one before.
+    A vector assembled from lanes of several vectors of equal size, numbered through all of them in order.
 
     From three or more vectors, as many lanes as each of them has.
     """

@@ -14,7 +14,7 @@ from stepwell.dialects.tensor_ir.transfers import vector_type
 
 
 class VectorValues:
-    """What is known of a body's scalars, as vectors of one shape; all else is the same in all lanes."""
+    """Maps a body's scalars to vectors of a common shape; scalars without an entry are broadcast."""
 
     def __init__(self, emit: Emitter, shape: tuple[int, ...], known: Mapping[SSAValue, SSAValue]):
         self.emit = emit
@@ -25,18 +25,18 @@ class VectorValues:
         self._known[scalar] = value
 
     def __getitem__(self, scalar: SSAValue) -> SSAValue:
-        """The vector of a value of the body; one from outside is the same in all lanes."""
+        """The vector of a scalar; a scalar from outside the body is broadcast to all lanes."""
         if scalar not in self._known:
             self._known[scalar] = self.broadcast(scalar)
         return self._known[scalar]
 
     def broadcast(self, scalar: SSAValue) -> SSAValue:
-        """A vector of one number."""
+        """A vector with a scalar in all lanes."""
         type = vector_type(scalar.type, self.shape)
         return self.emit.value(vector.BroadcastOp.create(operands=[scalar], result_types=[type]))
 
     def compute(self, op: Operation) -> None:
-        """An elementwise op of the body on vectors."""
+        """Emit an elementwise op of the body on vectors, and record its results."""
         if isinstance(op, arith.ConstantOp):
             self[op.result] = self.broadcast(self.emit.constants.of(op.value, op.result.type))
             return
@@ -58,6 +58,7 @@ MAX_STEPS = 32
 
 
 def is_number(type: Attribute) -> bool:
+    """Whether a type is a float, an integer or `index`."""
     return isinstance(type, AnyFloat | IntegerType | IndexType)
 
 

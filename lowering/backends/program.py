@@ -35,7 +35,7 @@ def program_of(func: FuncOp, constants: Constants) -> bytes:
     module = ModuleOp([func])
     open_regions(module)
     take_fields(module)
-    sources = {name: (s.value.index, s.place, s.is_element) for name, s in symbol_sources(func).items()}
+    sources = {name: (s.value.index, s.position, s.is_element) for name, s in symbol_sources(func).items()}
     block = func.body.block
     slots: dict[SSAValue, int] = {arg: arg.index for arg in block.args}
     arrays: list[Array] = []

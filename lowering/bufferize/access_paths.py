@@ -131,6 +131,7 @@ class AccessPaths:
         self._walk(body)
 
     def _walk(self, block: Block) -> None:
+        """Visit the ops of a block in order, regions included."""
         for op in block.ops:
             if not op.regions:
                 self._visit(op)

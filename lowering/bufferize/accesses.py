@@ -127,6 +127,7 @@ def _writes_all(op: vector.TransferWriteOp) -> bool:
 
 
 def _is_zero(index: SSAValue) -> bool:
+    """Whether a value is the integer constant 0."""
     op = index.owner
     return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == 0
 

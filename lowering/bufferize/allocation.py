@@ -162,6 +162,7 @@ def _roots_on_stack(requests: Iterable[Request]) -> set[SSAValue]:
 
 
 def _alloca(builder: Builder, type: MemRef, sizes: Sequence[SSAValue] = ()) -> SSAValue:
+    """Insert an aligned stack allocation."""
     properties = {"alignment": IntegerAttr(ARENA_ALIGNMENT, i64)}
     op = memref.AllocaOp.build(operands=[sizes, []], result_types=[type], properties=properties)
     builder.insert(op)
@@ -171,6 +172,7 @@ def _alloca(builder: Builder, type: MemRef, sizes: Sequence[SSAValue] = ()) -> S
 def _view(
     builder: Builder, source: SSAValue, offset: SSAValue, sizes: Sequence[SSAValue], type: MemRef
 ) -> SSAValue:
+    """Insert a view of bytes as a buffer."""
     op = memref.ViewOp(source, offset, sizes, type)
     builder.insert(op)
     return op.result
@@ -185,6 +187,7 @@ def _aligned(size: Dim) -> Dim:
 
 
 def _request(root: SSAValue, forms: IndexForms, timeline: Timeline) -> Request:
+    """The request for a buffer, with a bound of its size over the kernel's symbols."""
     type = dense(tensor_of(root))
     extents = extents_of(root, forms)
     maker = timeline.maker(root)

@@ -16,6 +16,7 @@ def upper_bound(dim: Dim) -> int | None:
 
 
 def _add(a: _Range, b: _Range) -> _Range:
+    """The range of a sum."""
     return (
         None if a[0] is None or b[0] is None else a[0] + b[0],
         None if a[1] is None or b[1] is None else a[1] + b[1],
@@ -47,12 +48,14 @@ def _divide(a: _Range, b: _Range) -> _Range:
 
 
 def _minimum(a: _Range, b: _Range) -> _Range:
+    """The range of the lesser of two."""
     highs = [high for high in (a[1], b[1]) if high is not None]
     low = None if a[0] is None or b[0] is None else min(a[0], b[0])
     return (low, min(highs, default=None))
 
 
 def _maximum(a: _Range, b: _Range) -> _Range:
+    """The range of the greater of two."""
     lows = [low for low in (a[0], b[0]) if low is not None]
     high = None if a[1] is None or b[1] is None else max(a[1], b[1])
     return (max(lows, default=None), high)

@@ -97,6 +97,7 @@ class BufferizePass(ModulePass):
     no_copies: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Convert each kernel that has tensors among its arguments or results."""
         for function in op.walk():
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes and function.body.blocks:
                 returned = function.get_return_op()
@@ -136,6 +137,7 @@ class _KernelBufferizer:
         adopt_location(self._function, self._function.location)
 
     def _return_op(self) -> func.ReturnOp:
+        """The kernel's terminator. Raises: StepwellError `unsupported` for another op than `func.return`."""
         last = self._body.last_op
         if not isinstance(last, func.ReturnOp):
             raise StepwellError("unsupported", self._function, "a kernel must end in func.return")
@@ -223,6 +225,7 @@ def _dictionaries(attributes: ArrayAttr[DictionaryAttr] | None, count: int) -> l
 
 
 def _symbol_names(function: func.FuncOp) -> list[str]:
+    """The names of the kernel's symbols, in the order of their arguments."""
     names = function.attributes.get("sched.symbols", ArrayAttr[Attribute]([]))
     assert isinstance(names, ArrayAttr)
     return [cast(StringAttr, name).data for name in cast("ArrayAttr[Attribute]", names)]

@@ -32,6 +32,7 @@ def drop_tensors(body: Block) -> None:
 
 
 def _drop(op: Operation) -> None:
+    """Erase an op with tensor results, or a view of a buffer without uses."""
     # A view has no uses when its value was computed directly in the buffer.
     if any(is_tensor(result) for result in op.results) or (isinstance(op, _VIEWS) and not op.results[0].uses):
         Rewriter.erase_op(op)
@@ -62,6 +63,7 @@ def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
     terminator = body.block.last_op
     assert terminator is not None
     attributes = {name: value for name, value in op.attributes.items() if name != PARALLEL}
+    # A loop by itself: the body ends in `scf.reduce`
     inner = _only_loop(body.block)
     if inner is None:
         reduce = scf.ReduceOp()
@@ -70,6 +72,7 @@ def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
         new = scf.ParallelOp([op.lb], [op.ub], [op.step], body)
         new.attributes = attributes
         return new
+    # Merged with the inner loop: one more index, the other ops of the body first
     merged = inner.detach_region(inner.body)
     index = merged.block.insert_arg(body.block.args[0].type, 0)
     index.name_hint = body.block.args[0].name_hint

@@ -143,6 +143,7 @@ class InPlaceAnalysis:
         return None
 
     def _is_read_only(self, root: SSAValue) -> bool:
+        """Whether a buffer is an argument of the function that must not be overwritten."""
         if isinstance(root, BlockArgument) and root.block is self._body:
             return root not in self._writable
         return False

@@ -21,6 +21,7 @@ class ForBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
+        """Give each carried tensor the buffer of its initial value, or a new one with a copy."""
         for carried in carried_tensors(op):
             if self.buffers.has_own(carried.arg):
                 self.buffers.define_own(carried.arg, op)
@@ -41,6 +42,7 @@ class IfBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.IfOp, rewriter: PatternRewriter) -> None:
+        """Give each tensor result the shared buffer of both branches, or a new one."""
         for result in op.output:
             if not is_tensor(result):
                 continue
@@ -61,6 +63,7 @@ class YieldBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.YieldOp, rewriter: PatternRewriter) -> None:
+        """Copy the yielded tensors to the buffers of the loop's arguments or the branch's results."""
         parent = op.parent_op()
         if isinstance(parent, scf.ForOp):
             moves = [(carried.yielded, carried.arg) for carried in carried_tensors(parent)]
@@ -81,6 +84,7 @@ class ReturnBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: func.ReturnOp, rewriter: PatternRewriter) -> None:
+        """Copy the returned tensors to the outputs."""
         move_all(list(zip(op.operands, self.outputs, strict=True)), op, self.buffers)
 
 

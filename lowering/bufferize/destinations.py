@@ -75,6 +75,7 @@ def _is_pure(op: Operation) -> bool:
 
 
 def _clone_before(user: Operation, op: tensor.EmptyOp) -> SSAValue:
+    """A clone of a `tensor.empty` right before a user."""
     clone = op.clone()
     clone.location = op.location
     Rewriter.insert_op(clone, InsertPoint.before(user))

@@ -28,6 +28,7 @@ class ExtractBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractOp, rewriter: PatternRewriter) -> None:
+        """Load from the tensor's buffer."""
         rewriter.replace(op, memref.LoadOp.get(self.buffers[op.tensor], op.indices))
 
 
@@ -39,6 +40,7 @@ class InsertBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.InsertOp, rewriter: PatternRewriter) -> None:
+        """Store into the destination's buffer."""
         (destination,) = destinations(op)
         insert(memref.StoreOp.get(op.scalar, self.buffers.destination(op, destination), op.indices), op)
 
@@ -51,6 +53,7 @@ class DimBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.DimOp, rewriter: PatternRewriter) -> None:
+        """Read the extent of the tensor's buffer."""
         rewriter.replace(op, memref.DimOp(self.buffers[op.source], op.index))
 
 
@@ -62,6 +65,7 @@ class TransferReadBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.TransferReadOp, rewriter: PatternRewriter) -> None:
+        """Replace the tensor operand by its buffer."""
         if is_tensor(op.source):
             op.operands[0] = self.buffers[op.source]
 
@@ -74,6 +78,7 @@ class TransferWriteBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: vector.TransferWriteOp, rewriter: PatternRewriter) -> None:
+        """Write into the destination's buffer."""
         for destination in destinations(op):
             buffer = self.buffers.destination(op, destination)
             operands = [op.vector, buffer, *op.operands[2:]]
@@ -93,6 +98,7 @@ class EmptyBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.EmptyOp, rewriter: PatternRewriter) -> None:
+        """Allocate a buffer if the tensor has uses."""
         if op.tensor.uses:
             self.buffers.define_own(op.tensor, op)
 
@@ -105,6 +111,7 @@ class SplatBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.SplatOp, rewriter: PatternRewriter) -> None:
+        """Fill a new buffer."""
         insert(FillOp([op.input], [self.buffers.define_own(op.result, op)], []), op)
 
 
@@ -116,6 +123,7 @@ class FromElementsBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.FromElementsOp, rewriter: PatternRewriter) -> None:
+        """Store all elements in a new buffer."""
         _store_all(list(op.elements), op, self.buffers)
 
 
@@ -127,6 +135,7 @@ class ConstantBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.ConstantOp, rewriter: PatternRewriter) -> None:
+        """Fill a new buffer with one value, or store up to `MAX_STORED_ELEMS` elements."""
         if not is_tensor(op.result):
             return
         dense = cast("DenseIntOrFPElementsAttr[IntegerType]", op.value)

@@ -106,6 +106,7 @@ class IndexForms:
         return self._atoms[key]
 
     def _affine(self, map: AffineMap, operands: Sequence[SSAValue]) -> list[Dim]:
+        """The expressions of an affine map's results."""
         forms = [self.of(operand) for operand in operands]
         dims, symbols = forms[: map.num_dims], forms[map.num_dims :]
         return [affine_form(expr, dims, symbols) for expr in map.results]

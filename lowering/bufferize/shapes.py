@@ -59,11 +59,13 @@ def _found(value: SSAValue, forms: IndexForms) -> Sequence[Dim]:
 
 
 def _fill_in(shape: Sequence[int], dynamic: Sequence[Dim]) -> list[Dim]:
+    """A shape with dynamic extents replaced by expressions, in order."""
     rest = iter(dynamic)
     return [next(rest) if n == DYNAMIC_INDEX else Dim.of(n) for n in shape]
 
 
 def _declared(value: SSAValue, forms: IndexForms) -> Sequence[Dim]:
+    """The declared extents of a kernel's argument. Raises: InternalError for another value."""
     if value not in forms.declared:
         raise InternalError(value.owner, f"extents of {value.type} are not declared")
     return forms.declared[value]

@@ -30,6 +30,7 @@ class StructuredBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LinalgStructuredOperation, rewriter: PatternRewriter) -> None:
+        """Rebuild the op on the buffers of its inputs and destinations."""
         if not op.res:
             return
         inputs = [self.buffers[value] if is_tensor(value) else value for value in op.inputs]

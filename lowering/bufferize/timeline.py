@@ -27,6 +27,7 @@ class Timeline:
         self._walk(body, ())
 
     def _walk(self, block: Block, loops: tuple[Operation, ...]) -> None:
+        """Number the ops of a block, those in regions in between."""
         for op in block.ops:
             self.start[op] = self._tick()
             self._loops[op] = loops
@@ -39,6 +40,7 @@ class Timeline:
             self.end[op] = self._tick()
 
     def _tick(self) -> int:
+        """The next moment."""
         self._clock += 1
         return self._clock
 

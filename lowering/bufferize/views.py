@@ -34,6 +34,7 @@ class ExtractSliceBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractSliceOp, rewriter: PatternRewriter) -> None:
+        """Define the result as a subview of the source's buffer."""
         self.buffers.define(
             op.result, _subview(op, self.buffers[op.source], tensor_of(op.result).get_shape())
         )
@@ -56,6 +57,7 @@ class InsertSliceBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.InsertSliceOp, rewriter: PatternRewriter) -> None:
+        """Copy the source into the slice of the destination's buffer, unless it was computed there."""
         (destination,) = destinations(op)
         buffer = self.buffers.destination(op, destination)
         if op in self.buffers.paths.in_place_inserts:
@@ -73,6 +75,7 @@ class CastBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.CastOp, rewriter: PatternRewriter) -> None:
+        """Cast the buffer to the result's shape."""
         (view,) = insert(memref.CastOp.get(self.buffers[op.source], self.buffers.type_of(op.dest)), op)
         self.buffers.define(op.dest, view)
 
@@ -85,6 +88,7 @@ class ExpandShapeBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExpandShapeOp, rewriter: PatternRewriter) -> None:
+        """Expand the shape of the buffer."""
         expand = memref.ExpandShapeOp.build(
             operands=[self.buffers[op.src], op.dynamic_output_shape],
             properties={"reassociation": op.reassociation, "static_output_shape": op.static_output_shape},
@@ -101,6 +105,7 @@ class CollapseShapeBufferize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.CollapseShapeOp, rewriter: PatternRewriter) -> None:
+        """Collapse the buffer, or copy it to a new dense buffer that is seen in the source's shape."""
         source = self.buffers[op.src]
         if not self.buffers.has_own(op.result):
             collapse = memref.CollapseShapeOp.build(

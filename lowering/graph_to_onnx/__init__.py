@@ -59,6 +59,7 @@ class ConvertGraphToOnnxPass(ModulePass):
     name = "convert-graph-to-onnx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Inline regions and unpack tuples, then convert all `graph` ops."""
         patterns = [pattern(weights_of(ctx)) for pattern in GRAPH_TO_ONNX]
         op.attributes[onnx.OPSETS] = DictionaryAttr({"": IntegerAttr(OPSET, i64)})
         open_regions(op)

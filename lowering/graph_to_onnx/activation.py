@@ -14,6 +14,7 @@ class LeakyReluExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LeakyReluOp, rewriter: PatternRewriter) -> None:
+        """Copy the slope `alpha`."""
         alpha = op.alpha.value.data
         result = insert_node(rewriter, onnx.LeakyReluOp, op.operands, op.result.type, alpha=alpha)
         rewriter.replace(op, [], [result])
@@ -24,6 +25,7 @@ class EluExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.EluOp, rewriter: PatternRewriter) -> None:
+        """Copy the coefficient `alpha`."""
         alpha = op.alpha.value.data
         rewriter.replace(
             op, [], [insert_node(rewriter, onnx.EluOp, op.operands, op.result.type, alpha=alpha)]
@@ -35,6 +37,7 @@ class SiluExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SiluOp, rewriter: PatternRewriter) -> None:
+        """Multiply by the sigmoid, whose argument is scaled unless alpha is 1."""
         inner, type = op.input, op.result.type
         if (alpha := op.alpha.value.data) != 1:
             inner = insert_node(rewriter, onnx.MulOp, [inner, self.scalar(alpha, inner, rewriter)], type)
@@ -47,6 +50,7 @@ class GeluExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.GeluOp, rewriter: PatternRewriter) -> None:
+        """Copy the approximation."""
         how = op.approximate.data
         result = insert_node(rewriter, onnx.GeluOp, op.operands, op.result.type, approximate=how)
         rewriter.replace(op, [], [result])
@@ -57,6 +61,7 @@ class ClipExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ClipOp, rewriter: PatternRewriter) -> None:
+        """Pass both bounds as inputs; an absent bound is an absent input."""
         bounds = [op.input, op.lo, op.hi]
         rewriter.replace(op, [], [insert_node(rewriter, onnx.ClipOp, bounds, op.result.type)])
 

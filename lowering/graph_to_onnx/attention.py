@@ -18,6 +18,7 @@ class AttentionExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
+        """Emit scores, scale, mask, softmax and the product with the values."""
         if op.zero_masked:
             return
         dims = op.scores_dims()

@@ -28,6 +28,7 @@ class MatmulExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter) -> None:
+        """Cast the operands to the result's type and transpose them; decline packed weights."""
         if op.panel:
             return
         flags = (op.transpose_a, op.transpose_b)
@@ -44,6 +45,7 @@ class MatmulIntegerExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulIntegerOp, rewriter: PatternRewriter) -> None:
+        """Pass the zero points as inputs; decline packed elements."""
         if element_of(op.a) not in BYTES:  # packed 32-bit elements of VNNI kernels
             return
         operands = [op.a, op.b, op.a_zero_point, op.b_zero_point]
@@ -55,6 +57,7 @@ class ConvExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
+        """Copy the window attributes; decline layouts other than ONNX's."""
         if not is_plain(op.data_layout.data, "NC") or not is_plain(op.kernel_layout.data, "OI"):
             return
         if op.output_layout != parse_layout(op.data_layout.data):
@@ -77,6 +80,7 @@ class ConvTransposeExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvTransposeOp, rewriter: PatternRewriter) -> None:
+        """Copy the window attributes; decline layouts other than ONNX's, and negative pads."""
         if not is_plain(op.data_layout.data, "NC") or not is_plain(op.kernel_layout.data, "IO"):
             return
         if min(op.pads.get_values(), default=0) < 0:
@@ -106,6 +110,7 @@ class EinsumExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.EinsumOp, rewriter: PatternRewriter) -> None:
+        """Copy the equation."""
         equation = op.equation.data
         result = insert_node(rewriter, onnx.EinsumOp, op.operands, op.result.type, equation=equation)
         rewriter.replace(op, [], [result])

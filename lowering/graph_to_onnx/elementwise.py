@@ -53,6 +53,7 @@ class SimpleExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GraphOp, rewriter: PatternRewriter) -> None:
+        """Look up the operator of the op's class; logic ops are bitwise except on truth values."""
         target = PLAIN_UNARY.get(type(op)) or BINARY.get(type(op))
         if target is None and type(op) in LOGIC:
             target = LOGIC[type(op)][element_of(op.operands[0]) != i1]
@@ -66,6 +67,7 @@ class NotEqualExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.NotEqualOp, rewriter: PatternRewriter) -> None:
+        """Negate the equality."""
         equal = insert_node(rewriter, onnx.EqualOp, op.operands, op.result.type)
         rewriter.replace(op, [], [insert_node(rewriter, onnx.NotOp, [equal], op.result.type)])
 
@@ -75,6 +77,7 @@ class RsqrtExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RsqrtOp, rewriter: PatternRewriter) -> None:
+        """Emit the reciprocal of the square root."""
         root = insert_node(rewriter, onnx.SqrtOp, op.operands, op.result.type)
         rewriter.replace(op, [], [insert_node(rewriter, onnx.ReciprocalOp, [root], op.result.type)])
 
@@ -84,6 +87,7 @@ class TruncExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.TruncOp, rewriter: PatternRewriter) -> None:
+        """Multiply the rounded absolute value by the sign."""
         type = op.result.type
         size = insert_node(rewriter, onnx.AbsOp, op.operands, type)
         whole = insert_node(rewriter, onnx.FloorOp, [size], type)
@@ -96,6 +100,7 @@ class RemainderExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RemainderOp, rewriter: PatternRewriter) -> None:
+        """Set `fmod` for truncation; decline floats rounded down."""
         truncates = op.rounding.data == "trunc"
         if is_float(element_of(op.lhs)) and not truncates:
             return
@@ -110,6 +115,7 @@ class ShiftExport(OnnxExport):
     def match_and_rewrite(
         self, op: graph.ShiftLeftOp | graph.ShiftRightOp, rewriter: PatternRewriter
     ) -> None:
+        """Set the direction; decline signed integers."""
         if not is_unsigned(element_of(op.lhs)):
             return
         direction = SHIFTS[type(op)]
@@ -122,6 +128,7 @@ class WhereExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.WhereOp, rewriter: PatternRewriter) -> None:
+        """Replace the op by `Where` on the same operands."""
         rewriter.replace(op, [], [insert_node(rewriter, onnx.WhereOp, op.operands, op.result.type)])
 
 
@@ -130,6 +137,7 @@ class IsInfExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.IsInfOp, rewriter: PatternRewriter) -> None:
+        """Copy the flags for both signs."""
         positive, negative = bool(op.positive.value.data), bool(op.negative.value.data)
         result = insert_node(
             rewriter,
@@ -147,6 +155,7 @@ class CastExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter) -> None:
+        """Set target type and saturation; decline types that opset 21 lacks."""
         element = element_of(op.result)
         if not is_in_opset(element):
             return
@@ -161,6 +170,7 @@ class BiasAddExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BiasAddOp, rewriter: PatternRewriter) -> None:
+        """Unsqueeze the bias after the channel axis, then add."""
         dims, rank = dims_of(op.b.type), len(dims_of(op.x.type))
         if len(dims) != 1:
             return

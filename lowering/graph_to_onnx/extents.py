@@ -48,10 +48,10 @@ def _function_around(block: Block) -> FuncOp | None:
 
 def _size(source: SymbolSource, rewriter: PatternRewriter) -> SSAValue:
     """The size of a symbol as a vector of one element: from a shape, or from an element of an input."""
-    value, start = source.value, source.place
+    value, start = source.value, source.position
     if not source.is_element:
         return insert_node(rewriter, onnx.ShapeOp, [value], _ONE, start=start, end=start + 1)
-    bounds = [insert_integers(rewriter, [place]) for place in (start, start + 1)]
+    bounds = [insert_integers(rewriter, [at]) for at in (start, start + 1)]
     return insert_node(rewriter, onnx.SliceOp, [value, *bounds], _ONE)
 
 

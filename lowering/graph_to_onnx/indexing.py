@@ -21,6 +21,7 @@ class GatherExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.GatherOp, rewriter: PatternRewriter) -> None:
+        """Cast the indices; decline batch dimensions and unchecked indices."""
         if op.batch_dims.value.data or op.bounds.data != "check":
             return
         operands = [op.input, as_indices(op.indices, rewriter)]
@@ -33,6 +34,7 @@ class GatherElementsExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.GatherElementsOp, rewriter: PatternRewriter) -> None:
+        """Cast the indices, copy the axis."""
         operands = [op.input, as_indices(op.indices, rewriter)]
         axis = op.axis.value.data
         result = insert_node(rewriter, onnx.GatherElementsOp, operands, op.result.type, axis=axis)
@@ -44,6 +46,7 @@ class GatherNdExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.GatherNdOp, rewriter: PatternRewriter) -> None:
+        """Cast the indices to i64, copy the batch dimensions."""
         operands = [op.input, as_indices(op.indices, rewriter, narrow=False)]
         batch = op.batch_dims.value.data
         result = insert_node(rewriter, onnx.GatherNDOp, operands, op.result.type, batch_dims=batch)
@@ -55,6 +58,7 @@ class ScatterElementsExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ScatterElementsOp, rewriter: PatternRewriter) -> None:
+        """Cast the indices, copy axis and reduction."""
         operands = [op.input, as_indices(op.indices, rewriter), op.updates]
         axis, how = op.axis.value.data, op.combine.data
         result = insert_node(
@@ -68,6 +72,7 @@ class ScatterNdExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ScatterNdOp, rewriter: PatternRewriter) -> None:
+        """Cast the indices to i64, copy the reduction."""
         operands = [op.input, as_indices(op.indices, rewriter, narrow=False), op.updates]
         how = op.combine.data
         result = insert_node(rewriter, onnx.ScatterNDOp, operands, op.result.type, reduction=how)

@@ -23,6 +23,7 @@ class TransposeExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.TransposeOp, rewriter: PatternRewriter) -> None:
+        """Copy the permutation."""
         perm = op.perm.get_values()
         result = insert_node(rewriter, onnx.TransposeOp, op.operands, op.result.type, perm=perm)
         rewriter.replace(op, [], [result])
@@ -33,6 +34,7 @@ class ConcatExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConcatOp, rewriter: PatternRewriter) -> None:
+        """Copy the axis."""
         axis = op.axis.value.data
         rewriter.replace(
             op, [], [insert_node(rewriter, onnx.ConcatOp, op.operands, op.result.type, axis=axis)]
@@ -44,6 +46,7 @@ class SplitExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SplitOp, rewriter: PatternRewriter) -> None:
+        """Pass the sizes as an input; decline unknown sizes."""
         if not is_known(op.sizes):
             return
         sizes = mixed_vector(op.sizes, op.sizes_value, rewriter)
@@ -57,6 +60,7 @@ class SliceExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SliceOp, rewriter: PatternRewriter) -> None:
+        """Pass starts, limits, axes and steps as inputs; decline unknown bounds."""
         if not is_known(op.starts) or not is_known(op.limits):
             return
         steps = op.steps.get_values()
@@ -85,6 +89,7 @@ class ReverseExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReverseOp, rewriter: PatternRewriter) -> None:
+        """Slice each axis from the last element to before the first."""
         axes = op.axes.get_values()
         bounds = ([-1] * len(axes), [BEFORE_THE_START] * len(axes), axes, [-1] * len(axes))
         operands = [op.input, *(insert_integers(rewriter, numbers) for numbers in bounds)]
@@ -99,6 +104,9 @@ class PadExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PadOp, rewriter: PatternRewriter) -> None:
+        """
+        Pass the pads as an input; decline unknown pads, and negative ones in modes other than `constant`.
+        """
         mode = op.mode.data
         if not is_known(op.pads) or (mode != "constant" and not _never_crops(op)):
             return
@@ -117,6 +125,7 @@ class TileExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.TileOp, rewriter: PatternRewriter) -> None:
+        """Pass the repeats as an input; decline unknown ones."""
         if not is_known(op.repeats):
             return
         repeats = mixed_vector(op.repeats, op.repeats_value, rewriter)
@@ -128,6 +137,7 @@ class ReverseSequenceExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReverseSequenceOp, rewriter: PatternRewriter) -> None:
+        """Copy the axes; decline others than 0 and 1."""
         batch, time = op.batch_axis.value.data, op.time_axis.value.data
         if {batch, time} != {0, 1}:
             return
@@ -142,6 +152,7 @@ class TopKExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.TopKOp, rewriter: PatternRewriter) -> None:
+        """Pass k as an input, copy axis and order; decline an unknown k."""
         if not is_known(op.k):
             return
         results = insert_nodes(

@@ -17,6 +17,7 @@ class BatchNormExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BatchNormOp, rewriter: PatternRewriter) -> None:
+        """Fill in absent scale and bias; decline channels on another axis than 1."""
         dims = dims_of(op.input.type)
         if op.axis.value.data != 1 or len(dims) < 2:
             return
@@ -33,6 +34,7 @@ class InstanceNormExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.InstanceNormOp, rewriter: PatternRewriter) -> None:
+        """Fill in absent scale and bias; decline inputs without spatial axes."""
         dims = dims_of(op.input.type)
         if len(dims) < 3:
             return
@@ -49,6 +51,7 @@ class GroupNormExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.GroupNormOp, rewriter: PatternRewriter) -> None:
+        """Fill in absent scale and bias; decline inputs without spatial axes."""
         dims = dims_of(op.input.type)
         if len(dims) < 3:
             return
@@ -70,6 +73,7 @@ class LayerNormExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LayerNormOp, rewriter: PatternRewriter) -> None:
+        """Fill in an absent scale, copy axis, epsilon and the computing type."""
         axis = op.axis.value.data
         scale = self.filled(op.scale, dims_of(op.input.type)[axis:], 1, op.input, rewriter)
         results = insert_nodes(
@@ -89,6 +93,7 @@ class RmsNormExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RmsNormOp, rewriter: PatternRewriter) -> None:
+        """Emit the normalization in the computing type, scale and bias, and a cast back."""
         dims, axis = dims_of(op.input.type), op.axis.value.data
         x = cast_to(op.input, op.compute_type, rewriter)
         axes = insert_integers(rewriter, range(axis, len(dims)))
@@ -110,6 +115,7 @@ class LpNormExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LpNormOp, rewriter: PatternRewriter) -> None:
+        """Copy axis and order."""
         axis, p = op.axis.value.data, op.p.value.data
         result = insert_node(rewriter, onnx.LpNormalizationOp, op.operands, op.result.type, axis=axis, p=p)
         rewriter.replace(op, [], [result])
@@ -120,6 +126,7 @@ class LrnExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.LrnOp, rewriter: PatternRewriter) -> None:
+        """Copy size, alpha, beta and bias."""
         result = insert_node(
             rewriter,
             onnx.LRNOp,

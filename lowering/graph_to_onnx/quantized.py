@@ -22,6 +22,7 @@ class QuantizeExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
+        """Copy axis, block and saturation; decline another computing type, and types that opset 21 lacks."""
         if op.compute_type not in (None, element_of(op.scale)) or not is_in_opset(element_of(op.result)):
             return
         result = insert_node(
@@ -42,6 +43,7 @@ class DequantizeExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.DequantizeOp, rewriter: PatternRewriter) -> None:
+        """Copy axis and block; decline another result type than the scale's."""
         if element_of(op.result) != element_of(op.scale) or not is_in_opset(element_of(op.input)):
             return
         operands = [op.input, op.scale, op.zero_point]
@@ -57,6 +59,7 @@ class RequantizeExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RequantizeOp, rewriter: PatternRewriter) -> None:
+        """Multiply by the scale in f32 and quantize by 1; decline floats and types that opset 21 lacks."""
         element = element_of(op.result)
         if is_float(element) or not is_in_opset(element):
             return
@@ -87,6 +90,7 @@ class ConvIntegerExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvIntegerOp, rewriter: PatternRewriter) -> None:
+        """Copy the window attributes; decline packed elements and layouts other than ONNX's."""
         if element_of(op.x) not in BYTES or element_of(op.w) not in BYTES or op.border.value.data:
             return
         if not is_plain(op.data_layout.data, "NC") or not is_plain(op.kernel_layout.data, "OI"):

@@ -34,6 +34,9 @@ class RnnExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RnnOp, rewriter: PatternRewriter) -> None:
+        """
+        Order the operands for the cell, and list activations and their parameters; decline packed weights.
+        """
         if op.panel:
             return
         cell = op.cell.data

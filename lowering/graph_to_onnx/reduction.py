@@ -33,6 +33,7 @@ class ReduceExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReduceOp, rewriter: PatternRewriter) -> None:
+        """Pass the axes as an input; `and` and `or` are a minimum and maximum in i32."""
         x, kind = op.input, op.kind.data
         truths = kind in ("and", "or")
         if truths:
@@ -54,6 +55,7 @@ class ArgExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ArgmaxOp | graph.ArgminOp, rewriter: PatternRewriter) -> None:
+        """Copy axis, `keepdims` and the choice among equal extrema."""
         result = insert_node(
             rewriter,
             onnx.ArgMaxOp if isinstance(op, graph.ArgmaxOp) else onnx.ArgMinOp,
@@ -71,6 +73,7 @@ class ScanExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ScanOp, rewriter: PatternRewriter) -> None:
+        """Copy direction and exclusion; decline other kinds than sums."""
         if op.kind.data != "sum":
             return
         axis = insert_constant(rewriter, np.array(op.axis.value.data, np.int64))
@@ -91,6 +94,7 @@ class SoftmaxExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SoftmaxOp | graph.LogSoftmaxOp, rewriter: PatternRewriter) -> None:
+        """Copy the axis."""
         target = onnx.SoftmaxOp if isinstance(op, graph.SoftmaxOp) else onnx.LogSoftmaxOp
         axis = op.axis.value.data
         rewriter.replace(op, [], [insert_node(rewriter, target, op.operands, op.result.type, axis=axis)])

@@ -18,8 +18,12 @@ class ResizeExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ResizeOp, rewriter: PatternRewriter) -> None:
+        """
+        Pass scales or sizes, and the region, as inputs; decline coordinates of old opsets and unknown sizes.
+        """
         if op.coordinate.data == "tf_half_pixel_for_nn" or not is_known(op.shape):
             return
+        # Inputs: scales or sizes, and the region
         scales = sizes = roi = None
         if op.scales is not None:
             if not _gives_sizes(op):

@@ -20,6 +20,7 @@ class ReshapeExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReshapeOp, rewriter: PatternRewriter) -> None:
+        """Pass the shape as an input; decline unknown dimensions."""
         if not is_known(op.shape):
             return
         shape = mixed_vector(op.shape, op.shape_value, rewriter)
@@ -32,6 +33,7 @@ class AxesExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ExpandDimsOp | graph.SqueezeOp, rewriter: PatternRewriter) -> None:
+        """Pass the axes as an input."""
         target = onnx.UnsqueezeOp if isinstance(op, graph.ExpandDimsOp) else onnx.SqueezeOp
         axes = insert_integers(rewriter, op.axes.get_values())
         rewriter.replace(op, [], [insert_node(rewriter, target, [op.input, axes], op.result.type)])
@@ -42,6 +44,7 @@ class BroadcastToExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BroadcastToOp | graph.FullOp, rewriter: PatternRewriter) -> None:
+        """Pass the shape as an input; decline unknown dimensions."""
         if not is_known(op.shape):
             return
         shape = mixed_vector(op.shape, op.shape_value, rewriter)
@@ -53,6 +56,7 @@ class ShapeOfExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ShapeOfOp, rewriter: PatternRewriter) -> None:
+        """Copy start and end."""
         start, end = op.start.value.data, op.end.value.data
         result = insert_node(rewriter, onnx.ShapeOp, op.operands, op.result.type, start=start, end=end)
         rewriter.replace(op, [], [result])
@@ -63,6 +67,7 @@ class ExtentsExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ExtentsOp, rewriter: PatternRewriter) -> None:
+        """Compute the dimensions from the shapes of inputs; decline unknown ones."""
         if is_known(op.dims):
             rewriter.replace(op, [], [dims_vector(op.dims.get(), rewriter)])
 
@@ -72,6 +77,7 @@ class IotaExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.IotaOp, rewriter: PatternRewriter) -> None:
+        """Reshape a `Range` to the axis, cast it, and expand it to the shape; decline unknown dimensions."""
         if not is_known(op.shape):
             return
         dims, axis = op.shape.get(), op.axis.value.data
@@ -103,6 +109,7 @@ class RangeExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RangeOp, rewriter: PatternRewriter) -> None:
+        """Replace the op by `Range` on the same operands."""
         rewriter.replace(op, [], [insert_node(rewriter, onnx.RangeOp, op.operands, op.result.type)])
 
 
@@ -111,6 +118,7 @@ class OneHotExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.OneHotOp, rewriter: PatternRewriter) -> None:
+        """Compare the unsqueezed indices with a `Range` along the new axis; decline an unknown depth."""
         if not is_known(op.depth):
             return
         (depth,), axis, dims = op.depth.get(), op.axis.value.data, dims_of(op.indices.type)

@@ -13,6 +13,7 @@ class ConstantExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConstantOp, rewriter: PatternRewriter) -> None:
+        """Copy the value."""
         made = onnx.ConstantOp.build(result_types=[op.result.type], properties={"value": op.value})
         rewriter.replace(op, made)
 

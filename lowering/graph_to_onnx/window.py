@@ -24,6 +24,7 @@ class PoolExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
+        """Copy the window attributes; decline layouts other than ONNX's, and another number of windows."""
         ceil = _ceil_mode(op)
         if not is_plain(op.data_layout.data, "NC") or ceil is None:
             return

@@ -40,6 +40,7 @@ def _float_to_integer_power(x: Value, n: Value) -> Value:
 
 
 def _count_ones(x: Value) -> Value:
+    """The number of set bits."""
     bits = np.asarray(x).view(f"u{np.asarray(x).itemsize}")
     return converted(_numpy.bitwise_count(bits), np.asarray(x).dtype)
 

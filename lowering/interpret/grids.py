@@ -126,5 +126,6 @@ def _evaluate(expr: AffineExpr, grid: Sequence[Array]) -> Any:
 
 
 def _check(first: int, last: int, size: int) -> None:
+    """Raises: IndexError for a range of indices that is out of bounds."""
     if first < 0 or last >= size:
         raise IndexError(f"indices {first}..{last} leave a dimension of extent {size}")

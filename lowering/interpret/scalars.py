@@ -98,6 +98,7 @@ def truncating_divide(a: Value, b: Value) -> Value:
 
 
 def _remainder(a: Value, b: Value) -> Value:
+    """The remainder of a division that rounds to 0."""
     if isinstance(a, int) and isinstance(b, int):
         return a - truncating_divide(a, b) * b
     return _numpy.fmod(a, b)

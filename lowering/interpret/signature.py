@@ -148,6 +148,7 @@ def _is_shaped(type: Attribute) -> bool:
 
 
 def _number(function: func.FuncOp, name: str, default: int) -> int:
+    """An integer attribute of a function, or a default."""
     value = function.attributes.get(name)
     return value.value.data if isinstance(value, IntegerAttr) else default
 

@@ -76,6 +76,7 @@ def prepare_insert(op: vector.InsertOp) -> Step:
 
 
 def _position(static: Sequence[int], dynamic: Sequence[int]) -> tuple[int, ...]:
+    """A position with dynamic indices filled in."""
     rest = iter(dynamic)
     return tuple(next(rest) if n == DYNAMIC_INDEX else n for n in static)
 

@@ -16,7 +16,6 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
-from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.plugins import LOADED
@@ -75,13 +74,13 @@ class _Pool:
     ):
         self.kernels, self.target, self.cache = kernels, target, cache
         self.done, self.waiting, self.progress = done, waiting, progress
-        self.errors: list[StepwellError] = []
+        self.errors: list[Exception] = []
 
     def run(self, processes: int) -> None:
         """
         Compile all waiting kernels in this process and in workers, if there is enough to do.
 
-        Raises: the first StepwellError of any of them.
+        Raises: the first exception of any of them.
         """
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
         helpers = min(processes - 1, len(self.waiting) - 1) if size >= WORKER_PAYS_CHARS else 0
@@ -112,18 +111,21 @@ class _Pool:
                 key = self.waiting.popleft()
             except IndexError:
                 return
-            start = perf_counter()
             try:
-                kernel = compile_one(key)
-            except StepwellError as error:
+                self._finish(key, compile_one)
+            except Exception as error:  # a thread has no caller to raise it to: `run` does
                 self.errors.append(error)
-                return
-            _LOG.debug("kernel %s compiled: %.2f ms", key, 1e3 * (perf_counter() - start))
-            self.done[key] = kernel
-            if self.cache is not None:
-                self.cache.store(key, kernel.code, kernel.meta)
-            if self.progress is not None:
-                self.progress(len(self.done), len(self.kernels))
+
+    def _finish(self, key: str, compile_one: Callable[[str], KernelObject]) -> None:
+        """Compile one kernel, store its object, and report the progress."""
+        start = perf_counter()
+        kernel = compile_one(key)
+        _LOG.debug("kernel %s compiled: %.2f ms", key, 1e3 * (perf_counter() - start))
+        self.done[key] = kernel
+        if self.cache is not None:
+            self.cache.store(key, kernel.code, kernel.meta)
+        if self.progress is not None:
+            self.progress(len(self.done), len(self.kernels))
 
 
 def _module_of(func: FuncOp) -> ModuleOp:

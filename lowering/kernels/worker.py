@@ -13,7 +13,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -76,8 +76,7 @@ class Worker:
             )
         head, code = reply
         if "error" in head:
-            error = cast(Mapping[str, str], head["error"])
-            raise StepwellError(error["code"], error["where"], error["message"], note=error["notes"])
+            raise StepwellError(**cast(dict[str, Any], head["error"]))
         return KernelObject(code, cast(Mapping[str, object], head["meta"]))
 
     def close(self) -> None:
@@ -104,7 +103,9 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
                 "code": error.code,
                 "where": error.where,
                 "message": error.message,
-                "notes": list(error.notes),
+                "note": error.notes,
+                "help": error.help,
+                "excerpt": error.excerpt,
             }
             write_frame(replies, {"error": about}, b"")
         else:

@@ -147,6 +147,7 @@ class _RegionAnalysis(BlockAnalysis):
             None if is_opaque(op.inits[index].type) else self._carried(op, index, dims_of(type), start)
             for index, type in enumerate(signature.inputs)
         ]
+        # Regions: each argument is in the buffer of its carried value
         regions = [op.test, op.body] if isinstance(op, graph.WhileOp) else [op.body]
         for region in regions:
             arguments = region.block.args
@@ -161,6 +162,7 @@ class _RegionAnalysis(BlockAnalysis):
                     self.found.of[arg], self.found.dims[arg] = target, dims_of(type)
             self.found.symbols |= zip(arguments[len(targets) :], op.carried_names, strict=True)
             self.visit_block(region.block)
+        # Lifetimes: captured values and the iteration number live until the last iteration ends
         end = self._tick()
         kept = [value for region in regions for value in captured_values(region)]
         if isinstance(op, graph.ForOp):
@@ -168,6 +170,7 @@ class _RegionAnalysis(BlockAnalysis):
         buffers = [self.found.of[value] for value in kept if value in self.found.of]
         for buffer in [*(target for target in targets if target is not None), *buffers]:
             buffer.last = end
+        # Results: the buffers after the last iteration
         self._hand_on(op, targets, end)
         self.found.symbols |= {value: name for name, value in defined_symbols(op)}
         for result, target, type in zip(op.values, targets, signature.outputs, strict=False):

@@ -98,8 +98,7 @@ class MainOnBuffers:
 
     def replace(self, module: ModuleOp) -> None:
         """
-        Convert the body, copy results to outputs, and replace `@main` and the kernels on tensors in the
-        module.
+        Build the body, copy results to outputs, and replace `@main` and kernels on tensors in the module.
         """
         self.convert_block(self.main.body.block)
         for value, index in self.buffers.copies:
@@ -111,6 +110,7 @@ class MainOnBuffers:
             else:
                 view = self._shaped(self.outputs[index], source.type, self.buffers.dims[value])
             self.insert(memref.CopyOp(source, view))
+        # The new function
         self.insert(func.ReturnOp())
         planned = func.FuncOp("main", FunctionType.from_lists(self.types, []), Region(self.block))
         planned.properties["arg_attrs"] = self._argument_dims()
@@ -124,6 +124,7 @@ class MainOnBuffers:
             "sched.slots": IntegerAttr(self.slots, i64),
         }
         planned.location = main_location(self.main)
+        # The module: functions on tensors are replaced by declarations
         body = module.body.block
         for op in [op for op in body.ops if isinstance(op, func.FuncOp)]:
             if is_on_buffers(op):
@@ -135,16 +136,11 @@ class MainOnBuffers:
         body.add_ops([*self.globals, planned])
 
     def _argument_type(self, value: SSAValue) -> MemRefType[Attribute]:
-        """
-        The type of the buffer that the caller passes for a value; bytes if the caller cannot know its size.
-        """
+        """The type of the caller's buffer for a value; bytes if the caller cannot know the size."""
         return BYTES if self._is_placeholder(value) else memref_of(cast(Tensor, value.type))
 
     def _is_placeholder(self, value: SSAValue) -> bool:
-        """
-        Whether the caller cannot pass a buffer of the value's type: an object, or a size that depends on
-        data.
-        """
+        """Whether a value is an object or has a size that depends on data: the caller has no buffer of it."""
         return is_opaque(value.type) or self.buffers.has_late_shape(value)
 
     def _argument_dims(self) -> ArrayAttr[DictionaryAttr]:
@@ -195,10 +191,10 @@ class MainOnBuffers:
         type = memref_of(cast(Tensor, op.results[0].type))
         value = op.properties["value"]
         initial = UnitAttr() if isinstance(value, WeightAttr) else value
-        held = memref.GlobalOp.get(StringAttr(name), type, initial, constant=UnitAttr(), alignment=64)
-        held.attributes["sched.weight"] = value
-        held.location = op.location
-        self.globals.append(held)
+        global_op = memref.GlobalOp.get(StringAttr(name), type, initial, constant=UnitAttr(), alignment=64)
+        global_op.attributes["sched.weight"] = value
+        global_op.location = op.location
+        self.globals.append(global_op)
         self.weight_of[op.results[0]] = self.insert(memref.GetGlobalOp(name, type))
 
     def _convert_call(self, op: func.CallOp) -> None:

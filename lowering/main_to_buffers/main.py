@@ -346,9 +346,7 @@ def assertion_symbols(op: graph.AssertOp) -> frozenset[str]:
 
 
 def signature_of(op: graph.HostCallOp | graph.ControlFlowOp) -> FunctionType:
-    """
-    The types of a host call, or of a branch's or loop's carried values and results, with named dimensions.
-    """
+    """The types of a host call, or of a branch's or loop's carried values and results, with named sizes."""
     kept = op.attributes.get(SIGNATURE)
     return kept if isinstance(kept, FunctionType) else signature_before(op)
 
@@ -380,9 +378,7 @@ def input_symbols(main: func.FuncOp) -> set[str]:
 
 
 def _not_lowered(op: Operation) -> StepwellError:
-    """
-    The error for an op that is left in `@main` when memory is planned; names the passes that convert it.
-    """
+    """The error for an op that is left in `@main`; names the passes that convert it."""
     name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     dialect = name.partition(".")[0]
     if dialect == graph.Graph.name:

@@ -39,6 +39,7 @@ class PlanMemoryPass(ModulePass):
     print: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Analyse `@main`, plan its arena, and replace it; without `@main` do nothing."""
         functions = [f for f in op.ops if isinstance(f, func.FuncOp)]
         main = next((f for f in functions if f.sym_name.data == "main"), None)
         if main is None:

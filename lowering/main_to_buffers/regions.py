@@ -101,8 +101,8 @@ class RegionsOnBuffers:
     def _source(self, move: Move, at: Operation) -> SSAValue:
         """The memref of a move's source: a weight is found by the op's operand, all else by its buffer."""
         if move.source.kind == "weight":
-            held = next(v for v in at.operands if self._main.buffers.of.get(v) is move.source)
-            return self._main.memref(held)
+            operand = next(v for v in at.operands if self._main.buffers.of.get(v) is move.source)
+            return self._main.memref(operand)
         type: MemRefType[Attribute] = MemRefType(move.type.element_type, move.type.get_shape())
         return self._main.seen(move.source, type, move.dims)
 

@@ -1,4 +1,4 @@
-"""`convert-onnx-to-graph`: each operator of a model, at its opset, to the `graph` ops of that meaning."""
+"""`convert-onnx-to-graph`: each operator of a model, at its opset, to `graph` ops of the same meaning."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 
 _NOT_A_NAME = re.compile(r"\W")
 
-# One list a category of ONNX; a pattern is found by the class of its op.
+# A list of patterns per category of ONNX; the pattern of an op is found by the op's class.
 ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
     *contrib.PATTERNS,
     *control.PATTERNS,
@@ -61,14 +61,18 @@ class ConvertOnnxToGraphPass(ModulePass):
     """
     Lower `onnx` to `graph`: leaves functions of `graph` ops whose types are inferred from the inputs' types.
 
-    Calls of the model's functions are inlined first, and so are operators that only their body defines.
-    Dimensions of inputs that the model leaves open without a name get one: `x_0` for the first of x.
-    Fails, and lists them all, when an operator of the model has no conversion.
+    Calls of the model's functions are inlined first, and so are operators that only a function body defines.
+    Open dimensions of inputs without a name get one: `x_0` for the first dimension of x.
+    Fails, and lists all such operators, when an operator of the model has no conversion.
     """
 
     name = "convert-onnx-to-graph"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """
+        Name open dimensions, inline functions, convert until only illegal ops are left, then check the
+        outputs.
+        """
         patterns: list[RewritePattern] = [pattern(weights_of(ctx)) for pattern in ONNX_TO_GRAPH]
         for pattern in patterns:
             if isinstance(pattern, RegionLowering):
@@ -82,12 +86,12 @@ class ConvertOnnxToGraphPass(ModulePass):
             _expand_functions(ctx, op, (), ready=False)
         converted = {op_type for pattern in patterns for op_type in matched_op_types(pattern)}
         if with_graphs := _names_of(o for o in op.walk() if o.regions and type(o) not in converted):
-            # Their body takes the graphs as the model has them.
+            # Function bodies expect the subgraphs unconverted.
             _expand_functions(ctx, op, with_graphs, ready=False)
         convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
         seen: set[onnx.OnnxOp] = set()
         while left := _without_conversion(op, converted) - seen:
-            # They may have a body, and the types of the inputs of some are known by now.
+            # These may have a function body; the input types that some bodies depend on are known by now.
             seen |= left
             _expand_functions(ctx, op, _names_of(left), ready=True)
             convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
@@ -101,17 +105,18 @@ class ConvertOnnxToGraphPass(ModulePass):
 
 
 def _names_of(ops: Iterable[Operation]) -> tuple[str, ...]:
+    """The names of the operators of ONNX among some ops, sorted."""
     return tuple(sorted({op.name for op in ops if isinstance(op, onnx.OnnxOp)}))
 
 
 def _expand_functions(ctx: Context, module: ModuleOp, ops: tuple[str, ...], *, ready: bool) -> None:
-    """Run the pass of the front end, which only its name may refer to from here."""
+    """Run the front end's pass `expand-onnx-functions`, which may only be referred to by name from here."""
     make = typing.cast("Callable[..., ModulePass]", load_pass("expand-onnx-functions"))
     make(ops=ops, ready=ready).apply(ctx, module)
 
 
 def _nearest_operator(op: Operation) -> str:
-    """A name that an operator may have been meant to have: `; did you mean Relu?`, or nothing."""
+    """A hint with a similar operator's name for an unknown one (`; did you mean Relu?`), or nothing."""
     if not isinstance(op, onnx.CallOp) or (prefix := onnx.PREFIXES.get(op.domain.data)) is None:
         return ""
     known = [name.removeprefix(prefix) for name in VERSIONS if name.startswith(prefix)]
@@ -120,7 +125,7 @@ def _nearest_operator(op: Operation) -> str:
 
 
 def _without_conversion(module: ModuleOp, converted: Set[type[Operation]]) -> set[onnx.OnnxOp]:
-    """The operators that no pattern is about and whose inputs are converted."""
+    """The operators without pattern whose inputs are all converted."""
     return {
         op
         for op in module.walk()
@@ -131,7 +136,7 @@ def _without_conversion(module: ModuleOp, converted: Set[type[Operation]]) -> se
 
 
 def _name_open_dimensions(function: FuncOp) -> None:
-    """Give each unknown dimension of an input a symbol of its own."""
+    """Give each unknown dimension of an input a new symbol."""
     inputs = [arg for arg in function.args if isinstance(arg.type, TensorType)]
     taken = {symbol for arg in inputs for dim in dims_of(arg.type) for symbol in dim.symbols()}
     for arg in inputs:
@@ -149,7 +154,7 @@ def _name_open_dimensions(function: FuncOp) -> None:
 
 
 def _set_result_types(function: FuncOp) -> None:
-    """Give a function the result types that were inferred."""
+    """Set the result types of a function to the types of the returned values."""
     last = function.body.block.last_op
     assert last is not None
     function.properties["function_type"] = FunctionType.from_lists(

@@ -1,4 +1,4 @@
-"""Run-time checks of sizes that an operator needs equal and the model does not prove so."""
+"""Run-time checks of sizes that an operator needs to be equal and that are not proved equal."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
 
 Need = tuple[Dim, Dim, str]
-"""Two sizes that must be equal, and what they are."""
+"""Two sizes that must be equal, and their description for the message."""
 
 
 def check_agreement(function: FuncOp) -> None:
     """
-    Let a call stop where the inputs' sizes do not fit an operator, before it reads beyond an operand.
+    Insert checks that stop a call whose input sizes do not fit an operator, before it reads out of bounds.
 
     ```mlir
     %y = graph.matmul %x, %w : (tensor<?x?xf32, #graph.dims<["N", "K"]>>, tensor<4x3xf32>) -> …
@@ -43,6 +43,7 @@ def check_agreement(function: FuncOp) -> None:
 
 
 def _needs(op: Operation) -> Iterator[Need]:
+    """The sizes that an op needs to be equal."""
     match op:
         case graph.MatmulOp() | graph.MatmulIntegerOp():
             yield from _of_product(op)
@@ -79,6 +80,7 @@ def _needs(op: Operation) -> Iterator[Need]:
 
 
 def _of_product(op: graph.MatmulOp | graph.MatmulIntegerOp) -> Iterator[Need]:
+    """The inner dimensions of a matrix product, and its batch dimensions other than 1."""
     a, b = list(dims_of(op.a.type)), list(dims_of(op.b.type))
     if isinstance(op, graph.MatmulOp):
         a = [*a[:-2], *a[-2:][::-1]] if bool(op.transpose_a) else a
@@ -90,6 +92,7 @@ def _of_product(op: graph.MatmulOp | graph.MatmulIntegerOp) -> Iterator[Need]:
 
 
 def _of_einsum(op: graph.EinsumOp) -> Iterator[Need]:
+    """The dimensions with the same letter, except those of size 1."""
     found: dict[str, Dim] = {}
     for term, value in zip(op.terms, op.inputs, strict=True):
         for letter, dim in zip(term, dims_of(value.type), strict=True):
@@ -98,12 +101,14 @@ def _of_einsum(op: graph.EinsumOp) -> Iterator[Need]:
 
 
 def _of_vectors(channels: Dim, vectors: Sequence[SSAValue | None]) -> Iterator[Need]:
+    """The channels of an input and the length of each vector per channel."""
     for vector in vectors:
         if vector is not None:
             yield channels, dims_of(vector.type)[0], "channels of input and of its statistics"
 
 
 def _that_broadcast(value: SSAValue, vector: SSAValue | None) -> Iterator[Need]:
+    """The trailing dimensions of a value and of a vector that broadcasts to it."""
     if vector is None:
         return
     for left, right in zip(dims_of(value.type)[::-1], dims_of(vector.type)[::-1], strict=False):
@@ -112,7 +117,7 @@ def _that_broadcast(value: SSAValue, vector: SSAValue | None) -> Iterator[Need]:
 
 
 def _at_most(size: Dim, limit: Dim, what: str) -> Iterator[Need]:
-    """That a size is no larger than another one: nothing is left over."""
+    """A need that is met when a size is at most a limit: min(size, limit) = size."""
     if size.is_static and limit.is_static or size == limit or size.is_unknown or limit.is_unknown:
         return
     yield size.minimum(limit), size, what

@@ -1,4 +1,6 @@
-"""Operands that broadcast: placed as old opsets say, stretched and made to agree where sizes are open."""
+"""
+Operands that broadcast: aligned by the rules of old opsets, stretched, and checked where sizes are open.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ from stepwell.runtime.dims import Dim
 
 def legacy_broadcast(op: onnx.OnnxOp, lhs: SSAValue, rhs: SSAValue, rewriter: PatternRewriter) -> SSAValue:
     """
-    The right operand of a binary op below opset 7, placed so that numpy's rules broadcast it.
+    The right operand of a binary op below opset 7, reshaped so that numpy's rules broadcast it.
 
-    There `axis` says at which dimension of the left operand the right one's first dimension stands; without
-    it the right one is a suffix, as in numpy.
+    There `axis` is the dimension of the left operand with which the right operand's first dimension is
+    aligned; without it the right operand is a suffix, as in numpy.
     """
     if onnx.opset_of(op) >= 7 or not op.has("axis"):
         return rhs
@@ -38,12 +40,12 @@ def agreeing(
     op: onnx.OnnxOp, operands: Sequence[SSAValue], lowering: OnnxLowering, rewriter: PatternRewriter
 ) -> list[SSAValue]:
     """
-    Operands whose aligned dimensions are equal, or a fixed 1: what is not proved is checked by a call.
+    Operands whose aligned dimensions are equal or a fixed 1; run-time checks cover what is not proved.
 
-    A dimension that is one symbol may be 1 when the model runs, beside a number, an expression or another
-    symbol: such an operand is stretched. So may what a Reshape leaves for its -1 of other symbols than its
-    counterpart has; two such give the larger one. Any other expression is computed from these sizes, as
-    behind a convolution, and taken as equal.
+    A dimension that is one symbol may be 1 at run time where its counterpart is a number, an expression or
+    another symbol: such an operand is stretched. So may a quotient from the -1 of a Reshape whose symbols its
+    counterpart does not have; two such quotients give the larger one. Any other expression is computed from
+    these sizes, as after a convolution, and assumed to be equal.
     """
     return _agreeing(op, operands, 0, lowering, rewriter)
 
@@ -51,7 +53,7 @@ def agreeing(
 def agreeing_batches(
     op: onnx.OnnxOp, operands: Sequence[SSAValue], lowering: OnnxLowering, rewriter: PatternRewriter
 ) -> list[SSAValue]:
-    """The operands of a product, as `agreeing` but for their rows and columns."""
+    """The operands of a product with agreeing batch dimensions; rows and columns are left as they are."""
     return _agreeing(op, operands, 2, lowering, rewriter)
 
 
@@ -68,12 +70,11 @@ def _agreeing(
     shapes = [dims_of(tensor_of(operand)) for operand in operands]
     leading = [shape[: max(len(shape) - apart, 0)] for shape in shapes]
     rank = max(map(len, leading))
-    places = [
-        _open([shape[place - rank] for shape in leading if len(shape) >= rank - place])
-        for place in range(rank)
+    aligned = [
+        _open([shape[axis - rank] for shape in leading if len(shape) >= rank - axis]) for axis in range(rank)
     ]
-    targets = [_joined(place) for place in places]
-    joined = {dim for place in places if len(place) > 1 for dim in place}
+    targets = [_joined(dims) for dims in aligned]
+    joined = {dim for dims in aligned if len(dims) > 1 for dim in dims}
     result: list[SSAValue] = []
     for operand, shape, taking_part in zip(operands, shapes, leading, strict=True):
         wanted = [*targets[rank - len(taking_part) :], *shape[len(taking_part) :]]
@@ -88,15 +89,15 @@ def fitted(
     lowering: OnnxLowering,
     rewriter: PatternRewriter,
 ) -> SSAValue:
-    """An operand that broadcasts to a shape: its dimensions are those of the shape, or 1."""
+    """An operand that broadcasts to a shape: each dimension equals the shape's or is 1."""
     return _fitted(op, operand, dims[len(dims) - len(dims_of(operand.type)) :], lowering, rewriter)
 
 
 def conforming(op: onnx.OnnxOp, values: Sequence[SSAValue], rewriter: PatternRewriter) -> list[SSAValue]:
     """
-    A tensor, and others that have its shape at the right or a fixed 1 there: all take one size a dimension.
+    A tensor and others aligned with its last dimensions, all with one size per dimension or a fixed 1.
 
-    It is a number where one is known. Nothing is stretched: a call checks that the sizes are equal.
+    The size is a number if one is known. Nothing is stretched: run-time checks require equal sizes.
     """
     dims = list(dims_of(values[0].type))
     for other in values[1:]:
@@ -113,10 +114,10 @@ def conforming(op: onnx.OnnxOp, values: Sequence[SSAValue], rewriter: PatternRew
 
 def _open(dims: Sequence[Dim]) -> list[Dim]:
     """
-    Dimensions of one place that decide, together, what all of them broadcast to: any of them may be 1.
+    The dimensions, among aligned ones, that together decide the broadcast size; any of them may be 1.
 
-    A number that is not 1 decides alone, and else an expression, but for quotients of other symbols beside a
-    quotient; without either all symbols do.
+    A number other than 1 decides alone; else an expression does, together with quotients of other symbols if
+    it is a quotient; without numbers and expressions all symbols do.
     """
     ranked = sorted(dict.fromkeys(dim for dim in dims if dim != 1), key=_likely_1)
     if not ranked or is_symbol(ranked[0]):
@@ -129,7 +130,9 @@ def _open(dims: Sequence[Dim]) -> list[Dim]:
 
 
 def _joined(dims: Sequence[Dim]) -> Dim:
-    """What dimensions broadcast to when those that are not 1 are equal, which a call checks."""
+    """
+    The size that dimensions broadcast to; those other than 1 are equal, which a run-time check requires.
+    """
     result, *others = dims or [Dim.of(1)]
     for dim in others:
         if not result.is_unknown and not dim.is_unknown:
@@ -139,14 +142,14 @@ def _joined(dims: Sequence[Dim]) -> Dim:
 
 
 def _likely_1(dim: Dim) -> tuple[int, int]:
-    """How likely the others stretch a dimension: a quotient more than what it may be a part of."""
+    """A rank of how likely a dimension is 1 and stretched: number, expression, quotient, symbol."""
     if dim.is_static:
         return 0, 0
     return (3 if is_symbol(dim) else 2 if dim.is_quotient else 1), len(dim.symbols())
 
 
 def _may_be_1(dim: Dim, target: Dim) -> bool:
-    """Whether a size that is open may well be 1 where its counterpart is not."""
+    """Whether an open size may be 1 at run time although its counterpart is not."""
     return is_symbol(dim) or (dim.is_quotient and not dim.symbols() & target.symbols())
 
 
@@ -158,7 +161,9 @@ def _fitted(
     rewriter: PatternRewriter,
     joined: AbstractSet[Dim] = frozenset(),
 ) -> SSAValue:
-    """An operand whose dimensions are the targets or a fixed 1, checked by a call; `joined` ones may be 1."""
+    """
+    An operand whose dimensions are the targets or a fixed 1, with run-time checks; `joined` ones may be 1.
+    """
     dims = dims_of(operand.type)
     wanted = [target if _may_differ(dim, target) else dim for dim, target in zip(dims, targets, strict=True)]
     if list(dims) == wanted:
@@ -180,6 +185,6 @@ def _fitted(
 
 
 def _may_differ(dim: Dim, target: Dim) -> bool:
-    """Whether nothing is proved of two known dimensions, neither of which is 1."""
+    """Whether two known dimensions, neither of them 1, are proved neither equal nor different."""
     known = not dim.is_unknown and not target.is_unknown
     return known and dim != 1 and target != 1 and dim != target and not differ(dim, target)

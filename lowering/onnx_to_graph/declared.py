@@ -1,4 +1,4 @@
-"""What a model declares its outputs to be, held against what its nodes make."""
+"""A check of a model's declared outputs against the types computed by its nodes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from stepwell.runtime.errors import StepwellError
 
 def check_declared(function: FuncOp, declared: Sequence[Attribute]) -> None:
     """
-    Require that the outputs of a converted function have the element types that its model declared.
+    Check that a converted function's outputs have the element types that the model declared.
 
-    A shape that cannot be, by its rank or its numbers, is a remark: the nodes decide, as in other engines.
+    A declared shape of another rank or size is a remark only: the nodes decide, as in other engines.
     Args: `declared` are the function's result types before the conversion.
-    Raises: StepwellError `invalid-model` that names both types.
+    Raises: StepwellError `invalid-model` with both types.
     """
     last = function.body.block.last_op
     assert last is not None
-    for index, (value, said) in enumerate(zip(last.operands, declared, strict=False)):
-        if not isinstance(said, TensorType) or not isinstance(value.type, TensorType):
+    for index, (value, model_type) in enumerate(zip(last.operands, declared, strict=False)):
+        if not isinstance(model_type, TensorType) or not isinstance(value.type, TensorType):
             continue
         name = _output_name(function, index)
-        wanted, found = cast(Tensor, said), tensor_of(value)
+        wanted, found = cast(Tensor, model_type), tensor_of(value)
         elements = wanted.element_type, found.element_type
         are_numbers = all(isinstance(element, IntegerType | AnyFloat) for element in elements)
         if are_numbers and elements[0] != elements[1]:
@@ -48,10 +48,12 @@ def check_declared(function: FuncOp, declared: Sequence[Attribute]) -> None:
 
 
 def _maker(value: SSAValue, function: FuncOp) -> object:
+    """The op that computes an output; the function for one of its arguments."""
     return function if value.owner is function.body.block else value.owner
 
 
 def _output_name(function: FuncOp, index: int) -> str:
+    """The name of an output in the model."""
     about = function.res_attrs
     name = about.data[index].data.get("graph.name") if about is not None else None
     return name.data if isinstance(name, StringAttr) else f"output{index}"

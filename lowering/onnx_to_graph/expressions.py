@@ -1,4 +1,4 @@
-"""Chains of `graph` ops written as the formulas they are: values with operators, numbers as constants."""
+"""Chains of `graph` ops written as formulas: values with operators, numbers as constants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Operand: TypeAlias = "Value | float"
 
 @dataclass(frozen=True)
 class Formula:
-    """Where the ops of a formula are inserted, and its constants kept."""
+    """The insertion point of a formula's ops, and the pattern that creates its constants."""
 
     lowering: OnnxLowering
     rewriter: PatternRewriter
@@ -44,19 +44,19 @@ class Formula:
         return self.value(self.lowering.constant(array, self.rewriter))
 
     def iota(self, size: DimLike, element: Attribute) -> Value:
-        """The numbers from 0 up."""
+        """The numbers 0, 1, … of rank 1."""
         return self.op(graph.IotaOp([size], 0, element))
 
     def full(self, number: float, dims: Sequence[Dim], element: Attribute) -> Value:
-        """One number everywhere."""
+        """A tensor with the same number everywhere."""
         return self.op(graph.FullOp(self.number(number, element).ssa, dims))
 
     def concat(self, parts: Sequence[Value], axis: int) -> Value:
-        """Values one behind the other."""
+        """Values joined along an axis."""
         return self.op(graph.ConcatOp([part.ssa for part in parts], axis))
 
     def where(self, condition: Value, on_true: Operand, on_false: Operand) -> Value:
-        """One value or the other; at least one of them is no number."""
+        """An elementwise selection; at least one of the alternatives is a value."""
         like = on_true if isinstance(on_true, Value) else cast(Value, on_false)
         pair = (like.same(on_true), like.same(on_false))
         return self.op(graph.WhereOp(condition.ssa, pair[0].ssa, pair[1].ssa))
@@ -69,13 +69,15 @@ class Formula:
         return size if element == i64 else size.cast(element)
 
     def op(self, op: Operation) -> Value:
-        """Insert an op; its first result."""
+        """Insert an op; returns its first result."""
         return self.value(self.rewriter.insert(op).results[0])
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value with operators: each makes the op of that name, and a number takes the value's element type."""
+    """
+    A value with operators: each inserts the op of that name; numbers become constants of the value's type.
+    """
 
     formula: Formula
     ssa: SSAValue
@@ -92,7 +94,7 @@ class Value:
 
     @property
     def rank(self) -> int:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return len(self.dims)
 
     def same(self, other: Operand) -> Value:
@@ -151,7 +153,7 @@ class Value:
         return self.formula.op(graph.AbsOp(self.ssa))
 
     def equals(self, other: Operand) -> Value:
-        """Where two values are the same."""
+        """Elementwise equality."""
         return self._op(graph.EqualOp, self, other)
 
     def negated(self) -> Value:
@@ -167,26 +169,26 @@ class Value:
         return self._op(graph.MinimumOp, self, other)
 
     def clip(self, low: Operand, high: Operand) -> Value:
-        """The value, kept between two bounds that may be tensors."""
+        """The value clamped between two bounds, which may be tensors."""
         return self.maximum(low).minimum(high)
 
     def apply(self, op_type: type[UnaryOp]) -> Value:
-        """A function of one argument."""
+        """A function of one argument, as an op of a class."""
         return self.formula.op(op_type(self.ssa))
 
     def cast(self, element: Attribute) -> Value:
-        """Another element type; nothing when it is that one."""
+        """The value in another element type; itself if it has that type."""
         if element == self.element:
             return self
         return self.formula.op(graph.CastOp(self.ssa, cast(TypeAttribute, element)))
 
     def reshape(self, dims: Sequence[DimLike]) -> Value:
-        """Another shape; nothing when it is that one."""
+        """The value in another shape; itself if it has that shape."""
         wanted = [Dim.of(dim) for dim in dims]
         return self if list(self.dims) == wanted else self.formula.op(graph.ReshapeOp(self.ssa, wanted))
 
     def unsqueeze(self, *axes: int) -> Value:
-        """Dimensions of size 1 at some places of the result."""
+        """The value with dimensions of size 1 at some axes of the result."""
         return self.formula.op(graph.ExpandDimsOp(self.ssa, sorted(axes))) if axes else self
 
     def transpose(self, perm: Sequence[int]) -> Value:
@@ -194,29 +196,29 @@ class Value:
         return self if list(perm) == sorted(perm) else self.formula.op(graph.TransposeOp(self.ssa, perm))
 
     def broadcast_to(self, dims: Sequence[Dim]) -> Value:
-        """The value in a larger shape."""
+        """The value broadcast to a larger shape."""
         wanted = broadcast([self.dims, dims])
         return self if self.dims == tuple(wanted) else self.formula.op(graph.BroadcastToOp(self.ssa, wanted))
 
     def slice(self, axis: int, start: DimLike, limit: DimLike) -> Value:
-        """A part along an axis."""
+        """The part of the value between two positions along an axis."""
         starts = [Dim.of(0)] * self.rank
         limits = list(self.dims)
         starts[axis], limits[axis] = Dim.of(start), Dim.of(limit)
         return self.formula.op(graph.SliceOp(self.ssa, starts, limits, [1] * self.rank))
 
     def at(self, axis: int, index: int) -> Value:
-        """One position along an axis, which goes."""
+        """The part of the value at a position along an axis, without that axis."""
         return self.formula.op(graph.SqueezeOp(self.slice(axis, index, index + 1).ssa, [axis % self.rank]))
 
     def reduce(self, kind: str, axes: Sequence[int], *, keep_dims: bool = False) -> Value:
-        """A reduction along axes; nothing when there are none."""
+        """A reduction along axes; the value itself if there are none."""
         if not axes:
             return self
         return self.formula.op(graph.ReduceOp(self.ssa, kind, axes, keep_dims=keep_dims))
 
     def gather(self, indices: Value, axis: int, *, batch_dims: int = 0) -> Value:
-        """The slices at indices that are inside for certain."""
+        """The slices at indices, all of which are in bounds."""
         return self.formula.op(
             graph.GatherOp(self.ssa, indices.ssa, axis, batch_dims=batch_dims, bounds="clip")
         )

@@ -1,4 +1,4 @@
-"""Calls of the host: their results, types of lists, and the base class of their patterns."""
+"""Host calls: their results, types of lists, and the base class of their patterns."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def host_results(
 
 def sized_strings(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
     """
-    Strings whose unknown dimensions have names: compiled code cannot look at them, but at their positions.
+    Strings whose unknown dimensions get names: compiled code cannot use strings, but their positions.
 
-    Without names nothing could reshape or slice what a call gives whose size depends on data.
+    Without names, a result whose size depends on data could not be reshaped or sliced.
     """
     dims = dims_of(value.type)
     if not any(dim.is_unknown for dim in dims):
         return value
-    (places,) = host_results("host.positions", {}, [value], [tensor_type(i64, dims)], rewriter)
-    result = tensor_type(STRING, dims_of(places.type))
-    return host_results("host.take", {}, [value, places], [result], rewriter)[0]
+    (positions,) = host_results("host.positions", {}, [value], [tensor_type(i64, dims)], rewriter)
+    result = tensor_type(STRING, dims_of(positions.type))
+    return host_results("host.take", {}, [value, positions], [result], rewriter)[0]
 
 
 def element_of_list(value: SSAValue, op: onnx.OnnxOp) -> Attribute:
@@ -69,14 +69,14 @@ def element_of_list(value: SSAValue, op: onnx.OnnxOp) -> Attribute:
 
 
 def any_shape(type: Attribute) -> Attribute:
-    """A tensor type without what is known of its dimensions but their number."""
+    """A tensor type with all dimensions unknown."""
     if not isinstance(type, TensorType):
         return type
     return tensor_type(cast(Tensor, type).element_type, ["?"] * len(dims_of(cast(Tensor, type))))
 
 
 def common_type(types: Sequence[Attribute]) -> Attribute:
-    """A type for values of several: tensors of another rank have none in common but the element type."""
+    """A type for values of several types: tensors of different rank only share the element type."""
     shapes = [any_shape(type) for type in types]
     if all(shape == shapes[0] for shape in shapes):
         return shapes[0]
@@ -84,6 +84,6 @@ def common_type(types: Sequence[Attribute]) -> Attribute:
 
 
 class HostLowering(OnnxLowering):
-    """A pattern for what the host computes."""
+    """A pattern for an operator that the host computes."""
 
     ON_HOST = True

@@ -1,4 +1,4 @@
-"""Axes that are data: reductions over them, and dimensions of size 1 that come and go at them."""
+"""Axes that are data: reductions over them, and dimensions of size 1 inserted or dropped at them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, emit
 from stepwell.runtime.dims import Dim
 
-# A reduction as: what is done to each element, what is accumulated, what is done in the end.
+# The stages of a reduction: the op on each element, the accumulation, the op on the result.
 _STAGES: Mapping[str, tuple[str, str, str]] = {
     "l1": ("abs", "sum", ""),
     "l2": ("square", "sum", "sqrt"),
@@ -39,10 +39,10 @@ def reduce_at_run_time(
     rewriter: PatternRewriter,
 ) -> SSAValue:
     """
-    A reduction over axes that are data: each axis in turn is reduced to one element, or to itself.
+    A reduction over axes that are data: each axis in turn is reduced to one element or left unchanged.
 
-    An axis of n elements becomes one of m, m being 1 or n: element i of it is accumulated over all elements
-    where it is reduced, else over the i-th alone; the others count as nothing.
+    An axis of n elements becomes one of m, where m is 1 or n: element i of the result accumulates all
+    elements if the axis is reduced, else the i-th alone; the other elements are replaced by the identity.
     """
     numbers = Numbers(lowering, rewriter)
     dims = dims_of(x.type)
@@ -61,7 +61,7 @@ def reduce_at_run_time(
         trailing = list(range(2, rank - axis + 1))
         mask = emit(graph.ExpandDimsOp(counts, trailing), rewriter) if trailing else counts
         wide = graph.WhereOp(mask, emit(graph.ExpandDimsOp(x, [axis]), rewriter), nothing)
-        # In one kernel with the reduction, a tile of it would have a size that nobody bounds.
+        # In one kernel with the reduction, a tile of it would have a size without bound.
         wide.attributes[STOP_FUSION] = UnitAttr()
         x = emit(graph.ReduceOp(emit(wide, rewriter), accumulated, [axis + 1], keep_dims=False), rewriter)
     if after:
@@ -79,7 +79,7 @@ def squeeze_at_run_time(
     """Drop dimensions, known to be 1, at axes that are data."""
     rank = len(dims)
     left = rank - dims_of(axes.type)[0].value
-    # The axes that stay, in order: those that go count as greater.
+    # The remaining axes, in order: dropped ones are sorted after them.
     flags = flags_of(axes, rank, numbers)
     order = numbers.add(numbers.multiply(flags, rank), numbers.of(list(range(rank))))
     staying = emit(graph.TopKOp(order, left, 0, largest=False), rewriter)
@@ -90,13 +90,13 @@ def squeeze_at_run_time(
 def unsqueeze_at_run_time(
     x: SSAValue, axes: SSAValue, numbers: Numbers, rewriter: PatternRewriter
 ) -> SSAValue:
-    """Insert dimensions of size 1 at axes that are data, which count in the result."""
+    """Insert dimensions of size 1 at axes of the result that are data."""
     dims = dims_of(x.type)
     rank = len(dims) + dims_of(axes.type)[0].value
     flags = flags_of(axes, rank, numbers)
     if not dims:
         return emit(graph.ReshapeOp(x, [1] * rank), rewriter)
-    # Each other axis of the result takes the next dimension.
+    # Each other axis of the result gets the next dimension of the input.
     stays = numbers.subtract(numbers.of([1] * rank), flags)
     position = emit(graph.ScanOp(stays, "sum", 0, exclusive=True), rewriter)
     taken = numbers.take(numbers.extents(dims), numbers.clamp(position, 0, len(dims) - 1), 0)
@@ -105,12 +105,13 @@ def unsqueeze_at_run_time(
 
 
 def _element(flags: SSAValue, index: int, rewriter: PatternRewriter) -> SSAValue:
+    """An element of a vector, as rank 0."""
     part = emit(graph.SliceOp(flags, [index], [index + 1], [1]), rewriter)
     return emit(graph.SqueezeOp(part, [0]), rewriter)
 
 
 def _identity(kind: str, element: Attribute) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
-    """What leaves an accumulation as it is."""
+    """The identity element of an accumulation."""
     dtype = dtype_of(element)
     if kind in ("sum", "or"):
         return np.array(0, dtype)

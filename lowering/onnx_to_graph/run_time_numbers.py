@@ -1,8 +1,8 @@
 """
-Small integer tensors that are data: arithmetic on them in `graph` ops, for what decides shapes at run time.
+Arithmetic in `graph` ops on small integer tensors that determine shapes at run time.
 
-Where bounds, pads or axes are inputs of the model, sizes and positions follow from them by the same formulas
-as otherwise, only that a kernel computes them; elements are then taken by `graph.gather`.
+If bounds, pads or axes are inputs of the model, a kernel computes sizes and positions from them by the same
+formulas that the conversion uses for constants; elements are then selected by `graph.gather`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stepwell.runtime.dims import Dim
 
 
 class Numbers:
-    """Builds `graph` ops on i64 tensors for one pattern; a Python number stands for a constant of rank 0."""
+    """Builds `graph` ops on i64 tensors for one pattern; Python numbers become constants of rank 0."""
 
     def __init__(self, lowering: OnnxLowering, rewriter: PatternRewriter):
         self._lowering = lowering
@@ -60,11 +60,11 @@ class Numbers:
         return self._emit(graph.RemainderOp(a, self.of(b)))
 
     def minimum(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
-        """The lesser one."""
+        """The lesser of a and b."""
         return self._emit(graph.MinimumOp(a, self.of(b)))
 
     def maximum(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
-        """The greater one."""
+        """The greater of a and b."""
         return self._emit(graph.MaximumOp(a, self.of(b)))
 
     def less(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
@@ -72,41 +72,41 @@ class Numbers:
         return self._emit(graph.LessOp(a, self.of(b)))
 
     def where(self, condition: SSAValue, a: SSAValue | int, b: SSAValue | int) -> SSAValue:
-        """a where the condition holds, else b."""
+        """a where the condition is true, else b."""
         return self._emit(graph.WhereOp(condition, self.of(a), self.of(b)))
 
     def clamp(self, a: SSAValue, low: SSAValue | int, high: SSAValue | int) -> SSAValue:
-        """Held between two bounds, the upper one first."""
+        """a clamped between two bounds, the upper one applied first."""
         return self.maximum(self.minimum(a, high), low)
 
     def part(self, a: SSAValue, start: int, count: int) -> SSAValue:
-        """Some elements of a vector."""
+        """Some consecutive elements of a vector."""
         return self._emit(graph.SliceOp(a, [start], [start + count], [1]))
 
     def element(self, a: SSAValue, index: int) -> SSAValue:
-        """One element of a vector, as rank 0."""
+        """An element of a vector, as rank 0."""
         return self._emit(graph.SqueezeOp(self.part(a, index, 1), [0]))
 
     def spread(self, default: SSAValue, axes: SSAValue, values: SSAValue) -> SSAValue:
-        """A vector with values put at some axes, which may count from the end."""
+        """A vector with some elements replaced, at axes that may count from the end."""
         rank = dims_of(default.type)[0].value
         wrapped = self.where(self.less(axes, 0), self.add(axes, rank), axes)
         return self._emit(graph.ScatterElementsOp(default, wrapped, values, 0))
 
-    def put(self, x: SSAValue, places: SSAValue, values: SSAValue) -> SSAValue:
-        """A vector with values put at places, all of them inside."""
-        op = graph.ScatterElementsOp(x, places, values, 0)
+    def put(self, x: SSAValue, positions: SSAValue, values: SSAValue) -> SSAValue:
+        """A vector with elements replaced at positions that are all in bounds."""
+        op = graph.ScatterElementsOp(x, positions, values, 0)
         op.attributes[IN_BOUNDS] = UnitAttr()
         return self._emit(op)
 
     def count_up(self, count: Dim) -> SSAValue:
-        """0, 1, 2, …, `count` of them."""
+        """The numbers 0, 1, 2, … below `count`."""
         return self._emit(graph.IotaOp([count], 0, i64))
 
     def take(self, x: SSAValue, positions: SSAValue, axis: int) -> SSAValue:
-        """The elements of `x` at positions along an axis, all of them inside."""
+        """The elements of `x` at positions along an axis, all of them in bounds."""
         op = graph.GatherOp(x, positions, axis, bounds="clip")
-        # Read through by what follows, it would be computed for tiles whose size nobody bounds.
+        # Fused into its users, it would be computed for tiles of a size without bound.
         op.attributes[STOP_FUSION] = UnitAttr()
         return self._emit(op)
 
@@ -128,7 +128,7 @@ def slice_at_run_time(
     numbers: Numbers,
 ) -> SSAValue:
     """
-    Python's slice of each axis, where all bounds are data.
+    Python's slice of each axis, with bounds that are data.
 
     Args: vectors of equal length; `touched` are the axes that may be among `axes`.
     """
@@ -198,7 +198,7 @@ def pad_at_run_time(
 
 
 def _source(index: SSAValue, size: SSAValue, mode: str, numbers: Numbers) -> SSAValue:
-    """Where an element of the padded axis comes from."""
+    """The index in the input of each element of the padded axis."""
     last = numbers.subtract(size, 1)
     match mode:
         case "wrap":
@@ -212,7 +212,7 @@ def _source(index: SSAValue, size: SSAValue, mode: str, numbers: Numbers) -> SSA
 
 
 def broadcast_at_run_time(x: SSAValue, shape: Sequence[Dim], numbers: Numbers) -> SSAValue:
-    """A tensor whose dimensions are those of a shape or 1, which of the two is known at run time only."""
+    """A tensor whose dimensions equal those of a shape or are 1, decided at run time."""
     offset = len(shape) - len(dims_of(x.type))
     for axis, dim in enumerate(dims_of(x.type)):
         wanted = shape[axis + offset]

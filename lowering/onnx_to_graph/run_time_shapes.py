@@ -1,4 +1,4 @@
-"""What patterns share whose shapes or axes may be data: whether they are, and axes known at run time only."""
+"""The base class of patterns whose shapes or axes may be data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.runtime.errors import StepwellError
 
 
 class RunTimeLowering(ShapeLowering):
-    """A pattern with a second form for parameters that are data."""
+    """A pattern with a second conversion for parameters that are data."""
 
     def is_data(self, op: onnx.OnnxOp, value: SSAValue) -> bool:
         """
@@ -39,7 +39,7 @@ class RunTimeLowering(ShapeLowering):
     def axes(
         self, op: onnx.OnnxOp, given: SSAValue | None, count: int, rank: int, numbers: Numbers
     ) -> tuple[SSAValue, Sequence[int]]:
-        """Axes as data, and which they may be; without any the first `count` ones."""
+        """Axes as data, and the axes that they may be; the first `count` ones if none are given."""
         if given is None:
             return numbers.of(list(range(count))), range(count)
         known = self.integers(given)

@@ -1,4 +1,6 @@
-"""Shape parameters of ONNX nodes as dimension expressions, and the checks that they rest on."""
+"""
+Shape parameters of ONNX nodes as dimension expressions, and the run-time checks of assumptions about them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from stepwell.runtime.errors import StepwellError, describe_location
 
 
 class ShapeLowering(OnnxLowering):
-    """A pattern whose op takes shapes, axes or sizes: attributes in old opsets, inputs in new ones."""
+    """
+    A pattern whose op has shapes, axes or sizes as parameters: attributes in old opsets, inputs in new ones.
+    """
 
     def dims(self, op: onnx.OnnxOp, name: str, value: SSAValue | None) -> tuple[Dim, ...] | None:
         """
@@ -52,21 +56,22 @@ class ShapeLowering(OnnxLowering):
         signed: bool = False,
     ) -> tuple[Dim, ...] | None:
         """
-        As `dims`; elements that depend on data become symbols, which are bound to them here at run time.
+        As `dims`; elements that depend on data become symbols, which a `graph.bind_sizes` inserted here
+        binds.
 
         A symbol is not negative; with `signed`, an element is one symbol minus another one.
         Raises: StepwellError `unsupported-dynamic-rank` for a tensor of unknown length.
         """
         if value is None:
             return tuple(Dim.of(n) for n in op.integers(name)) if op.has(name) else None
-        if is_float(tensor_of(value).element_type):  # files have counts as numbers of any kind
+        if is_float(tensor_of(value).element_type):  # models have counts of any numeric type
             value = rewriter.insert(graph.CastOp(value, i64)).result
         dims = partly_symbolic_dims(value, self.weights)
         if dims is None:
             raise StepwellError(
                 "unsupported-dynamic-rank",
                 op,
-                f"{op.op_type}: nobody knows how many elements `{name}` has, so nor the rank of the result",
+                f"{op.op_type}: the number of elements of `{name}` is unknown, so the result's rank is too",
                 help=f"simplify the model's shape arithmetic, or {on_open_size(op)}",
             )
         if not any(dim.is_unknown for dim in dims):
@@ -87,7 +92,7 @@ class ShapeLowering(OnnxLowering):
 
 
 def bound_elements(value: SSAValue, rewriter: PatternRewriter, *, signed: bool = False) -> tuple[Dim, ...]:
-    """The elements of an integer tensor as symbols; what is bound already in this block is used again."""
+    """The elements of an integer tensor as symbols; an existing `graph.bind_sizes` in the block is reused."""
     block = rewriter.insertion_point.block
     binds = [use.operation for use in value.uses if isinstance(use.operation, graph.BindSizesOp)]
     for bind in binds:
@@ -102,9 +107,9 @@ def bound_elements(value: SSAValue, rewriter: PatternRewriter, *, signed: bool =
 
 def defined_sizes(dims: Sequence[Dim], rewriter: PatternRewriter) -> list[Dim]:
     """
-    Expressions over symbols as symbols of their own, checked not to be negative at run time.
+    Expressions over symbols as new symbols, checked at run time not to be negative.
 
-    Numbers and single symbols stay what they are.
+    Numbers and single symbols are left as they are.
     """
     open_dims = list(dict.fromkeys(d for d in dims if not (is_symbol(d) or (d.is_static and d.value >= 0))))
     if not open_dims:
@@ -128,7 +133,9 @@ def block_owner(rewriter: PatternRewriter) -> Operation:
 
 
 def assume_equal(op: onnx.OnnxOp, lhs: Dim, rhs: Dim, what: str, rewriter: PatternRewriter) -> None:
-    """Let the model's call check what the conversion assumes of two dimensions, unless it is proved."""
+    """
+    Insert a run-time check of two dimensions that the conversion assumes to be equal, unless it is proved.
+    """
     if lhs.proves_equal(rhs) or lhs.is_unknown or rhs.is_unknown:
         return
     rewriter.insert(graph.AssertOp(lhs, rhs, f"{op.op_type} at {describe_location(op)}: {what}"))
@@ -137,7 +144,9 @@ def assume_equal(op: onnx.OnnxOp, lhs: Dim, rhs: Dim, what: str, rewriter: Patte
 def renamed(
     op: onnx.OnnxOp, value: SSAValue, dims: Sequence[Dim], what: str, rewriter: PatternRewriter
 ) -> SSAValue:
-    """A tensor whose open dimensions go by other names or numbers; a call checks that they are equal."""
+    """
+    A tensor whose open dimensions are replaced by other names or numbers, with run-time checks of equality.
+    """
     own = dims_of(value.type)
     names = [dim if dim.is_static else name for dim, name in zip(own, dims, strict=True)]
     if list(own) == names:
@@ -148,7 +157,7 @@ def renamed(
 
 
 def extents(dims: Sequence[Dim], lowering: OnnxLowering, rewriter: PatternRewriter) -> SSAValue:
-    """Known dimensions as an i64 tensor: a constant where all are numbers."""
+    """Known dimensions as an i64 tensor: a constant if all are numbers."""
     if all(dim.is_static for dim in dims):
         return lowering.constant(np.array([dim.value for dim in dims], np.int64), rewriter)
     return rewriter.insert(graph.ExtentsOp(dims)).result

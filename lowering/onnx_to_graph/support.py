@@ -1,4 +1,6 @@
-"""What conversions from `onnx` share: constant operands, axes, element types, new constants."""
+"""
+The base class of the patterns from `onnx`, with constant operands, axes, element types and new constants.
+"""
 
 from __future__ import annotations
 
@@ -42,22 +44,22 @@ from stepwell.runtime.meaning import Array
 
 @dataclass
 class OnnxLowering(RewritePattern):
-    """A pattern of the conversion from `onnx`: it sees converted operands, and the weights."""
+    """A pattern of the conversion from `onnx`, with access to converted operands and weights."""
 
     ON_HOST: ClassVar[bool] = False
-    """Whether what it takes is computed by the host, not by compiled code."""
+    """Whether the host computes the pattern's operators, not compiled code."""
 
     takes: ClassVar[tuple[type[Operation], ...]] = ()
-    """The operators of a pattern that goes by a table, and takes any op for its type checker."""
+    """The operators of a table-driven pattern, whose method is typed for any op."""
 
     weights: WeightStore
 
     def array(self, value: SSAValue | None) -> Array | None:
-        """The array behind an operand that is a constant; None for another one, and for an absent one."""
+        """The array of a constant operand; None for any other operand, and for an absent one."""
         return None if value is None else constant_of(value, self.weights)
 
     def integers(self, value: SSAValue | None) -> tuple[int, ...] | None:
-        """The numbers behind a constant operand, a scalar as one of them; None when it is none, or absent."""
+        """The numbers of a constant operand, flattened; None for any other operand, and for an absent one."""
         array = self.array(value)
         return None if array is None else tuple(int(v) for v in array.reshape(-1))
 
@@ -72,7 +74,7 @@ class OnnxLowering(RewritePattern):
     def as_scalar(
         self, value: SSAValue | None, op: onnx.OnnxOp, rewriter: PatternRewriter
     ) -> SSAValue | None:
-        """An operand of one element, whatever its rank, as one of rank 0; None for an absent one."""
+        """An operand of a single element, reshaped to rank 0; None for an absent one."""
         if value is None or rank_of(value, op) == 0:
             return value
         if (array := self.array(value)) is not None and array.size == 1:
@@ -81,11 +83,11 @@ class OnnxLowering(RewritePattern):
 
 
 def emit(op: Operation, rewriter: PatternRewriter) -> SSAValue:
-    """Insert an op; its result."""
+    """Insert an op; returns its first result."""
     return rewriter.insert(op).results[0]
 
 
-# ONNX's numbers for element types (TensorProto.DataType), and the names that Cast had below opset 6.
+# ONNX's numbers for element types (TensorProto.DataType), then the names of Cast's attribute below opset 6.
 _ELEMENTS: Mapping[int, Attribute] = {
     1: f32,
     2: IntegerType(8, Signedness.UNSIGNED),
@@ -114,7 +116,7 @@ _ELEMENTS: Mapping[int, Attribute] = {
     28: Float6E3M2FNType(),
 }
 ELEMENT_NUMBERS: Mapping[Attribute, int] = {element: number for number, element in _ELEMENTS.items()}
-"""The way back."""
+"""Maps element types to ONNX's numbers."""
 _ELEMENT_NAMES = {
     "FLOAT": 1,
     "UINT8": 2,
@@ -135,7 +137,7 @@ def element_type(code: int | str, op: onnx.OnnxOp) -> Attribute:
     """
     The element type that an attribute of ONNX names.
 
-    Raises: StepwellError `unsupported` for one that we do not compute with.
+    Raises: StepwellError `unsupported` for a type without support in `graph`.
     """
     number = _ELEMENT_NAMES.get(code, 0) if isinstance(code, str) else code
     if number not in _ELEMENTS:
@@ -149,7 +151,7 @@ def element_of(value: SSAValue) -> Attribute:
 
 
 def as_f32(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """A tensor as f32, which most operators of `ai.onnx.ml` compute in and give."""
+    """A tensor as f32, the type of computation and result of most operators of `ai.onnx.ml`."""
     return value if element_of(value) == f32 else emit(graph.CastOp(value, f32), rewriter)
 
 
@@ -161,7 +163,7 @@ def required_attribute(op: onnx.OnnxOp, name: str) -> Attribute:
 
 
 def has_strings(op: onnx.OnnxOp) -> bool:
-    """Whether an operator works on strings, which only host code does."""
+    """Whether an operator has operands of strings, which only the host computes."""
     tensors = [operand for operand in op.operands if isinstance(operand.type, TensorType)]
     return any(isinstance(element_of(tensor), onnx.StringType) for tensor in tensors)
 
@@ -170,7 +172,7 @@ def rank_of(value: SSAValue, op: onnx.OnnxOp) -> int:
     """
     The rank of a converted operand.
 
-    Raises: StepwellError `unsupported-dynamic-rank` when the model does not say it.
+    Raises: StepwellError `unsupported-dynamic-rank` when it is unknown.
     """
     return len(shape_of(value, op))
 
@@ -179,7 +181,7 @@ def shape_of(value: SSAValue, op: onnx.OnnxOp) -> tuple[Dim, ...]:
     """
     The dimensions of a converted operand.
 
-    Raises: StepwellError `unsupported-dynamic-rank` when the model does not even say how many.
+    Raises: StepwellError `unsupported-dynamic-rank` when even their number is unknown.
     """
     if not isinstance(value.type, TensorType):
         raise StepwellError(

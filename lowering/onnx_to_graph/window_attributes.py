@@ -1,4 +1,4 @@
-"""Attributes that ONNX's convolutions and pools share: kernel, strides, dilations, pads in three forms."""
+"""Attributes of ONNX's convolutions and pools: kernel, strides, dilations, and pads in three forms."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Windows:
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     pads: tuple[Dim, ...]
-    """All begins, then all ends; an expression where SAME pads an axis of unknown size."""
+    """All begins, then all ends; expressions if SAME pads an axis of unknown size."""
 
     @property
     def static_pads(self) -> list[int] | None:
-        """The pads as numbers, None when one of them is not known."""
+        """The pads as numbers; None when one of them is not known."""
         return [pad.value for pad in self.pads] if all(pad.is_static for pad in self.pads) else None
 
 
@@ -60,7 +60,7 @@ def spatial_rank(op: onnx.OnnxOp, x: SSAValue) -> int:
 
 def windows_of(op: onnx.OnnxOp, x: SSAValue, kernel: Sequence[DimLike]) -> Windows:
     """
-    The windows of an operator over the input `x`, with pads as numbers whatever `auto_pad` says.
+    The windows of an operator over the input `x`, with explicit pads for every `auto_pad`.
 
     Raises: StepwellError `invalid-model` for attributes of a wrong length.
     """
@@ -89,6 +89,7 @@ def _pads(
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> tuple[Dim, ...]:
+    """The pads of all axes by `auto_pad`: all begins, then all ends."""
     match op.string("auto_pad"):
         case "NOTSET":
             pads = optional_integers(op, "pads") or (0,) * 2 * len(sizes)
@@ -112,7 +113,7 @@ def _pads(
 
 
 def _same_total(size: Dim, kernel: Dim, stride: int, dilation: int) -> Dim:
-    """All padding of an axis for ⌈size / stride⌉ windows: max((out - 1)·stride + K - size, 0)."""
+    """The total padding of an axis for ⌈size / stride⌉ windows: max((out - 1)·stride + K - size, 0)."""
     span = dilated(kernel, dilation)
     if stride == 1:
         return span - 1

@@ -1,11 +1,10 @@
 """
-Arena planning: offsets for buffers whose lifetimes are known, so that buffers that never live together share
-memory.
+Arena planning: offsets for buffers of known lifetimes, so that buffers with disjoint lifetimes share memory.
 
-Buffers of known size are placed greedily, largest first, each at the lowest offset that no living neighbour
-covers (Pisarchyk and Lee 2020, "Efficient memory management for deep neural net inference", greedy by size).
-Buffers of symbolic size share whole slots: a slot serves any number of buffers that do not live together and
-provably fit.
+Buffers of known size are placed greedily, largest first, each at the lowest offset where it overlaps no
+buffer that is alive at the same time (Pisarchyk and Lee 2020, "Efficient memory management for deep neural
+net inference", greedy by size). Buffers of symbolic size share whole slots: a slot serves any number of
+buffers with disjoint lifetimes that provably fit.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from stepwell.runtime.interface import MAX_TENSOR_BYTES
 
 @dataclass(frozen=True)
 class Interval:
-    """A buffer: its size in bytes, and the first and last position of the program at which it is alive."""
+    """The size of a buffer in bytes, and its lifetime: the first and last program position with it alive."""
 
     name: str
     size: Dim
@@ -35,20 +34,20 @@ class Interval:
 
 @dataclass(frozen=True)
 class ArenaPlan:
-    """Where each buffer lies, in the order in which they were given."""
+    """The offset of each buffer in the arena, in the order of `plan_arena`'s argument, and sizes in total."""
 
     offsets: tuple[Dim, ...]
     total: Dim
     """Bytes of the whole arena."""
     sum_of_sizes: Dim
-    """Bytes that the buffers would take without sharing."""
+    """Bytes that the buffers would need without sharing."""
 
 
 def plan_arena(buffers: Sequence[Interval]) -> ArenaPlan:
     """
-    Offsets, aligned to cache lines, for buffers such that no two that live together overlap.
+    Offsets for buffers, aligned to cache lines, such that no two with intersecting lifetimes overlap.
 
-    Raises: StepwellError `too-large` for a buffer that no memory can hold.
+    Raises: StepwellError `too-large` for a buffer larger than any memory.
     """
     offsets: list[Dim | None] = [None] * len(buffers)
     static_bytes = _place_static(buffers, offsets)
@@ -62,14 +61,14 @@ def _aligned(size: Dim) -> Dim:
 
 
 class _Placed:
-    """Buffers of known size that have a place: columns of where they begin and end, and of when they live."""
+    """The buffers of known size that have offsets: a table with rows begin, end, first and last position."""
 
     def __init__(self, count: int):
         self._table = np.empty((4, count), np.int64)
         self._count = 0
 
     def lowest_gap(self, buffer: Interval, need: int) -> int:
-        """The lowest offset with so many bytes that nothing covers which lives together with the buffer."""
+        """The lowest offset of `need` bytes that no placed buffer with an intersecting lifetime overlaps."""
         begin, end, first, last = self._table[:, : self._count]
         alive = np.flatnonzero((first <= buffer.last) & (last >= buffer.first))
         in_order = alive[np.argsort(begin[alive], kind="stable")]
@@ -78,12 +77,13 @@ class _Placed:
         return int(covered[gaps[0]] if gaps.size else covered[-1])
 
     def add(self, begin: int, end: int, buffer: Interval) -> None:
+        """Append a buffer with its begin and end offsets to the table."""
         self._table[:, self._count] = begin, end, buffer.first, buffer.last
         self._count += 1
 
 
 def _place_static(buffers: Sequence[Interval], offsets: list[Dim | None]) -> int:
-    """Offsets for buffers of known size; returns the bytes they take together."""
+    """Assign offsets to the buffers of known size, greedily by size; returns the bytes up to their end."""
     order = sorted(
         (i for i, b in enumerate(buffers) if b.size.is_static),
         key=lambda i: (-buffers[i].size.value, buffers[i].first),
@@ -103,24 +103,25 @@ def _place_static(buffers: Sequence[Interval], offsets: list[Dim | None]) -> int
 
 @dataclass
 class _Slot:
-    """Memory that buffers take one after the other."""
+    """A part of the arena that several buffers of symbolic size use, with disjoint lifetimes."""
 
     size: Dim
     firsts: list[int] = field(default_factory=list[int])
     lasts: list[int] = field(default_factory=list[int])
 
     def is_free_for(self, buffer: Interval) -> bool:
-        """Whether no buffer of the slot lives together with this one."""
-        place = bisect_right(self.firsts, buffer.last)
-        return place == 0 or self.lasts[place - 1] < buffer.first
+        """Whether a buffer's lifetime is disjoint from those of all buffers in the slot."""
+        earlier = bisect_right(self.firsts, buffer.last)
+        return earlier == 0 or self.lasts[earlier - 1] < buffer.first
 
     def add(self, buffer: Interval) -> None:
+        """Add a buffer's lifetime to the slot."""
         insort(self.firsts, buffer.first)
         insort(self.lasts, buffer.last)
 
 
 def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base: Dim) -> Dim:
-    """Offsets for buffers of symbolic size, behind `base`; returns the end of the arena."""
+    """Assign offsets from `base` on to the buffers of symbolic size, by slots; returns the arena's end."""
     of_size: dict[Dim, list[int]] = {}
     for index, buffer in enumerate(buffers):
         if not buffer.size.is_static:
@@ -145,7 +146,7 @@ def _share_slots(
     slots: Sequence[_Slot],
     slot_of: dict[int, _Slot],
 ) -> list[_Slot]:
-    """Find a slot for each buffer of one size, among `slots` or new ones, which are returned."""
+    """Assign each buffer of a symbolic size a slot, one of `slots` or a new one; returns the new slots."""
     larger = [slot for slot in slots if (slot.size - size).is_nonnegative]
     made: list[_Slot] = []
     ends: list[tuple[int, int]] = []  # of the new slots, a heap: when the last buffer ends, which slot
@@ -164,7 +165,7 @@ def _share_slots(
     return made
 
 
-_TYPICAL_SIZE = 64  # orders symbolic sizes; any choice gives a right plan
+_TYPICAL_SIZE = 64  # of a symbol, to sort symbolic sizes; every value gives a valid plan
 
 
 def _rank(size: Dim) -> int:

@@ -1,4 +1,4 @@
-"""Which function of a module reaches which: by calls, as values, in closures and as arguments."""
+"""The call graph of a module: references by calls, as values, in closures and as arguments."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from xdsl.ir import Operation
 
 
 def functions_by_name(module: ModuleOp) -> dict[str, FuncOp]:
-    """The functions of a module."""
+    """Maps the symbol names of a module's functions to the functions."""
     return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
 
 
 def call_graph(module: ModuleOp) -> dict[str, list[str]]:
-    """For each function those it names, in order of their first mention: called or used as values."""
+    """Maps each function to the functions that its ops reference (calls, values), by first reference."""
     functions = functions_by_name(module)
     return {name: _mentioned(function, functions) for name, function in functions.items()}
 
@@ -33,7 +33,7 @@ def _symbols_of(op: Operation) -> Iterable[str]:
 
 
 def reached_from(entries: Iterable[str], graph: Mapping[str, Iterable[str]]) -> set[str]:
-    """The functions that the entries reach, the entries included."""
+    """The transitive closure of `graph` from some entry functions, which are included."""
     reached: set[str] = set()
     waiting = list(entries)
     while waiting:
@@ -44,7 +44,7 @@ def reached_from(entries: Iterable[str], graph: Mapping[str, Iterable[str]]) -> 
 
 
 def recursive_functions(graph: Mapping[str, Iterable[str]]) -> set[str]:
-    """The functions that reach themselves."""
+    """The functions on cycles of the call graph."""
     return {name for name, callees in graph.items() if name in reached_from(callees, graph)}
 
 

@@ -1,4 +1,4 @@
-"""Erasure of ops without uses, with the symbols that they define."""
+"""Erasure of dead ops: without effects, uses of their results, and uses of the symbols that they define."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def erase_dead_ops(block: Block) -> None:
 
 
 class _Mentions:
-    """How often the types in a function name the symbols that its ops define; counted when first asked."""
+    """The number of references to each symbol in types and properties of a function, counted at first use."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] | None = None
 
     def only_in(self, op: Operation) -> bool:
-        """Whether no other op names the symbols that an op defines: then nobody needs to know them."""
+        """Whether no op but `op` references the symbols defined by `op`, which may be erased then."""
         names = [name for name, _ in defined_symbols(op)]
         if not names:
             return True
@@ -35,13 +35,13 @@ class _Mentions:
         return all(self._counts[name] == own[name] for name in names)
 
     def erased(self, op: Operation) -> None:
-        """Take note that an op is gone."""
+        """Subtract the references of an op that is about to be erased."""
         if self._counts is not None:
             self._counts.subtract(name for inner in op.walk() for name in symbols_named(inner))
 
 
 def _top(op: Operation) -> Operation:
-    """The function around an op."""
+    """The function that contains an op; without one, its outermost ancestor."""
     while not isinstance(op, FuncOp) and (parent := op.parent_op()) is not None:
         op = parent
     return op

@@ -1,4 +1,4 @@
-"""Give the symbols of copied ops other names: each function has its own."""
+"""Substitution of symbols in types and properties: a function that ops are copied to has names of its own."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from stepwell.dialects.types import DimsAttr, Tensor, dims_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 _NAMES = ("symbols", "carries")
-"""Properties that hold the names of symbols that an op defines."""
+"""Properties with the names of the symbols that an op defines."""
 
 
 def rename_symbols(region: Region, names: Mapping[str, Dim]) -> None:
-    """Replace symbols in all types and properties of a region; those that ops define by symbols only."""
+    """
+    Substitute symbols in all types and properties of a region.
+
+    A symbol that an op of the region defines can only be replaced by another symbol.
+    """
     for block in region.blocks:
         for arg in block.args:
             _retype(arg, names)
@@ -33,7 +37,7 @@ def _retype(value: SSAValue, names: Mapping[str, Dim]) -> None:
 
 
 def renamed_type(type: Attribute, names: Mapping[str, Dim]) -> Attribute:
-    """A type with other symbols."""
+    """A tensor, tuple or function type with its symbols substituted; other types as they are."""
     if isinstance(type, TensorType):
         tensor = cast(Tensor, type)
         return tensor_type(tensor.element_type, [_renamed(dim, names) for dim in dims_of(tensor)])
@@ -64,7 +68,7 @@ def _rename_properties(op: Operation, names: Mapping[str, Dim]) -> None:
 
 
 def symbols_named(op: Operation) -> Iterator[str]:
-    """The symbols in the types of an op's results and block arguments, and in its properties."""
+    """The symbols that an op references: in the types of its results and block arguments, in properties."""
     for value in (*op.results, *(a for r in op.regions for block in r.blocks for a in block.args)):
         if value.type.name == TensorType.name:
             for dim in dims_of(value.type):
@@ -79,7 +83,7 @@ def symbols_named(op: Operation) -> Iterator[str]:
 
 
 def defined_names(region: Region) -> list[str]:
-    """The symbols that ops of a region define."""
+    """The names of the symbols that ops of a region define."""
     return [
         name.data
         for op in region.walk()
@@ -90,7 +94,11 @@ def defined_names(region: Region) -> list[str]:
 
 
 def unified(parameters: list[Attribute], arguments: list[Attribute]) -> dict[str, Dim]:
-    """What the symbols of a function's parameters stand for in a call: bare names, by their first use."""
+    """
+    Maps the symbols of a callee's parameter types to the dimensions of a call's argument types.
+
+    Only dimensions that are a symbol by themselves bind it; the first one does.
+    """
     found: dict[str, Dim] = {}
     for parameter, argument in zip(parameters, arguments, strict=True):
         if isinstance(parameter, TensorType) and isinstance(argument, TensorType):

@@ -1,4 +1,4 @@
-"""Where a function other than `@main` finds the sizes of symbols: shapes of its arguments, or data."""
+"""Sources of symbol sizes in functions other than `@main`: shapes or elements of their arguments."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from xdsl.ir import Attribute, BlockArgument, Operation
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 
 SYMBOLS = "graph.symbols"
-"""Attribute of an argument that is no value of the model: the dimensions whose sizes its elements are."""
+"""Attribute of a 1-D argument that carries sizes, no value of the model: the dimension of each element."""
 
 
 @dataclass(frozen=True)
 class SymbolSource:
-    """Where the size of a symbol is: a dimension of an argument, or an element of one."""
+    """The source of a symbol's size: an argument, and an axis of its shape or the index of its element."""
 
     value: BlockArgument
-    place: int
+    position: int
+    """The axis, or the element's index."""
     is_element: bool
 
 
 def symbol_sources(function: FuncOp) -> dict[str, SymbolSource]:
-    """The sizes that the arguments of a function tell, by symbol."""
+    """Maps each symbol whose size a function's arguments contain to its first source."""
     attrs = function.arg_attrs
     found: dict[str, SymbolSource] = {}
     for arg in function.args:
-        told = attrs.data[arg.index].data.get(SYMBOLS) if attrs is not None else None
-        if isinstance(told, DimsAttr):
-            for place, dim in enumerate(told.get()):
-                found.setdefault(str(dim), SymbolSource(arg, place, True))
+        annotated = attrs.data[arg.index].data.get(SYMBOLS) if attrs is not None else None
+        if isinstance(annotated, DimsAttr):
+            for index, dim in enumerate(annotated.get()):
+                found.setdefault(str(dim), SymbolSource(arg, index, True))
         elif isinstance(type := arg.type, TensorType):
             for axis, dim in enumerate(dims_of(cast(Tensor, type))):
                 if str(dim) in dim.symbols():
@@ -42,7 +43,7 @@ def symbol_sources(function: FuncOp) -> dict[str, SymbolSource]:
 
 
 def symbols_needed(ops: Iterable[Operation]) -> Iterator[str]:
-    """The symbols that ops read from their properties, those in regions too."""
+    """The symbols in dimension properties of ops and of the ops in their regions, repeated ones too."""
     for op in ops:
         for inner in op.walk():
             for attribute in inner.properties.values():
@@ -51,7 +52,7 @@ def symbols_needed(ops: Iterable[Operation]) -> Iterator[str]:
 
 
 def symbols_of_type(type: Attribute) -> set[str]:
-    """The symbols whose sizes a value of a type tells: those that are a dimension by themselves."""
+    """The symbols whose sizes follow from a value's shape: dimensions of its type that are a bare symbol."""
     if not isinstance(type, TensorType):
         return set()
     return {str(dim) for dim in dims_of(cast(Tensor, type)) if str(dim) in dim.symbols()}

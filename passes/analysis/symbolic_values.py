@@ -1,5 +1,5 @@
 """
-What shape arithmetic computes, without running it: small integer tensors as dimension expressions.
+Symbolic evaluation of shape arithmetic: the elements of small integer tensors as dimension expressions.
 
 Exporters write target shapes as graphs (`Shape → Gather → Mul → Concat → Reshape`). Evaluated on symbols they
 are expressions over the dimensions of the inputs, and the tensors are not needed at run time.
@@ -40,15 +40,15 @@ def symbolic_dims(value: SSAValue, weights: WeightStore) -> tuple[Dim, ...] | No
 
 
 def partly_symbolic_dims(value: SSAValue, weights: WeightStore) -> tuple[Dim, ...] | None:
-    """As `symbolic_dims`, but single elements that are data are unknown dimensions."""
+    """The elements of an integer tensor as in `symbolic_dims`, data-dependent ones as unknown dimensions."""
     return SymbolicValues(weights, allow_data=True).dims(value)
 
 
 class SymbolicValues:
     """
-    An evaluation, each value once. Arrays are numbers where all elements are known, else symbolic.
+    A memoized symbolic evaluator of values. Arrays are numbers where all elements are known, else symbolic.
 
-    With `allow_data`, elements of small integer tensors that are data are unknown dimensions, each another.
+    With `allow_data`, data-dependent elements of small integer tensors are distinct unknown dimensions.
     """
 
     def __init__(self, weights: WeightStore, *, allow_data: bool = False):
@@ -57,14 +57,14 @@ class SymbolicValues:
         self._known: dict[SSAValue, Array | None] = {}
 
     def dims(self, value: SSAValue) -> tuple[Dim, ...] | None:
-        """The elements of an integer tensor, in order, as expressions; None when they are data."""
+        """The elements of an integer tensor, in order, as expressions; None when their values are unknown."""
         array = self.of(value)
         if array is None or array.dtype.kind not in "iubO":
             return None
         return tuple(Dim.of(element if isinstance(element, Dim) else int(element)) for element in array.flat)
 
     def of(self, value: SSAValue) -> Array | None:
-        """The value as an array, None when it is not known. Walks without recursion: chains may be long."""
+        """The array of a value, None when it is not known; without recursion, since chains may be long."""
         stack = [value]
         while stack:
             current = stack[-1]
@@ -81,16 +81,16 @@ class SymbolicValues:
         return self._known[value]
 
     def _data(self, value: SSAValue) -> Array | None:
-        """What stands for a value that is not known: nothing, or unknown elements, all different."""
+        """Distinct unknown dimensions as elements of a data-dependent value; None without `allow_data`."""
         if self._unknown is None or not _is_small(value) or not is_integer(tensor_of(value).element_type):
             return None
         array = np.empty([dim.value for dim in dims_of(value.type)], np.object_)
-        for place in np.ndindex(array.shape):
-            array[place] = Dim.symbol(f"{UNKNOWN}{next(self._unknown)}")
+        for index in np.ndindex(array.shape):
+            array[index] = Dim.symbol(f"{UNKNOWN}{next(self._unknown)}")
         return array
 
     def _sources(self, value: SSAValue) -> list[SSAValue] | None:
-        """The operands that a value is computed from; None when it is not evaluated."""
+        """The values to evaluate before a value; None when this evaluator does not evaluate its op."""
         op = value.owner
         if not isinstance(op, GraphOp) or not _is_small(value):
             return None
@@ -128,7 +128,7 @@ def _is_small(value: SSAValue) -> bool:
 
 
 def _simplified(array: Array) -> Array:
-    """Numbers instead of expressions when all elements are known."""
+    """An array of i64 numbers for one of dimension expressions that are all static; else the array."""
     if array.dtype == np.object_ and all(isinstance(e, Dim) and e.is_static for e in array.flat):
         return np.array([e.value for e in cast("list[Dim]", array.flat)], np.int64).reshape(array.shape)
     return array
@@ -161,24 +161,24 @@ _MOVES = (
     graph.TileOp,
     graph.ReverseOp,
 )
-"""Ops whose meaning moves the elements of their first operand, of any kind."""
+"""Ops whose numpy meaning only moves elements of the first operand, and so works on arrays of `Dim` too."""
 
 
 def _lifted(array: Array) -> Symbolic:
-    """Numbers as expressions. Raises: ValueError for a number that is not whole."""
+    """An array of numbers converted to one of `Dim`. Raises: ValueError for a number that is not whole."""
     if array.dtype == np.object_:
         return cast(Symbolic, array)
     whole = array.astype(np.int64)
     if (whole != array).any():
         raise ValueError("a fraction is no dimension")
     result = np.empty(array.shape, np.object_)
-    for place in np.ndindex(array.shape):
-        result[place] = Dim.of(int(whole[place]))
+    for index in np.ndindex(array.shape):
+        result[index] = Dim.of(int(whole[index]))
     return result
 
 
 def _elementwise(function: Callable[..., object]) -> Callable[[GraphOp, list[Array]], Array]:
-    """A rule that applies a function to expressions that broadcast."""
+    """A rule that applies a function of `Dim`s to operands element by element, with broadcasting."""
 
     def rule(op: GraphOp, operands: list[Array]) -> Array:
         lifted = [_lifted(array) for array in operands]
@@ -193,7 +193,7 @@ def _concatenated(op: GraphOp, operands: list[Array]) -> Array:
 
 
 def _divided(op: GraphOp, operands: list[Array]) -> Array:
-    """Integers divide toward zero, as ⌊ ⌋ does for what is not negative; floats only without remainder."""
+    """The quotients of a division: exact ones, and floors of non-negative integers, which ONNX truncates."""
     whole = not is_float(tensor_of(op.results[0]).element_type)
 
     def divide(a: Dim, b: Dim) -> Dim:
@@ -233,7 +233,7 @@ _REDUCTIONS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
 
 
 def _reduced(op: GraphOp, operands: list[Array]) -> Array | None:
-    """A reduction over all elements, as exporters count them."""
+    """The sum, product, maximum or minimum of all elements, as in exporters' element counts; else None."""
     assert isinstance(op, graph.ReduceOp)
     combine = _REDUCTIONS.get(op.kind.data)
     elements = cast("list[Dim]", list(_lifted(operands[0]).flat))

@@ -19,12 +19,12 @@ _FEWEST_SCORES = 512
 
 def has_kernel(element: Attribute, scores: Sequence[Dim], depth: Dim, columns: Dim) -> bool:
     """
-    Whether one kernel serves attention better than its parts do.
+    Whether one attention kernel is faster than two products with a softmax between them.
 
-    It takes f32 of known depth and columns. Queries stand in lanes, so there must be some: a known number
-    with enough keys, or as many as there are keys. What a decoder does with a cache (an open number of
-    queries, most often one, on more keys) stays in parts.
-    Args: `scores` is [batch..., queries, keys].
+    The kernel exists for f32 of static depth and columns. Vector lanes go along the queries, so there must be
+    some: a static number with enough keys, or as many as there are keys. A decoder's step with a cache (an
+    open number of queries, most often one, on more keys) stays in parts.
+    Args: `scores` is the shape [batch..., queries, keys]; `depth` the size of a key, `columns` of a value.
     """
     *batch, queries, keys = scores
     if element != f32 or not depth.is_static or not columns.is_static or any(d.is_unknown for d in scores):

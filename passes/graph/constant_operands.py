@@ -1,4 +1,4 @@
-"""What patterns of passes share: numbers as operands, and whether a match is read at its root only."""
+"""Helpers of pattern rules: patterns for scalar constants, and the test that a match has no outside uses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RELATIVE_WIDE, _RELATIVE_NARROW = 2e-7, 2e-3  # a few units in the last place o
 
 
 def number(value: float) -> Pattern:
-    """A float constant of one element that is `value`, as its type rounds it."""
+    """A pattern of a one-element float constant equal to `value`, up to rounding in the constant's type."""
 
     def holds(found: SSAValue) -> bool:
         scalar = scalar_of(found)
@@ -34,12 +34,12 @@ def number(value: float) -> Pattern:
 
 
 def any_number() -> Pattern:
-    """A constant of one element."""
+    """A pattern of any constant with one element."""
     return is_constant().where(lambda found: scalar_of(found) is not None, "one number")
 
 
 def scalar_of(value: SSAValue) -> float | None:
-    """The number of a constant of one element; None for any other value."""
+    """The number in a constant of one element; None for any other value."""
     if not isinstance(value.owner, graph.ConstantOp):
         return None
     constant = value.owner.value
@@ -51,9 +51,9 @@ def scalar_of(value: SSAValue) -> float | None:
 
 def is_closed(root: SSAValue, leaves: Iterable[SSAValue]) -> bool:
     """
-    Whether nothing but `root` is read from outside of what computes it from `leaves` and constants.
+    Whether all ops between `leaves` and `root` are used only among themselves, the root excepted.
 
-    So a replacement of the root leaves nothing to be computed twice.
+    Replacing the root then makes all of them dead, so that nothing is computed twice.
     """
     outside = set(leaves)
     inside: set[Operation] = set()
@@ -71,7 +71,7 @@ def is_closed(root: SSAValue, leaves: Iterable[SSAValue]) -> bool:
 
 
 def along_axis(array: Array, axis: int, rank: int) -> Array | None:
-    """What broadcasts to `rank` dimensions as a vector along one; None when it varies along others."""
+    """An array that broadcasts to `rank` dimensions as a vector along `axis`; None if it varies elsewhere."""
     shape = (1,) * (rank - array.ndim) + array.shape
     if len(shape) != rank or any(size != 1 for i, size in enumerate(shape) if i != axis):
         return None

@@ -1,4 +1,4 @@
-"""Rules of `simplify-inference`: normalization of rows and groups as reductions and arithmetic."""
+"""Rules of `simplify-inference` that expand normalizations of rows or groups to reductions and arithmetic."""
 
 from __future__ import annotations
 
@@ -19,57 +19,64 @@ from stepwell.runtime.files.weights import WeightStore
 
 @dataclass
 class Parts:
-    """Emits the arithmetic that an op falls into, at the place of the op."""
+    """A builder of graph ops at a rewriter's insertion point, for the arithmetic that replaces an op."""
 
     rewriter: PatternRewriter
     weights: WeightStore
 
     def scalar(self, number: float, like: SSAValue) -> SSAValue:
-        """A number in the element type of a tensor."""
+        """A scalar constant in the element type of `like`."""
         array = np.array(number).astype(dtype_of(tensor_of(like).element_type))
         return self.rewriter.insert(graph.ConstantOp.of(array, self.weights)).result
 
     def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`graph.add`."""
         return self.rewriter.insert(graph.AddOp(a, b)).result
 
     def subtract(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`graph.subtract`."""
         return self.rewriter.insert(graph.SubtractOp(a, b)).result
 
     def multiply(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`graph.multiply`."""
         return self.rewriter.insert(graph.MultiplyOp(a, b)).result
 
     def divide(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`graph.divide`."""
         return self.rewriter.insert(graph.DivideOp(a, b)).result
 
     def negate(self, a: SSAValue) -> SSAValue:
+        """`graph.neg`."""
         return self.rewriter.insert(graph.NegOp(a)).result
 
     def rsqrt(self, a: SSAValue) -> SSAValue:
+        """`graph.rsqrt`, one over the square root."""
         return self.rewriter.insert(graph.RsqrtOp(a)).result
 
     def reduce(self, a: SSAValue, kind: str, axes: Sequence[int]) -> SSAValue:
-        """A reduction that keeps the axes as 1s."""
+        """`graph.reduce` with `keep_dims`: the reduced axes remain with size 1."""
         return self.rewriter.insert(graph.ReduceOp(a, kind, axes, keep_dims=True)).result
 
     def cast(self, a: SSAValue, element: Attribute) -> SSAValue:
-        """A tensor in another element type, if it has not that one already."""
+        """`graph.cast` to an element type; the tensor itself if it has that type already."""
         if tensor_of(a).element_type == element:
             return a
         assert isinstance(element, TypeAttribute)
         return self.rewriter.insert(graph.CastOp(a, element)).result
 
     def reshape(self, a: SSAValue, shape: Sequence[Dim]) -> SSAValue:
+        """`graph.reshape`."""
         return self.rewriter.insert(graph.ReshapeOp(a, shape)).result
 
     def along(self, vector: SSAValue, axis: int, rank: int) -> SSAValue:
-        """A vector that broadcasts along one axis of a tensor."""
-        behind = rank - 1 - axis
-        if not behind:
+        """A vector with 1s appended to its shape: it broadcasts along `axis` of a tensor of this rank."""
+        trailing = rank - 1 - axis
+        if not trailing:
             return vector
-        return self.rewriter.insert(graph.ExpandDimsOp(vector, range(1, behind + 1))).result
+        return self.rewriter.insert(graph.ExpandDimsOp(vector, range(1, trailing + 1))).result
 
     def statistics(self, x: SSAValue, axes: Sequence[int], eps: float) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """Mean, x without it, and one over the deviation, the axes kept as 1s."""
+        """Mean, x - mean, and 1 / sqrt(variance + eps) along axes, which remain with size 1."""
         mean = self.reduce(x, "mean", axes)
         centred = self.subtract(x, mean)
         variance = self.reduce(self.multiply(centred, centred), "mean", axes)
@@ -79,7 +86,7 @@ class Parts:
 @dataclass
 class ExpandLayerNorm(RewritePattern):
     """
-    Centre each row, and divide it by its deviation.
+    Expand a layer norm: subtract each row's mean, and divide the row by its standard deviation.
 
     ```mlir
     %y = graph.layer_norm %x axis 1 eps 1.0e-5 compute_type f32 : tensor<2x4xf32> -> tensor<2x4xf32>
@@ -113,7 +120,7 @@ class ExpandLayerNorm(RewritePattern):
 @dataclass
 class ExpandRmsNorm(RewritePattern):
     """
-    Divide each row by the root of the mean of its squares.
+    Expand an RMS norm: divide each row by the root of the mean of its squares.
 
     ```mlir
     %y = graph.rms_norm %x axis 1 eps 1.0e-5 compute_type f32 : tensor<2x4xf32> -> tensor<2x4xf32>
@@ -141,7 +148,7 @@ class ExpandRmsNorm(RewritePattern):
 
 
 def _scaled(parts: Parts, x: SSAValue, scale: SSAValue | None, bias: SSAValue | None) -> SSAValue:
-    """x · scale + bias, of those that there are."""
+    """x · scale + bias; a scale or bias of None is left out."""
     element = tensor_of(x).element_type
     if scale is not None:
         x = parts.multiply(x, parts.cast(scale, element))
@@ -151,7 +158,7 @@ def _scaled(parts: Parts, x: SSAValue, scale: SSAValue | None, bias: SSAValue | 
 @dataclass
 class ExpandChannelNorm(RewritePattern):
     """
-    Normalize the elements of each group of channels (for instance norm, each channel), in f32.
+    Expand an instance or group norm: normalize each channel or group of channels, at least in f32.
 
     ```mlir
     %y = graph.instance_norm %x eps 1.0e-5 : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
@@ -193,7 +200,7 @@ class ExpandChannelNorm(RewritePattern):
 @dataclass
 class ExpandLpNorm(RewritePattern):
     """
-    Divide each row by its norm; a row of zeros stays.
+    Expand an Lp norm: divide each row by its L1 or L2 norm; a row of zeros stays zeros.
 
     ```mlir
     %y = graph.lp_norm %x axis 1 p 2 : tensor<2x3xf32> -> tensor<2x3xf32>

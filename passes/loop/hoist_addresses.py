@@ -20,10 +20,10 @@ _DYNAMIC = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
 @dataclass(frozen=True)
 class HoistAddressesPass(Pass):
     """
-    Move arithmetic on integers and pointers in front of the loops in which it does not change.
+    Move integer and pointer arithmetic out of the loops in which its operands are invariant.
 
-    The offset of an address is a sum with a part for each index. The parts are added from the one that
-    changes least, so that all but the last stand outside of the innermost loop:
+    The offset of an address is a sum with a part for each index. The parts are added in order of the loop
+    depth at which they change, so that all but the last are computed outside of the innermost loop:
 
     ```mlir
       llvm.br ^inner(%c0 : i64)
@@ -55,7 +55,7 @@ class HoistAddressesPass(Pass):
 
 @dataclass(frozen=True)
 class _Loop:
-    """The blocks of a loop, which stand in a row, and the block that enters it."""
+    """A loop as the numbers of the first and last of its consecutive blocks, and the block that enters it."""
 
     first: int
     last: int
@@ -63,6 +63,8 @@ class _Loop:
 
 
 class _Function:
+    """The blocks of an `llvm.func` with the loops around each; `run` moves invariant ops out of them."""
+
     def __init__(self, function: llvm.FuncOp):
         self._blocks = list(function.body.blocks)
         self._number = {block: number for number, block in enumerate(self._blocks)}
@@ -73,7 +75,7 @@ class _Function:
         ]
 
     def run(self) -> None:
-        """Move what can be moved; blocks in order, so that what ops use has been moved before them."""
+        """Split addresses and move invariant ops, block by block, so that operands are moved before users."""
         for block, around in zip(self._blocks, self._around, strict=True):
             if not around:
                 continue
@@ -84,7 +86,7 @@ class _Function:
                     self._move(op, around)
 
     def _find_loops(self) -> Sequence[_Loop]:
-        """The loops that one block enters, the outermost first."""
+        """The loops that have a single entering block, the outermost first."""
         entries: dict[int, list[int]] = {}
         for number, block in enumerate(self._blocks):
             for successor in _successors(block):
@@ -103,7 +105,7 @@ class _Function:
         return any(source not in inside for number in inside[1:] for source in entries.get(number, ()))
 
     def _depth(self, value: SSAValue, around: Sequence[_Loop]) -> int:
-        """How many of the loops around a place compute a value again and again."""
+        """The number of loops in `around` that contain the definition of a value."""
         block = value.owner if isinstance(value.owner, Block) else value.owner.parent
         number = self._number[block] if block is not None else 0
         return sum(loop.first <= number <= loop.last for loop in around)
@@ -115,7 +117,8 @@ class _Function:
             around[depth].entry.insert_op_before(op, last)
 
     def _split(self, op: llvm.GEPOp, around: Sequence[_Loop]) -> None:
-        """Let an address advance by one part of its offset after the other; the op keeps the last one."""
+        """Replace the offset of a `getelementptr` by a chain of them, one a loop depth, this op the last."""
+        # Addends of the offset by the loop depth at which they are defined.
         at_base = self._depth(op.ptr, around)
         parts: dict[int, list[SSAValue]] = {}
         for value in _addends(op.ssa_indices[0]):
@@ -123,6 +126,7 @@ class _Function:
         block = op.parent
         if len(parts) < 2 or block is None:
             return
+        # From the outermost depth: sum its addends, then advance the pointer by the sum.
         pointer, whole = op.ptr, op.ssa_indices[0]
         for depth in sorted(parts):
             total = parts[depth][0]
@@ -163,14 +167,14 @@ def _is_movable(op: Operation) -> bool:
 
 
 def _addends(value: SSAValue) -> Sequence[SSAValue]:
-    """The parts of a sum that nothing else uses."""
+    """The leaves of a tree of `llvm.add` ops with one use each; the value itself when it is no such sum."""
     if isinstance(value, OpResult) and isinstance(value.op, llvm.AddOp) and value.has_one_use():
         return [*_addends(value.op.lhs), *_addends(value.op.rhs)]
     return [value]
 
 
 def _erase_sum(value: SSAValue) -> None:
-    """Erase the additions of a sum that nothing uses any more."""
+    """Erase a tree of `llvm.add` ops from the root down, as far as they have no uses left."""
     if isinstance(value, OpResult) and isinstance(value.op, llvm.AddOp) and value.first_use is None:
         lhs, rhs = value.op.lhs, value.op.rhs
         value.op.detach()

@@ -1,4 +1,4 @@
-"""The pass `prefetch-rows`: while a row is computed with, the next one comes from memory."""
+"""The pass `prefetch-rows`: fetch the next row of an operand while functions of this one are evaluated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stepwell.runtime.machine.target import target_from
 
 # Shorter rows are on their way already: processors fetch ahead by themselves.
 _LEAST_BYTES = 1024
-# A row, its result and the next row lie in the cache of the second level together, and leave room in it.
+# A row, its result and the next row are in the second-level cache together, and leave room in it.
 _CACHE_SHARE = 4
 _FUNCTIONS = (math.ExpOp, math.LogOp, math.TanhOp, math.ErfOp, math.SinOp, math.CosOp)
 
@@ -48,7 +48,7 @@ class PrefetchRowsPass(FunctionPass):
     scf.for %j = … {
       %a = vector.transfer_read %x[%i, %j], %zero {sched.prefetch = 1024 : i64} : …
     ```
-    For rows of known sizes in a parallel loop that an earlier loop reads as well. Behind the last row there
+    For rows of known sizes in a parallel loop that an earlier loop reads as well. After the last row there
     is nothing to read, which does no harm. Runs before `expand-math`, while functions have names.
     """
 
@@ -67,7 +67,7 @@ class PrefetchRowsPass(FunctionPass):
 
 
 def _mark(rows: scf.ParallelOp, most_bytes: int) -> None:
-    """Mark the reads of the first loop over a row that evaluates functions of what was read before."""
+    """Mark reads for prefetching: those of the first loop over a row that evaluates functions of the row."""
     block = rows.body.block
     seen: set[SSAValue] = set()
     for loop in block.ops:
@@ -85,7 +85,7 @@ def _mark(rows: scf.ParallelOp, most_bytes: int) -> None:
 
 
 def _reads_of_row(loop: scf.ForOp, row: BlockArgument) -> Sequence[vector.TransferReadOp]:
-    """The reads in a loop, of operands of the kernel, whose index of the row is a given one."""
+    """The `vector.transfer_read` ops of a loop that read kernel arguments at the given row index."""
     return [
         op
         for op in loop.body.block.ops

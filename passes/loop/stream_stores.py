@@ -31,7 +31,7 @@ _VIEWS = (memref.CollapseShapeOp, memref.ExpandShapeOp)
 @dataclass(frozen=True)
 class StreamStoresPass(FunctionPass):
     """
-    Write what a kernel only writes with stores that pass the caches by, when it touches more than they hold.
+    Write results by stores that bypass the caches, in kernels whose operands and results exceed the last one.
 
     An ordinary store first reads the line that it is about to overwrite, and pushes something else out of the
     cache. By the time when the next kernel reads the first element, the kernel has touched all its operands
@@ -77,7 +77,7 @@ class StreamStoresPass(FunctionPass):
 
 
 def _exceeds_caches(func: FuncOp, target: TargetDescription) -> bool:
-    """Whether operands and results are of known sizes and more than the last cache holds."""
+    """Whether operands and results have known sizes whose sum is at least that of the last-level cache."""
     types = [cast("MemRefType[Attribute]", t) for t in func.function_type.inputs if isinstance(t, MemRefType)]
     shapes = [t.get_shape() for t in types]
     if any(DYNAMIC_INDEX in shape for shape in shapes):
@@ -87,7 +87,7 @@ def _exceeds_caches(func: FuncOp, target: TargetDescription) -> bool:
 
 
 def _users(value: SSAValue) -> Iterator[Operation]:
-    """What uses a buffer or a view of all of it."""
+    """The ops that use a buffer, directly or by a view of the whole of it; views left out."""
     for use in value.uses:
         if isinstance(use.operation, _VIEWS):
             yield from _users(use.operation.results[0])
@@ -101,7 +101,7 @@ def _is_only_written(value: SSAValue) -> bool:
 
 
 def _whole_lines(loop: scf.ParallelOp, written: Sequence[SSAValue]) -> _Writes:
-    """The writes of a loop to those buffers, if each iteration fills lines of each; none otherwise."""
+    """The writes of a loop, if all are to `written` buffers and fill whole cache lines; none otherwise."""
     block = loop.body.block
     writes = [op for op in block.ops if isinstance(op, vector.TransferWriteOp)]
     steps = dict(zip(block.args, zip(loop.lowerBound, loop.step, strict=True), strict=True))
@@ -110,7 +110,7 @@ def _whole_lines(loop: scf.ParallelOp, written: Sequence[SSAValue]) -> _Writes:
 
 
 def viewed_buffer(value: SSAValue) -> SSAValue:
-    """The buffer that a value is, or shows all of."""
+    """The buffer under a chain of collapsed and expanded views; a value that is no view itself."""
     while isinstance(value, OpResult) and isinstance(value.op, _VIEWS):
         value = value.op.operands[0]
     return value
@@ -118,9 +118,9 @@ def viewed_buffer(value: SSAValue) -> SSAValue:
 
 def _fills_lines(op: vector.TransferWriteOp, steps: dict[BlockArgument, tuple[SSAValue, SSAValue]]) -> bool:
     """
-    Whether a write of a whole vector is part of a tile of whole lines, next to each other in memory.
+    Whether a vector write belongs to a tile that covers whole cache lines.
 
-    It is when the loop along the last dimension starts on a line and advances by lines, and rows are lines:
+    It does when the loop along the last dimension starts on a line and advances by lines, and rows are lines:
     a tile writes all of its elements, vector by vector.
     """
     memory, type = (
@@ -155,7 +155,8 @@ def _is_multiple(value: SSAValue, number: int) -> bool:
 
 
 def _stream(loop: scf.ParallelOp, writes: _Writes) -> None:
-    """Make a second form of the loop that streams, for results that start on a line."""
+    """Clone the loop with non-temporal stores, and branch to the clone when all results start on a line."""
+    # The clone: its writes become non-temporal stores to buffers that are assumed to be aligned.
     streaming = loop.clone()
     mapping = dict(zip(loop.walk(), streaming.walk(), strict=True))
     bases = list(dict.fromkeys(op.source for op in writes))
@@ -166,6 +167,7 @@ def _stream(loop: scf.ParallelOp, writes: _Writes) -> None:
         flag = BoolAttr.from_bool(True)
         store = vector.StoreOp(copy.vector, assumed[op.source].result, list(copy.indices), flag)
         Rewriter.replace_op(copy, store, [])
+    # `scf.if` on the addresses: the clone, else the loop as it was.
     then = Region(Block([*assumed.values(), streaming, scf.YieldOp()]))
     block = loop.parent
     assert block is not None
@@ -180,7 +182,7 @@ def _stream(loop: scf.ParallelOp, writes: _Writes) -> None:
 
 
 def _on_lines(bases: Sequence[SSAValue]) -> list[Operation]:
-    """Ops, the last of which says whether all buffers start on a cache line."""
+    """Ops that test whether all buffers start on a cache line; the last one has the `i1`."""
     mask = arith.ConstantOp(IntegerAttr(_LINE_BYTES - 1, IndexType()))
     zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
     ops: list[Operation] = [mask, zero]

@@ -1,4 +1,4 @@
-"""`time-kernels`: `@main` writes down when each call of a kernel, or of the host, begins and ends."""
+"""`time-kernels`: `@main` records the time at the begin and end of each kernel call and host call."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from stepwell.passes.base import Pass
 @dataclass(frozen=True)
 class TimeKernelsPass(Pass):
     """
-    Put a `sched.clock` before and after each call of a kernel and of the host in `@main`, at places `2 i` and
-    `2 i + 1`.
+    Put a `sched.clock` before and after call `i` of a kernel or of the host in `@main`, with the indices
+    `2 i` and `2 i + 1`.
 
     Needs `@main` on buffers (`plan-memory`). The times of a call in a loop are added. Not idempotent.
     """
@@ -37,6 +37,6 @@ class TimeKernelsPass(Pass):
             or (isinstance(call, func.CallOp) and call.callee.string_value() in kernels)
         ]
         for index, call in enumerate(calls):
-            for place, point in ((0, InsertPoint.before(call)), (1, InsertPoint.after(call))):
-                Rewriter.insert_op(clock := ClockOp(2 * index + place), point)
+            for side, point in enumerate((InsertPoint.before(call), InsertPoint.after(call))):
+                Rewriter.insert_op(clock := ClockOp(2 * index + side), point)
                 adopt_location(clock, call.location)

@@ -1,4 +1,4 @@
-"""`set-input-shapes`: fix dimensions that a model leaves open."""
+"""`set-input-shapes`: give open dimensions of a model's inputs a fixed size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SetInputShapesPass(ModulePass):
     """
     Give inputs of `@main` fixed shapes: `set-input-shapes{shapes="x=1x3x224x224;mask=1x64"}`.
 
-    A symbol that an input fixes is fixed everywhere in the function.
+    A symbol that gets a size by an input's shape is replaced by that size everywhere in the function.
     """
 
     name = "set-input-shapes"

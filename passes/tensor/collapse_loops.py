@@ -26,8 +26,8 @@ from stepwell.dialects.tensor_ir.structured import Structured, generic, map_dims
 from stepwell.passes.base import FunctionPass
 
 _RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
-# What sees a tensor in its own shape again.
-_BORDERS = (ReturnOp, *_RESHAPES)
+# Users for which a merged result is expanded to its own shape again.
+_BOUNDARY = (ReturnOp, *_RESHAPES)
 
 
 class CollapseLoopsPass(FunctionPass):
@@ -42,7 +42,7 @@ class CollapseLoopsPass(FunctionPass):
     %1 = linalg.generic {… (d0, d1) -> (d0, d1), (d0, d1) -> (d0), …} ins(%y, %b : …) outs(…) …
     %2 = tensor.expand_shape %1 [[0], [1, 2]] output_shape [4, 7, 7] : tensor<4x49xf32> into tensor<4x7x7xf32>
     ```
-    All ops of a kernel agree on it, so reshapes stand only at its borders, where they are views. A window of
+    All ops of a kernel agree on it, so reshapes occur only at its inputs and results, as views. A window of
     one point counts as none: the pixels of a 1x1 convolution are one loop. Kernels with schedules stay as
     they are.
     """
@@ -99,7 +99,7 @@ def _without_unit_loops(value: SSAValue, map: AffineMap, extents: Sequence[int |
     for position, (index, size) in enumerate(zip(map.results, tensor_shape(value), strict=True)):
         moved = index.replace_dims_and_symbols(dims, [])
         loop = single_dim(moved)
-        # The one window of a longer dimension keeps its form: a loop alone reaches all of its dimension.
+        # A single window of a longer dimension keeps its index: a loop alone would reach the whole dimension.
         if single_dim(index) is None and (loop is None or extents[loop] == size):
             results[position] = moved
     return AffineMap(map.num_dims, 0, tuple(results))
@@ -110,19 +110,19 @@ def _uses_index(view: Structured, dim: int) -> bool:
 
 
 def _position(map: AffineMap, dim: int) -> int | None:
-    """Where a loop and the next one are neighbouring dimensions of an operand, and nowhere else in it."""
-    places = [i for i, e in enumerate(map.results) if e.used_dims() & {dim, dim + 1}]
-    if len(places) != 2 or places[1] != places[0] + 1:
+    """The first of two neighbouring dimensions indexed by `dim` and `dim + 1` only; None otherwise."""
+    used = [i for i, e in enumerate(map.results) if e.used_dims() & {dim, dim + 1}]
+    if len(used) != 2 or used[1] != used[0] + 1:
         return None
-    first, second = (map.results[i] for i in places)
-    return places[0] if single_dim(first) == dim and single_dim(second) == dim + 1 else None
+    first, second = (map.results[i] for i in used)
+    return used[0] if single_dim(first) == dim and single_dim(second) == dim + 1 else None
 
 
 def _joined_dims(ops: Sequence[_Op]) -> dict[SSAValue, set[int]]:
     """
-    For each tensor the dimensions that merge with the next one.
+    Maps each tensor to the dimensions that merge with their successor.
 
-    Starts with all that could, and drops those that some op cannot merge until all ops agree.
+    Starts with all static ones, and drops those that some op cannot merge until all ops agree.
     """
     inside: set[Operation] = {op.view.op for op in ops}
     joined: dict[SSAValue, set[int]] = {}
@@ -148,13 +148,13 @@ def _joined_dims(ops: Sequence[_Op]) -> dict[SSAValue, set[int]]:
 
 
 def _is_free(value: SSAValue, inside: set[Operation]) -> bool:
-    """Whether a tensor may have another shape: all that make it or use it can see it in another one."""
+    """Whether a tensor may change shape: the ops at both ends are rewritten ops, reshapes or the return."""
     if isinstance(value, BlockArgument) or isinstance(value.owner, _RESHAPES):
         return True
     users = [use.operation for use in value.uses]
     if isinstance(value.owner, tensor.EmptyOp):
         return all(user in inside for user in users)
-    return value.owner in inside and all(user in inside or isinstance(user, _BORDERS) for user in users)
+    return value.owner in inside and all(user in inside or isinstance(user, _BOUNDARY) for user in users)
 
 
 class _Rewriter:
@@ -166,11 +166,11 @@ class _Rewriter:
         self._merged: dict[SSAValue, SSAValue] = {}
 
     def run(self, func: FuncOp, ops: Sequence[_Op]) -> None:
-        """Rewrite the ops in order, and what others see of them."""
+        """Rebuild the ops in order on merged dimensions, and expand results for other users."""
         for op in ops:
             self._rebuild(op)
         rebuilt = {op.view.op for op in ops}
-        # Also the bodies of ops that read a tensor at computed places.
+        # Also the bodies of ops that read a tensor at computed positions.
         for result in [result for op in ops for result in op.view.op.results]:
             for use in [use for use in result.uses if use.operation not in rebuilt]:
                 emit = Emitter.before(use.operation, self._constants)
@@ -181,7 +181,7 @@ class _Rewriter:
             op.view.op.erase()
 
     def _groups(self, value: SSAValue) -> list[list[int]]:
-        """The dimensions of a tensor, merged ones together."""
+        """The reassociation of a tensor: its dimensions in order, merged ones in one group."""
         return _runs(len(tensor_shape(value)), self._joined.get(value, set()))
 
     def _rebuild(self, op: _Op) -> None:
@@ -198,7 +198,7 @@ class _Rewriter:
         self._merged.update(zip(view.op.results, made, strict=True))
 
     def _operand(self, emit: Emitter, value: SSAValue) -> SSAValue:
-        """A tensor with merged dimensions."""
+        """The operand in its merged shape: the rebuilt tensor, or a `collapse_shape` of it."""
         groups = self._groups(value)
         if value in self._merged:
             return self._merged[value]
@@ -232,7 +232,7 @@ def _rebuilt(
 
 
 def _runs(count: int, joined: set[int]) -> list[list[int]]:
-    """0 .. count - 1 in groups: each number of `joined` with the next one."""
+    """The numbers 0 .. count - 1 in groups, each number of `joined` in the group of its successor."""
     groups: list[list[int]] = []
     for i in range(count):
         if i - 1 in joined:

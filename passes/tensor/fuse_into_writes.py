@@ -24,7 +24,7 @@ from stepwell.dialects.tensor_ir.vector_values import VectorValues, has_vector_f
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
 
-# What may move in front of the loops that it does not depend on.
+# Ops that may move before loops that they do not depend on.
 _MOVABLE = ("arith.", "tensor.dim", "tensor.empty", "tensor.expand_shape", "tensor.collapse_shape")
 _BITS_A_BYTE = 8
 
@@ -32,7 +32,7 @@ _BITS_A_BYTE = 8
 @dataclass(frozen=True)
 class FuseIntoWritesPass(FunctionPass):
     """
-    Compute each elementwise op on a tensor that loops write, vector by vector, where they write it.
+    Fuse each elementwise op into the loops that write its operand, on every vector before the write.
 
     ```mlir
     %1 = scf.for %i = %c0 to %c8 step %c1 iter_args(%o = %0) -> (tensor<8x16xf32>) {
@@ -70,17 +70,17 @@ class FuseIntoWritesPass(FunctionPass):
 
 @dataclass(frozen=True)
 class _Epilogue:
-    """An elementwise op that reads what loops wrote."""
+    """An elementwise op with an operand written by a loop nest, and that nest."""
 
     view: Structured
     position: int
-    """Of its operands, the one that was written."""
+    """The input that the loops wrote."""
     loops: scf.ForOp
     nest: _Nest
 
     @staticmethod
     def of(op: linalg.GenericOp) -> _Epilogue | None:
-        """The view of an op; None when it is not elementwise, or its operands are from elsewhere."""
+        """The op as an epilogue of a nest that wrote an input; None when it is not elementwise."""
         view = Structured.of(op)
         if view is None or not all(view.parallel) or len(op.results) != 1:
             return None
@@ -101,7 +101,7 @@ class _Epilogue:
         return None
 
     def obstacle(self) -> str | None:
-        """Why it cannot be computed where the loops write; None when it can."""
+        """The reason why the op cannot be computed inside the loops, for a remark; None when it can."""
         if not _is_whole_bytes(tensor_element(self.view.inits[0])):
             return f"elements of {tensor_element(self.view.inits[0])} are no vectors in memory"
         if any(dim_of(write) != (self.view.rank - 1,) or write.mask for write in self.nest.writes):
@@ -117,7 +117,7 @@ class _Epilogue:
         return None
 
     def _can_stand_before(self, value: SSAValue) -> bool:
-        """Whether a value is known before the loops, or can be moved there."""
+        """Whether a value is defined before the loops, or its producers can be moved there."""
         owner = value.owner
         block = self.loops.parent
         if (
@@ -141,10 +141,12 @@ class _Epilogue:
             block.insert_op_before(owner, self.loops)
 
     def fuse(self, constants: Constants) -> None:
-        """Change what the loops write, and let their result stand for that of the op."""
+        """Compute the op before each write of the nest, and replace its result by that of the loops."""
+        # Other operands have to be defined before the loops.
         for value in self.view.op.operands:
             if value is not self.loops.results[self.nest.position]:
                 self._move_before(value)
+        # The op on each written vector; then the carried tensor gets the element type of the result.
         reads: dict[tuple[object, ...], SSAValue] = {}
         made = [self._change(write, constants, reads) for write in self.nest.writes]
         result, op = self.view.op.results[0], self.view.op
@@ -157,7 +159,7 @@ class _Epilogue:
     def _change(
         self, write: vector.TransferWriteOp, constants: Constants, reads: dict[tuple[object, ...], SSAValue]
     ) -> SSAValue:
-        """Write what the op makes of a vector: the tensor after that."""
+        """Replace a write by one of the op's result on the written vector; returns the tensor after it."""
         view, emit = self.view, Emitter.before(write, constants)
         shape = vector_of(write.vector).get_shape()
         values = VectorValues(emit, shape, {view.body.args[self.position]: write.vector})
@@ -184,7 +186,7 @@ def _operand(
     write: vector.TransferWriteOp,
     reads: dict[tuple[object, ...], SSAValue],
 ) -> SSAValue:
-    """The elements of another operand that belong to a written vector, read once where writes share them."""
+    """Another operand's elements for a written vector, read once a block for writes that share them."""
     if not isinstance(value.type, TensorType):
         return values.broadcast(value)
     emit, element = values.emit, tensor_element(value)
@@ -209,7 +211,7 @@ def _index(expr: AffineExpr, indices: Sequence[SSAValue], emit: Emitter) -> SSAV
 
 
 def _reads_along_lanes(map: AffineMap) -> bool:
-    """Whether each index is a loop or a number, and the lanes are the last dimension or none."""
+    """Whether a map indexes by single loops and constants, and uses the lanes in the last dimension only."""
     lanes = map.num_dims - 1
     plain = all(isinstance(e, AffineConstantExpr) or single_dim(e) is not None for e in map.results)
     return plain and all(single_dim(expr) != lanes for expr in map.results[:-1])
@@ -222,7 +224,7 @@ def _is_whole_bytes(element: Attribute) -> bool:
 
 
 Level: TypeAlias = tuple[scf.ForOp, int]
-"""A loop, and which of the values that it carries."""
+"""A loop and the number of the carried value that is the tensor."""
 
 
 @dataclass(frozen=True)
@@ -235,12 +237,12 @@ class _Nest:
 
     @property
     def position(self) -> int:
-        """Of the values that the outermost loop carries."""
+        """The number of the tensor among the values that the outermost loop carries."""
         return self.levels[0][1]
 
     @staticmethod
     def of(loop: scf.ForOp, position: int) -> _Nest | None:
-        """The nest of a loop; None when it does anything else with the tensor."""
+        """The loops and writes from a loop inwards; None when the tensor has other uses than writes."""
         levels: list[Level] = [(loop, position)]
         writes: list[vector.TransferWriteOp] = []
         value: SSAValue = loop.body.block.args[1 + position]
@@ -263,7 +265,7 @@ class _Nest:
         return None
 
     def retype(self, empty: SSAValue, written: Sequence[SSAValue]) -> None:
-        """Let the loops carry a tensor of another element type, from an empty one on."""
+        """Start the loops from another empty tensor, and give the carried and written values its type."""
         loop, position = self.levels[0]
         loop.operands[3 + position] = empty
         arguments = [inner.body.block.args[1 + at] for inner, at in self.levels]

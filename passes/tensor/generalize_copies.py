@@ -26,7 +26,7 @@ from stepwell.passes.base import FunctionPass
 
 class GeneralizeCopiesPass(FunctionPass):
     """
-    Copy what a `tensor.insert_slice` inserts by a `linalg.generic`, unless an op can compute it in its place.
+    Copy the source of each `tensor.insert_slice` by a `linalg.generic`, unless an op can compute it in place.
 
     ```mlir
     %1 = tensor.insert_slice %x into %0[0, 1] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x10xf32>
@@ -38,9 +38,9 @@ class GeneralizeCopiesPass(FunctionPass):
     } -> tensor<4x8xf32>
     %1 = tensor.insert_slice %c into %0[0, 1] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x10xf32>
     ```
-    The copy is made in its place, which `bufferize` sees to. Dimensions that are inserted whole are merged
-    with the one before them: an image of a batch is one long row. What nothing uses is erased, so that it
-    does not stand between ops that could share loops.
+    `bufferize` lets the copy write into the slice itself. Dimensions that are inserted whole are merged with
+    the one before them: a feature map of a batch is one long row. Unused ops are erased, so that they do not
+    separate ops that could share loops.
     """
 
     name = "generalize-copies"
@@ -56,7 +56,7 @@ class GeneralizeCopiesPass(FunctionPass):
 
 
 def _is_copy(op: tensor.InsertSliceOp) -> bool:
-    """Whether the inserted elements lie somewhere else: in an argument, or where another op needs them."""
+    """Whether an unstrided insertion of the same rank has a source that no structured op computes."""
     rank = len(tensor_shape(op.dest))
     if len(tensor_shape(op.source)) != rank or op.strides or not rank:
         return False
@@ -68,17 +68,19 @@ def _is_copy(op: tensor.InsertSliceOp) -> bool:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Copies with merged dimensions, and the merged forms of the tensors that they were inserted in."""
+    """Builds copies with merged dimensions; `merged` caches views by tensor and first merged dimension."""
 
     constants: Constants
     merged: dict[tuple[SSAValue, int], SSAValue]
 
     def copy(self, op: tensor.InsertSliceOp) -> None:
-        """Replace an `insert_slice` by a copy into the slice."""
+        """Replace an `insert_slice` by an elementwise copy into the slice, on merged dimensions."""
+        # Source and destination with the dimensions from `first` on merged into the one before.
         emit, first = Emitter.before(op, self.constants), _first_whole(op)
         row = prod(tensor_shape(op.dest)[first:])
         dest = self._merge(emit, op.dest, first)
         source = collapse(emit, op.source, _groups(op.source, first))
+        # The slice counts rows of merged dimensions in elements.
         offsets, sizes = slice_offsets(op), slice_sizes(op)
         block = Slice(
             tuple(_times_last(emit, offsets[:first], row)),
@@ -97,7 +99,7 @@ class _Rows:
 
 
 def _first_whole(op: tensor.InsertSliceOp) -> int:
-    """The first of the last dimensions that are inserted whole, of known extent; not 0."""
+    """The first of the trailing dimensions that are inserted whole and static; at least 1."""
     outer, inner = tensor_shape(op.dest), tensor_shape(op.source)
     first = len(outer)
     while first > 1 and outer[first - 1] == inner[first - 1] != DYNAMIC_INDEX:
@@ -106,7 +108,7 @@ def _first_whole(op: tensor.InsertSliceOp) -> int:
 
 
 def _groups(value: SSAValue, first: int) -> list[list[int]]:
-    """The dimensions of a tensor, those from `first` on merged with the one before."""
+    """The reassociation of a tensor that merges the dimensions from `first` on with the one before."""
     rank = len(tensor_shape(value))
     return [*([d] for d in range(first - 1)), list(range(first - 1, rank))]
 
@@ -116,7 +118,7 @@ def _times_last(emit: Emitter, numbers: Sequence[Index], factor: int) -> list[In
 
 
 def _copy(emit: Emitter, source: SSAValue, sizes: Sequence[Index]) -> SSAValue:
-    """The elements of a tensor in a tensor of its own."""
+    """A copy of a tensor by an elementwise `linalg.generic` into an empty one."""
     element, rank = tensor_element(source), len(tensor_shape(source))
     into = emit.empty(element, sizes)
     body = Block(arg_types=[element, element])

@@ -1,4 +1,4 @@
-"""`sink-reshapes`: elementwise ops take the split dimensions of what they read."""
+"""`sink-reshapes`: elementwise ops run on the dimensions of their operands before a collapse."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.tensor_ir.expand_loops import (
     expanded,
     is_elementwise,
@@ -18,8 +19,7 @@ from stepwell.passes.base import FunctionPass
 @dataclass(frozen=True)
 class SinkReshapesPass(FunctionPass):
     """
-    Move each `tensor.collapse_shape` behind the elementwise ops that read it: they can share the loops of its
-    producer then.
+    Move each `tensor.collapse_shape` after its elementwise users, so that they share loops with its producer.
 
     ```mlir
     %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<8x2x16xf32> into tensor<8x32xf32>
@@ -29,7 +29,7 @@ class SinkReshapesPass(FunctionPass):
     %3 = linalg.generic {… (d0, d1, d2) -> (d0, d1, d2), (d0, d1, d2) -> (d1, d2), …} ins(%0, %b) outs(%e) {…}
     %4 = tensor.collapse_shape %3 [[0], [1, 2]] : tensor<8x2x16xf32> into tensor<8x32xf32>
     ```
-    Class: exact. Split dimensions must be static.
+    Class: exact. Split dimensions must be static. Ops with schedules keep the loops that these name.
     Source: MLIR's linalg fusion by expansion.
     """
 
@@ -40,6 +40,11 @@ class SinkReshapesPass(FunctionPass):
             op = block.first_op
             while op is not None:
                 following = op.next_op
-                if isinstance(op, GenericOp) and is_elementwise(op) and (made := expanded(op)) is not None:
+                if isinstance(op, GenericOp) and _is_free(op) and (made := expanded(op)) is not None:
                     following = made.next_op
                 op = following
+
+
+def _is_free(op: GenericOp) -> bool:
+    """Whether an op is elementwise and may get other loops: a schedule names those that it has."""
+    return SCHEDULE not in op.attributes and is_elementwise(op)

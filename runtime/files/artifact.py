@@ -4,7 +4,7 @@ The artifact: a compiled model as one file, loaded in milliseconds by the runtim
 Layout, little endian: magic, u32 header length, 16-byte BLAKE2b of header and code, JSON header (interface,
 target, sections), code (object files), then the weights at 4096-byte alignment, each aligned to 64, so that a
 process maps them and several processes share them. Every claim of the header is checked against the file
-before it is used. An artifact holds machine code: loading one means trusting its author, as with a shared
+before it is used. An artifact contains machine code: loading one means trusting its author, as with a shared
 library.
 """
 
@@ -41,7 +41,7 @@ MAX_HEADER_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class RuntimeErrorRow:
-    """What a nonzero return code of compiled code means: error code, message, and the node it is of."""
+    """The meaning of a nonzero return code of compiled code: error code, message, and the node at fault."""
 
     code: str
     message: str
@@ -50,7 +50,7 @@ class RuntimeErrorRow:
 
 @dataclass(frozen=True)
 class ModelImage:
-    """Everything that a compiled model consists of, in memory or mapped from an artifact."""
+    """The contents of a compiled model (code, weights, interface), in memory or mapped from an artifact."""
 
     interface: Interface
     objects: tuple[bytes, ...]
@@ -64,19 +64,19 @@ class ModelImage:
     """CPU features that the code uses."""
     errors: tuple[RuntimeErrorRow, ...] = ()
     callees: tuple[Callee, ...] = ()
-    """What `main` calls outside compiled code."""
+    """The functions outside of compiled code that `main` calls."""
     slots: int = 0
-    """How many places of `main` ask for memory whose size depends on data; the first are the outputs'."""
+    """The number of slots, allocations of `main` whose size depends on data; those of outputs come first."""
     objects_per_call: int = 0
-    """How many Python objects a call has; the inputs among them come first."""
+    """The number of Python objects of a call; inputs come first."""
     output_objects: tuple[int | None, ...] = ()
-    """The places of the outputs that are Python objects; empty when none is."""
+    """The index among these objects for each output, None for an array; empty when all outputs are arrays."""
     timed: tuple[TimedCall, ...] = ()
-    """The calls of kernels and of the host in `main`, in order, when it writes down their times."""
+    """The calls of kernels and of the host in `main`, in order, when it records their times."""
     summary: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Facts for people: nodes, kernels, sizes."""
+    """Facts for users: nodes, kernels, sizes."""
     effort: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What this compilation took: `seconds` of each step, `cached kernels`. Stored nowhere."""
+    """The effort of this compilation: `seconds` of each step, `cached kernels`. Not stored."""
     ir: Mapping[str, str] = field(default_factory=dict[str, str])
     """The IR at each level as text, if asked for."""
 
@@ -92,7 +92,7 @@ def save(image: ModelImage, path: str | os.PathLike[str]) -> None:
 
 
 def image_bytes(image: ModelImage) -> bytes:
-    """An artifact in memory: a model that is part of another one."""
+    """The bytes of an artifact, for a model that is part of another artifact."""
     buffer = BytesIO()
     _write(image, buffer)
     return buffer.getvalue()
@@ -165,7 +165,7 @@ def _encode_header(image: ModelImage) -> tuple[bytes, bytes]:
 
 
 def describe(image: ModelImage) -> dict[str, object]:
-    """What callers and the runtime must know of a model besides its code and weights, as JSON values."""
+    """A model without code and weights as JSON values: interface, callees, entry and error table."""
     return {
         "interface": image.interface.to_json(),
         "callees": [_callee_to_json(callee) for callee in image.callees],
@@ -184,9 +184,9 @@ def described_image(
     features: Sequence[str],
 ) -> ModelImage:
     """
-    A model of what `describe` wrote, its objects, the code of its callees and its weights.
+    The image made of a description by `describe`, object files, the code of callees, and weights.
 
-    Raises: ValueError, KeyError or TypeError when it is no such description.
+    Raises: ValueError, KeyError or TypeError when `fields` is no such description.
     """
     slots, objects_per_call, output_objects = cast("tuple[int, int, list[int | None]]", fields["host"])
     claims = cast(Sequence[Mapping[str, object]], fields["callees"])
@@ -287,10 +287,10 @@ def _bytes_view(array: Array) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 
 def _checksum(array: Array) -> int:
     """
-    The sum of the array's 64-bit words, wrapping, and of its last bytes.
+    The wrapping sum of the array's 8-byte words and of its last bytes.
 
-    It runs at memory speed (a cryptographic hash of 100 MB takes longer than loading may) and finds every
-    single damaged word; header and code have a cryptographic digest of their own.
+    It runs at memory speed (a cryptographic hash of 100 MB takes longer than loading may) and finds any
+    damage to a single 8-byte word; header and code have a cryptographic digest of their own.
     """
     view = _bytes_view(array)
     whole = view.size // 8 * 8

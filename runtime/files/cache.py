@@ -2,8 +2,8 @@
 The cache on disk: compiled code by key, safe with several processes at once, bounded in size.
 
 Each entry is one file, written to a temporary name and renamed, so a reader sees a whole entry or none; a
-checksum guards against half-dead disks. The folder belongs to the user alone (0700): what it holds is code.
-Kernels are kept here, whole models in `model_cache`; each kind has a bound of its own.
+checksum guards against half-dead disks. The folder belongs to the user alone (0700), since it contains code.
+Kernels are stored here, whole models by `model_cache`; each kind has a bound of its own.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _MAGIC = b"STEPWELLK1\n"
 _DIGEST_BYTES = 16
 MAX_BYTES = 1 << 30
 """Entries past this are dropped, least recently used first."""
-_TRIM_EVERY = 64  # stores between two looks at the folder's size
+_TRIM_EVERY = 64  # stores between two checks of the folder's size
 
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """What the cache folder holds."""
+    """The folder of a cache, its number of entries, and their bytes."""
 
     folder: Path
     entries: int
@@ -122,7 +122,7 @@ class KernelCache(CacheFolder):
         return code, cast(dict[str, object], json.loads(line))
 
     def store(self, key: str, code: bytes, meta: Mapping[str, object]) -> None:
-        """Keep an object under `key`. A full or read-only disk is no error: the next run compiles again."""
+        """Store an object under `key`. A full or read-only disk is no error: the next run compiles again."""
         body = json.dumps(meta, sort_keys=True).encode() + b"\n" + code
         try:
             self.make()

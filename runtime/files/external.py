@@ -1,4 +1,4 @@
-"""External data of a model: files that it names, from its own folder only."""
+"""External data of a model: the files that the model names, from its own folder only."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from stepwell.runtime.errors import StepwellError
 
 class ExternalFiles:
     """
-    The files beside a model, each mapped once. Nothing outside the folder is opened, through links neither.
+    The files in a model's folder, each mapped once. No file outside of the folder is opened, not even through
+    links.
 
-    Args: `model` is the model's file. Where that is a link itself, links beside it may lead into the folder
-    that it leads to: download caches keep all files of a model in one folder under names of their own.
+    Args: `model` is the model's file. Where that is a link itself, other links in its folder may lead into
+    the folder of its target: download caches keep all files of a model in one folder under names of their
+    own.
     """
 
     def __init__(self, folder: str | Path | None, *, model: Path | None = None):

@@ -1,8 +1,8 @@
 """
-The cache of whole models: what an identical compilation gave before, mapped from one file.
+The cache of whole models: the result of an identical earlier compilation, mapped from one file.
 
-An entry is an artifact. It also says which files beside the model the compilation read, and their digests:
-it counts only while they are the same.
+An entry is an artifact. It also lists the files of external data that the compilation read, with digests: it
+is valid only while they are unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from stepwell.runtime.files.cache import CacheFolder
 from stepwell.runtime.files.external import ExternalFiles
 
 MAX_BYTES = 2 << 30
-"""Models past this are dropped, least recently used first; one of more than half of it is not kept at all."""
+"""
+Models past this are dropped, least recently used first; a model of more than half of it is not stored at all.
+"""
 _BESIDE = "files beside the model"
 _PARALLEL_BYTES = 1 << 22
 
@@ -34,10 +36,10 @@ class ModelCache(CacheFolder):
 
     def load(self, key: str, external: ExternalFiles) -> ModelImage | None:
         """
-        The model kept under `key`, its weights mapped.
+        The model stored under `key`, with mapped weights.
 
         None when there is none, the file is damaged, or one of the files that the model names, looked up in
-        `external`, is another than it was.
+        `external`, has changed.
         """
         path = self.path(key)
         try:
@@ -54,11 +56,11 @@ class ModelCache(CacheFolder):
             if any(digest_of(external.whole(name)) != digest for name, digest in beside.items()):
                 return None
         except StepwellError:
-            return None  # missing, or not safe to open any more: the importer says so
+            return None  # missing, or not safe to open any more: the importer reports it
         return replace(image, summary=summary)
 
     def store(self, key: str, image: ModelImage, external: Mapping[str, memoryview]) -> None:
-        """Keep a model, and the digests of the files that it was made from. A full disk is no error."""
+        """Store a model, and the digests of its files of external data. A full disk is no error."""
         if sum(array.nbytes for array in image.weights) > self.max_bytes // 2:
             return
         beside = {name: digest_of(data) for name, data in external.items()}

@@ -1,6 +1,5 @@
 """
-Weights in a file of their own, beside dumped IR: a header that says what is where, then the bytes, mapped
-when read.
+The weight file of IR: a header with the type and offset of each array, then the bytes, mapped when read.
 
 ```
 8 bytes  b"stepwgt1"
@@ -44,7 +43,7 @@ DTYPES: Mapping[str, np.dtype[np.generic]] = {
     **{name: np.dtype(name) for name in _NATIVE.split()},
     **{name: np.dtype(getattr(ml_dtypes, name)) for name in _NARROW.split()},
 }
-"""Element types by the name that the header has."""
+"""Element types by their name in the header."""
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
@@ -66,9 +65,9 @@ def write_weights(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> 
 
 def read_weights(path: str | os.PathLike[str]) -> dict[str, Array]:
     """
-    The arrays of a file by their hash, read only and still in the file.
+    The arrays of a file by their hash, read-only and mapped.
 
-    Raises: StepwellError `no-file`, or `invalid-weights` for a file that says something impossible.
+    Raises: StepwellError `no-file`, or `invalid-weights` for a file with impossible claims.
     """
     name = os.path.basename(path)
     try:
@@ -82,12 +81,12 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Array]:
         return {key: _array(data[start:], entry) for key, entry in header.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise StepwellError(
-            "invalid-weights", name, f"the file holds no weights, or is damaged: {error}"
+            "invalid-weights", name, f"the file contains no weights, or is damaged: {error}"
         ) from None
 
 
 def _header(data: memoryview) -> tuple[Mapping[str, Mapping[str, object]], int]:
-    """The header, and where the data begins."""
+    """The header, and the offset of the data."""
     start = len(MAGIC) + 8
     if bytes(data[: len(MAGIC)]) != MAGIC:
         raise ValueError("it does not begin as one")
@@ -104,7 +103,7 @@ def _array(data: memoryview, entry: Mapping[str, object]) -> Array:
         raise ValueError("a shape must be a list of numbers")
     numbers = [n for n in (*extents, begin) if isinstance(n, int) and n >= 0]
     if len(numbers) != len(extents) + 1:
-        raise ValueError("sizes and places must be numbers from 0 on")
+        raise ValueError("sizes and offsets must be numbers from 0 on")
     *dims, start = numbers
     elems = prod(dims)
     if start % ALIGNMENT or start + elems * dtype.itemsize > len(data):

@@ -1,7 +1,7 @@
 """
-The weight store: the bytes of every constant, kept beside the IR and found by content hash.
+The weight store: the arrays of constants outside of the IR, by content hash.
 
-The IR holds `#graph.weight<"name", "hash", type>` only (100 MB as text cost 7 s and 2 GB), so modules stay
+The IR contains `#graph.weight<"name", "hash", type>` only (100 MB as text cost 7 s and 2 GB), so modules stay
 small, equal weights are stored once, and weights of a model file stay memory-mapped until a kernel reads
 them.
 """
@@ -56,17 +56,17 @@ def _hashes_on_two_threads(arrays: Sequence[npt.NDArray[np.generic]]) -> dict[in
 
 
 class WeightStore:
-    """Arrays by content hash. An array may be a view of a mapped file; it is read only from then on."""
+    """Arrays by content hash. An array may be a view of a mapped file; stored arrays are read-only."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, npt.NDArray[np.generic]] = {}
 
     def add(self, array: npt.NDArray[np.generic]) -> str:
-        """Keep an array (any numpy or ml_dtypes element type, any shape) and return its hash."""
+        """Store an array (any numpy or ml_dtypes element type, any shape) and return its hash."""
         return self._keep(content_hash(array), array)
 
     def add_all(self, arrays: Sequence[npt.NDArray[np.generic]]) -> list[str]:
-        """Keep many arrays and return their hashes in order; large ones are hashed on two threads."""
+        """Store many arrays and return their hashes in order; large ones are hashed on two threads."""
         if sum(array.nbytes for array in arrays) < PARALLEL_BYTES:
             return [self.add(array) for array in arrays]
         keys = _hashes_on_two_threads(arrays)
@@ -88,9 +88,9 @@ class WeightStore:
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """
-        Add the arrays of a file that `save` wrote; they stay in the file.
+        Add the arrays of a file that `save` wrote, mapped.
 
-        Their hashes are taken as they are written.
+        The hashes in the file are not computed again.
         Raises: StepwellError `no-file` or `invalid-weights`.
         """
         from stepwell.runtime.files.weight_file import read_weights
@@ -99,7 +99,7 @@ class WeightStore:
             self._keep(key, array)
 
     def get(self, key: str) -> npt.NDArray[np.generic]:
-        """The read-only array stored under a hash. Raises: KeyError when the store does not hold it."""
+        """The read-only array stored under a hash. Raises: KeyError for an unknown hash."""
         return self._arrays[key]
 
     def __contains__(self, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written under a temporary name, then renamed."""
+"""Atomic writing of files: under a temporary name, then renamed, so that a file is whole or absent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepwell.runtime.errors import StepwellError
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Generator[IO[bytes]]:
     """
-    A binary file to write; it takes the place of `path` when the block ends, and vanishes when it fails.
+    A binary file to write, which replaces `path` at the end of the block, and is removed after an exception.
 
     Raises: StepwellError `cannot-write` (read-only folder, full disk).
     """
@@ -42,7 +42,7 @@ def whole_file(path: str | os.PathLike[str]) -> Generator[IO[bytes]]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, unless it is there. Raises: StepwellError `cannot-write`."""
+    """Make a folder and its parents, unless they exist. Raises: StepwellError `cannot-write`."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -52,7 +52,9 @@ def make_folder(path: Path) -> None:
 
 
 def check_place(path: Path) -> None:
-    """Refuse an output whose folder is not there, before long work. Raises: StepwellError `cannot-write`."""
+    """
+    Refuse an output path whose folder does not exist, before long work. Raises: StepwellError `cannot-write`.
+    """
     if not path.parent.is_dir():
         raise StepwellError(
             "cannot-write",

@@ -1,4 +1,4 @@
-"""Loads object files into this process and tells the addresses of their functions."""
+"""Loading of object files into this process, and the addresses of their functions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _library_numbers = itertools.count()
 
 class Library:
     """
-    Loaded machine code. Addresses are valid as long as the library lives: keep it beside whatever calls them.
+    Loaded machine code. Addresses are valid as long as the library lives: store a reference to it with every
+    caller.
 
     Symbols resolve among the objects of one library, then in the C libraries of this process.
     """
 
     def __init__(self, objects: Sequence[bytes]):
-        """Raises: InternalError when an object is damaged or needs a symbol that nobody has."""
+        """Raises: InternalError when an object is damaged or needs an undefined symbol."""
         self._name = f"stepwell{next(_library_numbers)}"
         self._jit = _jit()
         builder = llvm.JITLibraryBuilder()
@@ -35,9 +36,9 @@ class Library:
 
     def address(self, symbol: str) -> int:
         """
-        Where a function or global variable is.
+        The address of a function or global variable.
 
-        Raises: InternalError when the objects do not define `symbol`, or need a symbol that nobody has.
+        Raises: InternalError when the objects do not define `symbol`, or need an undefined symbol.
         """
         if symbol not in self._addresses:
             tracker = _attempt(lambda: self._jit.lookup(self._name, symbol))
@@ -53,7 +54,7 @@ def load_objects(objects: Iterable[bytes]) -> Library:
 
 @cache
 def _jit() -> llvm.LLJIT:
-    """One JIT per process: libraries come and go in it, it never goes."""
+    """The JIT of this process; libraries are added and removed, the JIT stays."""
     return llvm.create_lljit_compiler(target_machine(host_target(), jit=True), suppress_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""LLVM through llvmlite, the little that everything native needs: target machines, parsing, object code."""
+"""Common functions on LLVM through llvmlite: target machines, parsing, object code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def parse_module(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     """
     LLVM IR text as a verified module with the machine's triple and data layout.
 
-    Raises: InternalError with LLVM's message and the line it speaks of: the text is always our own.
+    Raises: InternalError with LLVM's message and the line that it names: the text is always our own.
     """
     try:
         module = llvm.parse_assembly(text)

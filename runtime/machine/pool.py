@@ -1,9 +1,9 @@
 """
-The process's one thread pool: native workers on Python's daemon threads, started at first use.
+The thread pool of the process: native workers on Python's daemon threads, started at first use.
 
-A parallel loop calls `parallel_for` through the context. A caller that finds the pool busy, and a loop inside
-a loop, run on the calling thread. The pool survives fork (the child starts its own workers) and ends before
-the interpreter does.
+A parallel loop calls `parallel_for` through the context. While the pool is busy, another call runs on its own
+thread, and so does a loop inside a loop. The pool survives fork (the child starts its own workers) and ends
+before the interpreter does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stepwell.runtime.machine.target import host_target
 
 _CACHE_LINE = 64
 _JOIN_SECONDS = 1.0
-# Kernels keep images of a channel on the stack; some systems give threads 128 KiB of it.
+# Kernels store feature maps of a channel on the stack; some systems give threads 128 KiB of it.
 _STACK_BYTES = 2 << 20
 MAX_THREADS = 256
 
@@ -33,7 +33,7 @@ _workers: Workers | None = None
 
 
 class Pool:
-    """What a context points to: the workers, and how many of them may help at once."""
+    """The pool that a context points to: the shared workers, and the largest number of them for a loop."""
 
     def __init__(self, workers: Workers, threads: int):
         self.threads = threads
@@ -42,17 +42,17 @@ class Pool:
 
     @property
     def parallel_for_address(self) -> int:
-        """For the context's field `PARALLEL_FOR`."""
+        """The address for the context's field `PARALLEL_FOR`."""
         return self.workers.parallel_for_address
 
     @property
     def state_address(self) -> int:
-        """For the context's field `POOL`."""
+        """The address for the context's field `POOL`."""
         return int(self._handle.ctypes.data)
 
 
 class Workers:
-    """The threads themselves, and the memory that they share."""
+    """The worker threads, and the memory that they share."""
 
     def __init__(self) -> None:
         target = host_target()
@@ -69,13 +69,13 @@ class Workers:
         self.set_patience(WORKER_SPINS)
 
     def set_patience(self, spins: int) -> None:
-        """How often an idle worker looks for work before it sleeps."""
+        """Set the number of times that an idle worker looks for work before it sleeps."""
         at = StateField.WORKER_SPINS
         self._state[at : at + 8].view(np.int64)[0] = spins
 
     @property
     def asleep(self) -> int:
-        """How many workers sleep now."""
+        """The number of workers that sleep now."""
         at = StateField.SLEEPERS
         return int(self._state[at : at + 4].view(np.int32)[0])
 
@@ -89,12 +89,12 @@ class Workers:
                 name=f"stepwell-worker-{len(self._threads)}",
                 daemon=True,
             )
-            thread.start()  # ctypes lets go of the interpreter's lock for as long as the worker runs
+            thread.start()  # ctypes releases the interpreter's lock while the worker runs
             self._threads.append(thread)
         threading.stack_size(before)
 
     def restart(self) -> None:
-        """In the child of a fork, where no worker is left: forget what they were doing, start as many."""
+        """Start the same number of workers anew, in the child of a fork, which has none of the threads."""
         count = len(self._threads)
         self._threads = []
         self._state[:] = 0

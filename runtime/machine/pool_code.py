@@ -1,5 +1,5 @@
 """
-The thread pool's native side, as LLVM IR: `parallel_for`, the workers' loop, and how both sleep.
+The thread pool's native side as LLVM IR: `parallel_for`, the loop of workers, and waiting in both.
 
     state = epoch << 32 | open << 31 | active
     run:    write the job; taken = 0; state = (epoch + 1, open, 0); wake sleepers
@@ -10,7 +10,7 @@ The thread pool's native side, as LLVM IR: `parallel_for`, the workers' loop, an
 The caller waits only for workers that checked in, so one that is descheduled, parked or lost in a fork costs
 time and never hangs. It takes chunks from the front and workers take them from the back: most of what a
 thread reads in one loop is then what it wrote in the last, still in its own cache (shufflenet on two threads:
-2.7 to 2.4 ms). Each word that several threads write has a cache line of its own.
+2.7 to 2.4 ms). Each field that several threads write has a cache line of its own.
 """
 
 from __future__ import annotations
@@ -28,18 +28,20 @@ class StateField(IntEnum):
     EPOCH = 4
     """The upper half of the state: what workers sleep on (little endian)."""
     TAKEN = 64
-    """i64: how many chunks the caller took, from the front; the upper half: workers, from the back."""
+    """
+    i64: the number of chunks that the caller took, from the front; the upper half: workers, from the back.
+    """
     BODY = 128
     ARG = 136
     CHUNKS = 144
     LIMIT = 152
-    """i64: how many workers may check in."""
+    """i64: the largest number of workers that may check in."""
     SLEEPERS = 192
-    """i32: how many workers sleep."""
+    """i32: the number of workers that sleep."""
     STOP = 256
     """i32: not 0 when workers should end."""
     WORKER_SPINS = 264
-    """i64: how often a worker looks before it sleeps."""
+    """i64: the number of times that a worker looks for work before it sleeps."""
     BUSY = 320
     """i32: 1 while a call owns the pool; any other runs on its own thread."""
     WAITING = 384
@@ -52,9 +54,9 @@ WORKER_SPINS = 16000
 _CALLER_SPINS = 20000
 _SPINS_A_YIELD = 64
 """
-Whoever waits lets others run this often, every 2 us. A worker may stand on its caller's own processor, woken
-there while another program held the other one: without this it takes time slices for looking for work from
-its caller (shufflenet with both on one processor: 7.9 ms, with this 4.2, on one thread 3.8).
+The number of spins between two yields of a waiting thread, about 2 us. A worker may be on its caller's own
+processor, woken there while another program occupied the other one: without yields its spinning uses the
+caller's time slices (shufflenet with both on one processor: 7.9 ms, with yields 4.2, on one thread 3.8).
 """
 
 _LINUX_FUTEX = {"x86_64": 202, "aarch64": 98}
@@ -70,7 +72,7 @@ define internal void @wake(ptr %word, i32 %count) {
   ret void
 }
 """
-# Where there is no futex that we know, sleepers look again every 50 us.
+# On systems without a futex that we know, sleepers look again every 50 us.
 _SLEEP_PORTABLE = """
 declare i32 @usleep(i32)
 define internal void @sleep_while(ptr %word, i32 %value) {

@@ -1,5 +1,5 @@
 """
-What machine code is made for: triple, CPU features, vector registers, caches and cores.
+Targets of code generation: triple, CPU features, vector registers, caches and cores.
 
 A target is chosen by CPU *features*, never by the CPU's name: LLVM names a virtual machine's CPU after an
 older chip and leaves features out.
@@ -40,12 +40,12 @@ TileShares: TypeAlias = tuple[tuple[str, tuple[tuple[int, int, float], ...]], ..
 """
 By class of sums: (rows, vectors of results, speed as a share of that of the best tile), the fastest first.
 
-The share is 0 for a tile that registers do not hold.
+The share is 0 for a tile that does not fit into the registers.
 """
 
 
 def tile_shares_of(data: Any) -> TileShares:
-    """Measurements as JSON has them. Raises: TypeError or ValueError when they are none."""
+    """The tile shares in JSON values. Raises: TypeError or ValueError when they are none."""
     shares = tuple((str(name), tuple((int(m), int(v), float(x)) for m, v, x in rows)) for name, rows in data)
     if any(m < 1 or v < 1 or not 0 <= x <= 1 for _, rows in shares for m, v, x in rows):
         raise ValueError("a tile has rows and vectors, and a share between 0 and 1")
@@ -79,7 +79,7 @@ class TargetDescription:
     l3_bytes: int = 8 << 20
     cores: int = 1
     tile_shares: TileShares = ()
-    """What a calibration measured; empty without one."""
+    """The speeds that a calibration measured; empty without one."""
 
     @property
     def arch(self) -> str:
@@ -88,7 +88,10 @@ class TargetDescription:
 
     @property
     def is_tested(self) -> bool:
-        """Whether our tests make code for it: they run Linux x86-64, and read Linux aarch64 as text."""
+        """
+        Whether our tests make code for the target: they run Linux x86-64, and check the text for Linux
+        aarch64.
+        """
         return self.arch in ("x86_64", "aarch64") and _system_of(self.triple) == "linux"
 
     @property
@@ -121,13 +124,15 @@ class TargetDescription:
         return "amx-tile" in self.features and "amx-int8" in self.features
 
     def scales_by_powers(self, lanes: int) -> bool:
-        """Whether one instruction multiplies so many f32 by powers of two, however large or small."""
+        """
+        Whether an instruction multiplies a vector of `lanes` f32 by powers of two, however large or small.
+        """
         has_short = lanes in (1, 4, 8) and "avx512vl" in self.features
         return "avx512f" in self.features and (lanes == 16 or has_short)
 
     @property
     def feature_string(self) -> str:
-        """The features as LLVM's target machine wants them: `+avx,+avx2`."""
+        """The features in LLVM's syntax: `+avx,+avx2`."""
         return ",".join(f"+{feature}" for feature in self.features)
 
     def to_json(self) -> dict[str, object]:
@@ -144,11 +149,11 @@ class TargetDescription:
 
     @property
     def f32_lanes(self) -> int:
-        """How many floats of 32 bits fill a vector register: layouts block channels by them."""
+        """The number of f32 in a vector register, by which layouts block channels."""
         return self.lanes(F32_BYTES)
 
     def lanes(self, element_bytes: int) -> int:
-        """How many elements of that size fill a vector register."""
+        """The number of elements of a size in a vector register."""
         return self.vector_bytes // element_bytes
 
 
@@ -216,7 +221,7 @@ def _chosen_target(mcpu: str, triple: str | None) -> TargetDescription:
 
 
 def _host_as(triple: str) -> TargetDescription:
-    """This machine by another triple; another architecture by what all of its CPUs have."""
+    """This machine with another triple; for another architecture, the features that all of its CPUs have."""
     host, arch = host_target(), _arch_of(triple)
     if arch == host.arch:
         return replace(host, triple=triple)
@@ -235,7 +240,9 @@ def missing_features(triple: str, features: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_features(triple: str, features: Sequence[str]) -> None:
-    """Refuse code that this machine cannot run. Raises: StepwellError `wrong-cpu`, with what is missing."""
+    """
+    Refuse code that this machine cannot run. Raises: StepwellError `wrong-cpu`, with the missing features.
+    """
     if missing := missing_features(triple, features):
         raise StepwellError(
             "wrong-cpu",
@@ -274,7 +281,7 @@ def _usable_cores() -> int:
 
 
 def _cache_sizes() -> Mapping[int, int]:
-    """Bytes of the data caches by level, as Linux tells; empty where it does not."""
+    """Bytes of the data caches by level, as Linux reports them; empty on other systems."""
     sizes: dict[int, int] = {}
     for index in sorted(_CACHE_FOLDER.glob("index*")):
         try:

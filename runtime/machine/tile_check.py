@@ -1,6 +1,6 @@
 """
-Tile registers, tried before code for them is made or run: a product of two small tiles is compared with
-numpy's, and many are timed against as many products of vectors.
+Trial of the tile registers before code for them is made or run: a product of two small tiles is compared with
+numpy's, and the speed of many products with that of as many products of vectors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stepwell.runtime.memory import aligned_empty
 
-# C [16, 16] words = A [16, 64] unsigned bytes times B [16, 16] words of four signed bytes along the sum.
+# C [16, 16] i32 = A [16, 64] unsigned bytes times B [16, 16] VNNI groups of four signed bytes along the sum.
 PRODUCT = """
 declare void @llvm.x86.ldtilecfg(ptr)
 declare void @llvm.x86.tilezero(i8 immarg)
@@ -85,7 +85,9 @@ def vector_speed() -> str:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A function in memory, as long as this is kept: it goes with the JIT, or a tracker of it."""
+    """
+    A function in memory, valid as long as this object, which references the JIT and its tracker, is alive.
+    """
 
     address: int
     jit: llvm.LLJIT
@@ -113,7 +115,7 @@ def loaded_product() -> Loaded:
 
 
 def tiles_multiply() -> bool:
-    """Whether tile registers give the sums that they should; only for a process that may use them."""
+    """Whether tile registers compute correct sums; only for a process that may use them."""
     code = loaded_product()
     product = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code.address)
     configuration = np.zeros(64, np.uint8)
@@ -131,7 +133,7 @@ def tiles_are_faster() -> bool:
     """
     Whether tile registers multiply more bytes in a second than vectors do, where these multiply bytes at all.
 
-    By design they do eight times as many; those that a virtual machine imitates do not.
+    By design they multiply eight times as many; tile registers that a virtual machine emulates do not.
     """
     if not llvm.get_host_cpu_features().get("avx512vnni"):
         return True

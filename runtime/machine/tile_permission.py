@@ -13,14 +13,14 @@ _XFEATURE_XTILEDATA = 18
 
 
 def may_use_tiles() -> bool:
-    """Whether this process may use tile registers, and should."""
+    """Whether this process may use tile registers, and gains by it."""
     return tile_refusal() is None
 
 
 @cache
 def tile_refusal() -> str | None:
     """
-    Why this process does not use the tile registers of its processor; None when it does.
+    The reason why this process does not use the tile registers of its processor; None when it does.
 
     Asks Linux for them, has them multiply once, and compares their speed with that of vectors. The answer
     holds for all threads of the process, those that run already too, and for its children until they run

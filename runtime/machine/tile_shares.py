@@ -1,7 +1,8 @@
 """
-How fast a machine is with each register tile: what `stepwell calibrate` measured, kept beside the cache.
+The measured speed of each register tile on a machine, as `stepwell calibrate` stores it in the cache's
+folder.
 
-There is a file for each target. Choosers go by it; without one, by rules.
+There is a file for each target. The choosers of schedules use it; without a file, they use rules.
 """
 
 from __future__ import annotations
@@ -25,20 +26,22 @@ class CalibrationWarning(UserWarning):
 
 
 def shares_file(target: TargetDescription) -> Path:
-    """Where the measurements of a target are kept."""
+    """The path of the file with the measurements of a target."""
     plain = json.dumps(replace(target, tile_shares=()).to_json(), sort_keys=True)
     return default_folder() / f"tiles-{hashlib.blake2b(plain.encode(), digest_size=8).hexdigest()}.json"
 
 
 def keep_shares(target: TargetDescription, shares: TileShares) -> None:
-    """Keep what was measured. Raises: OSError, StepwellError when the file cannot be written."""
+    """Store the measurements of a target. Raises: OSError, StepwellError when the file cannot be written."""
     path = shares_file(target)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_text(path, json.dumps({"tiles": dict(shares)}) + "\n")
 
 
 def with_kept_shares(target: TargetDescription) -> TargetDescription:
-    """A target with what was measured of it; as it is where nothing was, or nothing usable (a warning)."""
+    """
+    A target with its stored measurements; unchanged without any, or, with a warning, without usable ones.
+    """
     path = shares_file(target)
     try:
         text = path.read_text()
@@ -50,7 +53,7 @@ def with_kept_shares(target: TargetDescription) -> TargetDescription:
 
 @cache
 def _read(name: str, text: str) -> TileShares:
-    """The measurements in a file's text; warns once of what is none."""
+    """The measurements in a file's text; warns once of an unusable file."""
     try:
         data = cast(Mapping[str, Mapping[str, Sequence[Sequence[float]]]], json.loads(text))
         return tile_shares_of(tuple(data["tiles"].items()))

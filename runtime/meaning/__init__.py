@@ -45,7 +45,8 @@ def evaluate(
     Run one op on arrays. Raises: KeyError for an op without a meaning.
 
     Operands are dense first: the order in which numpy adds, and so the digits, depends on their strides, and
-    a constant is to give what the view that it was folded from gives. (Host functions take lists, too.)
+    a constant must give the same digits as the view that it was folded from. (Operands of host functions may
+    be lists.)
     """
     _load()
     dense = [np.asarray(x, order="C") if isinstance(x, np.ndarray) else x for x in operands]

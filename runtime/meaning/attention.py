@@ -19,7 +19,10 @@ def attention(
     scale: float,
     zero_masked: bool = False,
 ) -> Numbers:
-    """Scores of [queries, keys], their softmax over the keys, and the values weighed by it."""
+    """
+    Scaled dot-product attention: scores [queries, keys], their softmax over the keys, and the values weighed
+    by it.
+    """
     scores: Numbers = np.matmul(q, k.swapaxes(-1, -2)) * q.dtype.type(scale)
     scores = scores if mask is None else scores + mask
     top: Numbers = np.max(scores, axis=-1, keepdims=True, initial=-np.inf)

@@ -29,6 +29,7 @@ for _name, _ufunc in _UFUNCS.items():
 @meaning("graph.divide")
 @through_f32
 def divide(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """The quotient; for integers truncated toward zero, 0 for a zero divisor, and MIN for MIN / -1."""
     if is_float(lhs.dtype):
         return np.divide(lhs, rhs)
     # numpy: x // 0 is 0 and MIN // -1 is MIN, but the quotient is rounded down.
@@ -40,15 +41,17 @@ def divide(lhs: Numbers, rhs: Numbers) -> Numbers:
 @meaning("graph.remainder")
 @through_f32
 def remainder(lhs: Numbers, rhs: Numbers, rounding: str) -> Numbers:
+    """The remainder, with the sign of the divisor for `rounding` "floor", else with that of the dividend."""
     return np.mod(lhs, rhs) if rounding == "floor" else np.fmod(lhs, rhs)
 
 
 @meaning("graph.power")
 def power(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """`lhs` to the power of `rhs`, computed in f32 for narrow floats, in f64 for integers to a float."""
     with np.errstate(all="ignore"):
         if is_float(lhs.dtype):
-            # Of one shape, so that numpy does not take its square root for an exponent of 1/2: (-inf) **
-            # 0.5 is inf.
+            # Of one shape, so that numpy does not use the square root for an exponent of 1/2: (-inf) ** 0.5
+            # is inf.
             base, exponent = np.broadcast_arrays(wide(lhs), wide(rhs))
             return np.power(base, exponent.astype(base.dtype)).astype(lhs.dtype)
         if is_float(rhs.dtype):
@@ -59,7 +62,7 @@ def power(lhs: Numbers, rhs: Numbers) -> Numbers:
 
 def _integer_power(base: Numbers, exponent: Numbers) -> Numbers:
     """
-    Exact and wrapping for exponents of at least 0; below: 1 / power truncated, so 0 unless base is ±1.
+    Integer powers: wrapping for exponents of at least 0; below, 1 / power truncated, so 0 unless base is ±1.
     """
     result, factor = np.ones_like(base), base.copy()
     rest = np.maximum(exponent, 0).astype(np.uint64)
@@ -80,12 +83,14 @@ def _shift_is_legal(amount: Numbers, bits: int) -> Numbers:
 
 @meaning("graph.shift_left")
 def shift_left(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """Bits shifted left; 0 for an amount outside of the type's bits."""
     legal = _shift_is_legal(rhs, 8 * lhs.dtype.itemsize)
     return np.where(legal, np.left_shift(lhs, np.where(legal, rhs, 0)), 0).astype(lhs.dtype)
 
 
 @meaning("graph.shift_right")
 def shift_right(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """Bits shifted right, arithmetically if signed; only sign bits for a too large amount."""
     legal = _shift_is_legal(rhs, 8 * lhs.dtype.itemsize)
     out = np.where(lhs < 0, -1, 0).astype(lhs.dtype) if lhs.dtype.kind == "i" else np.zeros_like(lhs)
     return np.where(legal, np.right_shift(lhs, np.where(legal, rhs, 0)), out).astype(lhs.dtype)
@@ -93,4 +98,5 @@ def shift_right(lhs: Numbers, rhs: Numbers) -> Numbers:
 
 @meaning("graph.where")
 def where(condition: Numbers, on_true: Numbers, on_false: Numbers) -> Numbers:
+    """Elements of `on_true` where the condition is true, else of `on_false`."""
     return np.where(condition, on_true, on_false)

@@ -18,11 +18,13 @@ _E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 @meaning("graph.bitcast")
 def bitcast(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
+    """The same bytes as elements of another type of that size."""
     return np.ascontiguousarray(x).reshape(x.shape).view(to)
 
 
 @meaning("graph.cast")
 def cast(x: Numbers, to: np.dtype[np.generic], saturate: bool, round: str) -> Numbers:
+    """Elements converted to another type; `saturate` and `round` concern the conversion to 8-bit floats."""
     x = x.astype(np.int8) if _is_tiny_int(x.dtype) else wide(x)
     with np.errstate(all="ignore"):
         if to == np.bool_:
@@ -38,12 +40,14 @@ def _is_tiny_int(dtype: np.dtype[np.generic]) -> bool:
 
 
 def _wrapped(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
-    """Integers without their high bits."""
+    """Integers reduced to the low bits of a type."""
     return x.astype(np.int8).astype(to) if _is_tiny_int(to) else x.astype(to)
 
 
 def float_to_int(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
-    """Truncate, saturate to i32 or i64 (u64 for itself), then drop bits; NaN gives 0."""
+    """
+    Floats as integers: truncate, saturate to i32 or i64 (u64 for u64), then drop high bits; NaN gives 0.
+    """
     small = to.itemsize < 4 or to == np.int32
     through = np.dtype(np.int32 if small else np.uint64 if to == np.uint64 else np.int64)
     limits = np.iinfo(through)  # pyright: ignore[reportArgumentType]

@@ -1,4 +1,4 @@
-"""Chances of classes from chances in pairs."""
+"""Probabilities of classes from pairwise probabilities (support vector machines)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Floats = npt.NDArray[np.floating[Any]]
 @meaning("host.couple_chances")
 def couple_chances(pairs: Floats, *, classes: int) -> Floats:
     """
-    Chances of classes [rows, classes] that fit best to those of the first of each pair [rows, pairs].
+    The probabilities of classes [rows, classes] that fit best to those of the first of each pair [rows,
+    pairs].
 
     The number of steps is part of the result: they end when no class is off by more than 0.005 / classes.
     Source: Wu, Lin, Weng 2004, "Probability estimates for multi-class classification by pairwise coupling",
@@ -43,7 +44,7 @@ def couple_chances(pairs: Floats, *, classes: int) -> Floats:
 
 
 def _swept(chances: Floats, cost: Floats, slope: Floats, value: Floats) -> Floats:
-    """One step for each class in turn, scaled so that the chances add up to 1."""
+    """The probabilities after an update of each class in turn, scaled so that they add up to 1."""
     for t in range(chances.shape[1]):
         own = cost[:, t, t]
         step = (value - slope[:, t]) / own

@@ -16,11 +16,14 @@ from stepwell.runtime.meaning import Array, meaning
 from stepwell.runtime.window import window_count
 
 Numbers: TypeAlias = npt.NDArray[Any]
-"""An array as arithmetic takes it."""
+"""An array of any element type, for arithmetic."""
 
 
 def accumulator(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
-    """The type that sums of a type are kept in: f32 for 16-bit floats, else itself (integers wrap)."""
+    """
+    The type in which elements of a type are summed: f32 for 16-bit floats, else the type itself (integers
+    wrap).
+    """
     narrow_float = dtype.itemsize == 2 and dtype.kind not in "iub"
     return np.dtype(np.float32) if narrow_float else dtype
 
@@ -54,7 +57,10 @@ def matmul_integer(
     *,
     parts: int = 4,
 ) -> Array:
-    """Sums of at most 2^37 products of 9-bit numbers are exact in f64, where numpy has a fast product."""
+    """
+    An integer matmul in f64, where numpy is fast, and sums of at most 2^37 products of 9-bit numbers are
+    exact.
+    """
     if a.dtype == np.int32:
         left, right = (np.uint8, np.int8) if parts == 4 else (np.int16, np.int16)
         a = np.ascontiguousarray(a).view(left)
@@ -88,7 +94,7 @@ def einsum(*operands: Array, equation: str) -> Array:
 
 @meaning("graph.bias_add")
 def bias_add(x: Numbers, b: Numbers, *, axis: int = 1) -> Array:
-    """Add one number a channel; a bias of rank 2 belongs to channels blocked in the last dimension."""
+    """Add a bias for each channel; a bias of rank 2 is for channels with a block in the last dimension."""
     shape = [1] * x.ndim
     shape[axis] = b.shape[0]
     if b.ndim == 2:
@@ -109,7 +115,9 @@ def conv(
     kernel_layout: str = "OIHW",
     out_layout: str | None = None,
 ) -> Array:
-    """A sum of one matmul per kernel point, over the input seen with that point's offset and stride."""
+    """
+    A convolution as a sum of matmuls, one per kernel point, of the input shifted by the point and strided.
+    """
     data, kernel = parse_layout(data_layout), parse_layout(kernel_layout)
     x = to_layout(x, data, _canonical(data, "NC"))
     w = to_layout(w, kernel, _canonical(kernel, "OI"))
@@ -133,7 +141,7 @@ def _pad(x: Array, pads: Sequence[int], value: int) -> Array:
 def _convolve(
     x: Numbers, w: Numbers, strides: Sequence[int], dilations: Sequence[int], groups: int
 ) -> Numbers:
-    """Convolve [N, C, spatial...] with [O, C/groups, kernel...], padding done."""
+    """Convolve a padded input [N, C, spatial...] with filters [O, C/groups, kernel...]."""
     outs = [
         window_count(Dim.of(size), Dim.of(points), stride, dilation, 0, 0).value
         for size, points, stride, dilation in zip(x.shape[2:], w.shape[2:], strides, dilations, strict=True)
@@ -168,7 +176,10 @@ def conv_transpose(
     data_layout: str = "NCHW",
     kernel_layout: str = "IOHW",
 ) -> Array:
-    """Each input cell adds its multiple of the kernel to the output; pads cut the borders away."""
+    """
+    A transposed convolution: each input cell adds a multiple of the kernel to the output, cropped by the
+    pads.
+    """
     data, kernel = parse_layout(data_layout), parse_layout(kernel_layout)
     x = to_layout(x, data, _canonical(data, "NC"))
     w = to_layout(w, kernel, _canonical(kernel, "IO"))
@@ -189,7 +200,7 @@ def conv_transpose(
     for point in product(*(range(points) for points in w.shape[2:])):
         factor: Numbers = filters[(..., *point)].swapaxes(1, 2)
         part = np.matmul(factor, grouped).reshape(n, groups * width, *x.shape[2:])
-        # Negative begin pads enlarge the output in front.
+        # Negative begin pads enlarge the output at its begin.
         starts = [at * d + max(0, -begin) for at, d, begin in zip(point, dilations, pads, strict=False)]
         window = tuple(
             slice(start, start + stride * (size - 1) + 1 if size else start, stride)

@@ -1,4 +1,4 @@
-"""Boxes in images: which of them stay when those that overlap a better one go."""
+"""Non-maximum suppression of boxes in images."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def non_max_suppression(
     center: bool,
 ) -> Array:
     """
-    The boxes that stay, as (batch, class, box), best first for each class of each batch.
+    The selected boxes as (batch, class, box), best first for each class of each batch.
 
-    A box goes when its overlap with a better one that stays, intersection over union, is above `overlap`, or
-    its score is not above `least_score`. At most `most` stay for each class; without it none does.
+    A box is dropped when its overlap with a better selected one, intersection over union, is above `overlap`,
+    or its score is not above `least_score`. At most `most` are selected for each class; without it none is.
     """
     limit = 0 if most is None else int(most.reshape(-1)[0])
     threshold = np.float32(0.0 if overlap is None else overlap.reshape(-1)[0])
@@ -61,6 +61,6 @@ def _survivors(corners: F32, order: npt.NDArray[np.intp], limit: int, threshold:
         with np.errstate(all="ignore"):
             shared = np.prod(np.maximum(high - low, 0), axis=1)
             union = area[best] + area[order] - shared
-            # Boxes without end have no overlap that could be told: they stay.
+            # The overlap of infinite boxes is undefined: they are not dropped.
             order = order[~((shared > 0) & (union > 0) & (shared / union > threshold))]
     return kept

@@ -54,24 +54,28 @@ meaning("graph.erf")(through_f32(erf))
 @meaning("graph.rsqrt")
 @through_f32
 def rsqrt(x: Numbers) -> Numbers:
+    """The reciprocal square root."""
     return (x.dtype.type(1) / np.sqrt(x)).astype(x.dtype)
 
 
 @meaning("graph.is_inf")
 @through_f32
 def is_inf(x: Numbers, positive: bool, negative: bool) -> Numbers:
+    """Whether an element is an infinity of the selected signs."""
     return np.isinf(x) & ((x > 0) & positive | (x < 0) & negative)
 
 
 @meaning("graph.relu")
 @through_f32
 def relu(x: Numbers) -> Numbers:
+    """The larger of `x` and 0."""
     return np.maximum(x, x.dtype.type(0))
 
 
 @meaning("graph.sigmoid")
 @through_f32
 def sigmoid(x: Numbers) -> Numbers:
+    """1 / (1 + exp(-x))."""
     one = x.dtype.type(1)
     return one / (one + np.exp(-x))
 
@@ -79,30 +83,35 @@ def sigmoid(x: Numbers) -> Numbers:
 @meaning("graph.softplus")
 @through_f32
 def softplus(x: Numbers) -> Numbers:
+    """log(1 + exp(x)), without overflow."""
     return np.maximum(x, x.dtype.type(0)) + np.log1p(np.exp(-np.abs(x)))
 
 
 @meaning("graph.leaky_relu")
 @through_f32
 def leaky_relu(x: Numbers, alpha: float) -> Numbers:
+    """`x`, times `alpha` where negative."""
     return np.where(x < 0, x * x.dtype.type(alpha), x)
 
 
 @meaning("graph.elu")
 @through_f32
 def elu(x: Numbers, alpha: float) -> Numbers:
+    """`x`, or alpha * (exp(x) - 1) where negative."""
     return np.where(x < 0, x.dtype.type(alpha) * np.expm1(x), x)
 
 
 @meaning("graph.silu")
 @through_f32
 def silu(x: Numbers, alpha: float) -> Numbers:
+    """x * sigmoid(alpha * x)."""
     return x * np.asarray(sigmoid(x.dtype.type(alpha) * x))
 
 
 @meaning("graph.gelu")
 @through_f32
 def gelu(x: Numbers, approximate: str) -> Numbers:
+    """x times the normal distribution function of x, or its approximation by tanh."""
     half, one = x.dtype.type(0.5), x.dtype.type(1)
     if approximate == "tanh":
         inner = x.dtype.type(math.sqrt(2 / math.pi)) * (x + x.dtype.type(0.044715) * x * x * x)
@@ -113,5 +122,6 @@ def gelu(x: Numbers, approximate: str) -> Numbers:
 @meaning("graph.clip")
 @through_f32
 def clip(x: Numbers, lo: Numbers | None, hi: Numbers | None) -> Numbers:
+    """`x` bounded by `lo` and `hi`, each of which may be absent."""
     bounded = x if lo is None else np.maximum(x, lo)
     return bounded if hi is None else np.minimum(bounded, hi)

@@ -1,4 +1,4 @@
-"""How the meanings compute: narrow floats through f32, without numpy's warnings about Inf and NaN."""
+"""Arithmetic of the meanings: narrow floats computed in f32, without numpy's warnings about Inf and NaN."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from stepwell.runtime.meaning import Array
 
 Numbers: TypeAlias = npt.NDArray[Any]
-"""An array as arithmetic takes it."""
+"""An array of any element type, for arithmetic."""
 
 
 def is_narrow(dtype: np.dtype[np.generic]) -> bool:
@@ -26,15 +26,15 @@ def is_float(dtype: np.dtype[np.generic]) -> bool:
 
 
 def wide(array: Array) -> Numbers:
-    """An array in the type it computes in: f32 for narrower floats."""
+    """An array in the type of its arithmetic: f32 for narrower floats."""
     return array.astype(np.float32) if is_narrow(array.dtype) else array
 
 
 def through_f32(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
     """
-    Let a meaning compute narrow floats in f32, and round its result to the type of its first operand.
+    A decorator that computes narrow floats in f32 and rounds the result to the type of the first operand.
 
-    Results of another type, such as truth values, stay as they are.
+    Results of another type, such as truth values, are unchanged.
     """
 
     @wraps(function)

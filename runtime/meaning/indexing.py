@@ -1,4 +1,4 @@
-"""The numpy meaning of operators that read or write at positions that are data."""
+"""Numpy meanings of gathers and scatters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _write(x: Array, place: Place, updates: Array, combine: str) -> Array:
 
 
 def _inside(indices: Array, size: int, bounds: str = "check") -> Ints:
-    """Indices from the front, made legal by clipping, or held to be legal."""
+    """Indices counted from the front; illegal ones are clipped or, with `check`, raise IndexError."""
     given = indices.astype(np.int64)
     positions = np.where(given < 0, given + size, given)
     if bounds == "clip":
@@ -39,14 +39,14 @@ def _inside(indices: Array, size: int, bounds: str = "check") -> Ints:
 
 
 def _grid(shape: tuple[int, ...], axis: int, indices: Ints) -> Place:
-    """Positions of `*_elements`: each element's own place, but the index along the axis."""
+    """Positions of `*_elements`: the element's own position, with the index along the axis."""
     own = np.ogrid[tuple(slice(n) for n in shape)]
     return tuple(indices if i == axis else cast(Ints, place) for i, place in enumerate(own))
 
 
 @meaning("graph.gather")
 def gather(x: Array, indices: Array, *, axis: int, batch_dims: int = 0, bounds: str = "check") -> Array:
-    """Slices of `x` along an axis; `batch_dims` leading dimensions go together."""
+    """Slices of `x` along an axis; `batch_dims` leading dimensions of `x` and indices correspond."""
     positions = _inside(indices, x.shape[axis], bounds)
     if batch_dims == 0:
         return np.asarray(np.take(x, positions, axis))
@@ -58,12 +58,14 @@ def gather(x: Array, indices: Array, *, axis: int, batch_dims: int = 0, bounds: 
 
 @meaning("graph.gather_elements")
 def gather_elements(x: Array, indices: Array, *, axis: int) -> Array:
-    """One element an index."""
+    """The element of `x` at each index along an axis, at the index's own position in the other dimensions."""
     return x[_grid(indices.shape, axis, _inside(indices, x.shape[axis]))]
 
 
 def _position(x: Array, indices: Array, batch_dims: int) -> Place:
-    """Positions of `*_nd`: own places in the batch dimensions, then an array a number of a position."""
+    """
+    Positions of `*_nd`: the own position in batch dimensions, then an array for each number of an index.
+    """
     leading = indices.shape[:-1]
     own = np.ogrid[tuple(slice(n) for n in leading)][:batch_dims]
     columns = [_inside(indices[..., i], x.shape[batch_dims + i]) for i in range(indices.shape[-1])]
@@ -82,19 +84,19 @@ def gather_nd(x: Array, indices: Array, *, batch_dims: int = 0) -> Array:
 def scatter_elements(
     x: Array, indices: Array, updates: Array, *, axis: int, combine: str, unique: bool = False
 ) -> Array:
-    """A copy of `x` with one element an index written, in order."""
+    """A copy of `x` with an update written or combined for each index along an axis, in order."""
     return _write(x, _grid(indices.shape, axis, _inside(indices, x.shape[axis])), updates, combine)
 
 
 @meaning("graph.scatter_nd")
 def scatter_nd(x: Array, indices: Array, updates: Array, *, combine: str, unique: bool = False) -> Array:
-    """A copy of `x` with slices written at positions, in order."""
+    """A copy of `x` with slices written or combined at positions, in order."""
     return _write(x, _position(x, indices, 0) or (...,), updates, combine)
 
 
 @meaning("graph.one_hot")
 def one_hot(indices: Array, *, depth: tuple[int], axis: int) -> Array:
-    """True at the index along a new axis."""
+    """A tensor of truth values with a new axis, true at the index."""
     return np.expand_dims(indices, axis) == np.arange(depth[0]).reshape(
         [-1 if i == axis else 1 for i in range(indices.ndim + 1)]
     )

@@ -8,5 +8,5 @@ from stepwell.runtime.meaning import Array, meaning
 
 @meaning("graph.layout_transform")
 def layout_transform(x: Array, **layouts: str) -> Array:
-    """Rearrange from the layout `from` to the layout `to`; new blocks are padded with zeros."""
+    """The array in the layout `to` instead of `from`; new blocks are padded with zeros."""
     return to_layout(x, parse_layout(layouts["from"]), parse_layout(layouts["to"]))

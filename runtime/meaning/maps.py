@@ -1,4 +1,4 @@
-"""Dictionaries as tensors."""
+"""Conversions of dictionaries to tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEXT = np.dtype(object)
 def map_values(
     x: Mapping[object, object], *, keys: Sequence[object], dtype: np.dtype[np.generic] | None
 ) -> Array:
-    """The values of some keys, in a row; 0 for those that are missing. Without a dtype they are texts."""
+    """The values of given keys as a vector; 0 for missing keys. Without a dtype the values are strings."""
     missing = "" if dtype is None else 0
     return np.array([[x.get(key, missing) for key in keys]], dtype or _TEXT)
 
@@ -23,9 +23,10 @@ def map_values(
 @meaning("host.cast_map")
 def cast_map(x: Mapping[int, str | float], *, places: int, dtype: np.dtype[np.generic] | None) -> Array:
     """
-    Values in a row, as numbers of a type or as texts: by ascending keys, or each at the place of its key.
+    A vector of a map's values, as numbers of a type or strings: by ascending keys, or each at the index of
+    its key.
 
-    Raises: ValueError for a key without a place, or a text that is no number.
+    Raises: ValueError for a key outside of the vector, or a string that is no number.
     """
 
     def converted(value: str | float) -> object:

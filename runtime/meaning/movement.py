@@ -1,4 +1,4 @@
-"""The numpy meaning of operators that move elements."""
+"""Numpy meanings of data movement: transpose, concat, split, slice, pad, tile, reverse."""
 
 from __future__ import annotations
 
@@ -87,5 +87,5 @@ def tile(x: Array, repeats_value: Array | None = None, *, repeats: Shape | None 
 
 @meaning("graph.reverse")
 def reverse(x: Array, *, axes: Shape) -> Array:
-    """The order of elements turned around along the axes."""
+    """The elements in reverse order along the axes."""
     return np.flip(x, tuple(axes))

@@ -13,7 +13,7 @@ from stepwell.runtime.meaning.floats import Numbers, through_f32, wide
 def _along(
     vector: Numbers | None, axis: int, rank: int, default: float, dtype: np.dtype[np.generic]
 ) -> Numbers:
-    """A vector, or a number where it is absent, that broadcasts along one axis."""
+    """A vector reshaped to broadcast along all axes but `axis`; a default number where it is absent."""
     if vector is None:
         return np.full((1,) * rank, default, dtype)
     return vector.reshape([-1 if i == axis else 1 for i in range(rank)]).astype(dtype)
@@ -31,6 +31,8 @@ def batch_norm(
     eps: float,
     axis: int,
 ) -> Numbers:
+    """Normalize channels by given statistics: (x - mean) / sqrt(variance + eps) * scale + bias."""
+
     def along(vector: Numbers | None, default: float) -> Numbers:
         return _along(vector, axis, x.ndim, default, x.dtype)
 
@@ -39,7 +41,7 @@ def batch_norm(
 
 
 def _statistics(x: Numbers, axes: Sequence[int], eps: float) -> tuple[Numbers, Numbers]:
-    """Mean and inverse deviation over some axes, kept as 1."""
+    """Mean and inverse standard deviation over some axes, with those axes as extents of 1."""
     mean = np.mean(x, axis=tuple(axes), keepdims=True, dtype=x.dtype)
     centred = x - mean
     variance = np.mean(centred * centred, axis=tuple(axes), keepdims=True, dtype=x.dtype)
@@ -65,7 +67,9 @@ def layer_norm(
     compute_type: np.dtype[np.generic],
     resultSegmentSizes: Sequence[int],
 ) -> tuple[Numbers, ...]:
-    """The normalized rows; `resultSegmentSizes` says whether their statistics are results too."""
+    """
+    Layer normalization from `axis` on; by `resultSegmentSizes` mean and inverse deviation are results too.
+    """
     with np.errstate(all="ignore"):
         computed: Numbers = x.astype(compute_type)
         mean, inv_std = _statistics(computed, range(axis, x.ndim), eps)
@@ -83,6 +87,7 @@ def rms_norm(
     eps: float,
     compute_type: np.dtype[np.generic],
 ) -> Numbers:
+    """Divide by the root mean square over the dimensions from `axis` on, then scale and add the bias."""
     with np.errstate(all="ignore"):
         computed: Numbers = x.astype(compute_type)
         axes = tuple(range(axis, x.ndim))
@@ -94,6 +99,7 @@ def rms_norm(
 def instance_norm(
     x: Numbers, scale: Numbers | None = None, bias: Numbers | None = None, *, eps: float
 ) -> Numbers:
+    """Group normalization with a group for each channel."""
     return group_norm(x, scale, bias, groups=x.shape[1], eps=eps)
 
 
@@ -116,6 +122,7 @@ meaning("graph.group_norm")(group_norm)
 @meaning("graph.lp_norm")
 @through_f32
 def lp_norm(x: Numbers, axis: int, p: int) -> Numbers:
+    """Divide by the L1 or L2 norm along an axis; 0 for a norm of 0."""
     total = np.sum(np.abs(x) if p == 1 else x * x, axis=axis, keepdims=True, dtype=x.dtype)
     norm = total if p == 1 else np.sqrt(total)
     return np.where(norm == 0, x.dtype.type(0), x / norm)
@@ -124,6 +131,7 @@ def lp_norm(x: Numbers, axis: int, p: int) -> Numbers:
 @meaning("graph.lrn")
 @through_f32
 def lrn(x: Numbers, size: int, alpha: float, beta: float, bias: float) -> Numbers:
+    """Local response normalization over `size` neighbouring channels."""
     before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
     pads = [(before, after) if i == 1 else (0, 0) for i in range(x.ndim)]
     padded = np.pad(x * x, pads)

@@ -10,10 +10,13 @@ from stepwell.runtime.meaning import Array, meaning
 
 @meaning("graph.top_k")
 def top_k(x: Array, *, k: tuple[int], axis: int, largest: bool) -> tuple[Array, Array]:
-    """The `k` greatest or least along an axis, lower indices first among equals, NaN the greatest."""
+    """
+    The `k` greatest or least elements along an axis and their indices; lower indices first among equals, NaN
+    the greatest.
+    """
     if k[0] > x.shape[axis]:
         raise ValueError(f"k is {k[0]}, but only {x.shape[axis]} elements are there")
-    # numpy sorts NaN behind all numbers; turned around, a stable sort has to see the last index first.
+    # numpy sorts NaN after all numbers; for a reversed result, a stable sort has to see the last index first.
     order = np.argsort(np.flip(x, axis) if largest else x, axis=axis, kind="stable")
     if largest:
         order = x.shape[axis] - 1 - np.flip(order, axis)
@@ -23,7 +26,7 @@ def top_k(x: Array, *, k: tuple[int], axis: int, largest: bool) -> tuple[Array, 
 
 @meaning("graph.reverse_sequence")
 def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: int) -> Array:
-    """The first `lengths[b]` elements along the time axis turned around."""
+    """The tensor with the first `lengths[b]` elements along the time axis in reverse order."""
     time = _along(np.arange(x.shape[time_axis], dtype=np.int64), time_axis, x.ndim)
     length = _along(lengths.astype(np.int64), batch_axis, x.ndim)
     places = np.where(time < length, length - 1 - time, time)
@@ -31,5 +34,5 @@ def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: in
 
 
 def _along(vector: npt.NDArray[np.int64], axis: int, rank: int) -> npt.NDArray[np.int64]:
-    """A vector that broadcasts along one axis."""
+    """A vector reshaped to rank `rank`, with its elements along `axis`."""
     return vector.reshape([-1 if i == axis else 1 for i in range(rank)])

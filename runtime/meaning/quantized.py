@@ -29,7 +29,7 @@ def _limits(to: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _integers(x: Array) -> Numbers:
-    """Integers as i32, those of less than a byte too."""
+    """Integers as i32, also from types of less than a byte."""
     return (x.astype(np.int8) if x.dtype.kind == "V" else x).astype(np.int32)
 
 
@@ -55,6 +55,10 @@ def quantize(
     compute_type: np.dtype[Any] | None = None,
     saturate: bool = True,
 ) -> Array:
+    """
+    Divide by the scale in `compute_type`, then round half to even, add the zero point and saturate; a float
+    type is a cast of the quotient instead.
+    """
     computed = compute_type or scale.dtype
     divisor = wide(_spread(scale, x, axis, block))
     with np.errstate(all="ignore"):
@@ -75,6 +79,7 @@ def dequantize(
     block: int = 0,
     to: np.dtype[Any],
 ) -> Array:
+    """Subtract the zero point, then multiply by the scale."""
     numbers = wide(x) if is_float(x.dtype) else _integers(x)
     if zero_point is not None:
         point = _spread(zero_point, x, axis, block)
@@ -93,6 +98,7 @@ def requantize(
     axis: int = 0,
     to: np.dtype[Any],
 ) -> Array:
+    """Multiply by the scale in f32, round half to even, add the zero point and saturate."""
     product = x.astype(np.float32) * _spread(scale, x, axis, 0)
     point = None if zero_point is None else _integers(_spread(zero_point, x, axis, 0))
     return _saturated(np.rint(product), point, to)
@@ -100,6 +106,7 @@ def requantize(
 
 @meaning("graph.words")
 def words(x: Array) -> Array:
+    """Neighbouring bytes or 16-bit integers along the last axis as packed 32-bit elements."""
     return np.ascontiguousarray(x).view("<i4")
 
 
@@ -117,7 +124,7 @@ def conv_integer(
     parts: int = 4,
     **windows: Any,
 ) -> Array:
-    """In i32 after the subtraction, borders written out: a padded cell holds the zero point, or `border`."""
+    """An integer convolution in i32, with explicit padding: a padded cell is the zero point, or `border`."""
     if x.dtype == np.int32:
         left, right = (np.uint8, np.int8) if parts == 4 else (np.int16, np.int16)
         x = np.ascontiguousarray(x).view(left)
@@ -144,6 +151,6 @@ def conv_integer(
 
 
 def _width(filters: Array, kernel_layout: str) -> tuple[int]:
-    """How many filters there are, as a shape."""
+    """The number of filters, as a shape."""
     layout = parse_layout(kernel_layout)
     return (filters.shape[layout.axis("O")] * layout.block("O"),)

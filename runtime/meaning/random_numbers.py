@@ -1,4 +1,4 @@
-"""Random numbers: the same at every call where the model has a seed, others each time where it has none."""
+"""Random numbers: equal at every call of a model with a seed, different without a seed."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def bernoulli(probability: Array, *, seed: float | None, to: np.dtype[np.generic
 @meaning("host.dropout_mask")
 def dropout_mask(x: Array, ratio: Array, *, seed: int | None) -> Array:
     """
-    Which elements of a tensor are kept, when each is dropped with a chance.
+    The mask of elements that dropout preserves; each is dropped with the probability `ratio`.
 
-    A seed gives the numbers of numpy's older generator, which the reference of ONNX draws.
+    With a seed the numbers are those of numpy's legacy generator, which ONNX's reference uses.
     """
     drawn = np.random.RandomState(seed).uniform(0, 1, x.shape)
     return drawn >= ratio.astype(np.float64)
@@ -67,8 +67,8 @@ def dropout_mask(x: Array, ratio: Array, *, seed: int | None) -> Array:
 def multinomial(
     log_weights: Array, *, sample_size: int, seed: float | None, to: np.dtype[np.generic]
 ) -> Array:
-    """Classes drawn for each row by unnormalized log probabilities."""
+    """Random classes for each row, by unnormalized log probabilities."""
     generator = _generator(seed)
-    # The greatest of logits with Gumbel noise is a class drawn by its probability.
+    # The argmax of logits plus Gumbel noise is distributed as the class probabilities.
     noise = generator.gumbel(size=(log_weights.shape[0], sample_size, log_weights.shape[1]))
     return np.argmax(log_weights.astype(np.float64)[:, np.newaxis] + noise, axis=2).astype(to)

@@ -39,7 +39,10 @@ def activation(name: str, alpha: float, beta: float) -> Activation:
 
 @dataclass(frozen=True)
 class _Weights:
-    """One direction of a layer: the product of the whole input with W, and what each step needs."""
+    """
+    The operands of a direction of a layer: the product of the whole input with W, and the weights of each
+    step.
+    """
 
     gates: Numbers
     """[T, N, gates * H]: x · Wᵀ + Wb."""
@@ -108,7 +111,10 @@ def rnn(
     linear_before_reset: bool = False,
     packing: int = 0,
 ) -> tuple[Array, ...]:
-    """y [T, D, N, H], the last h [D, N, H], and for an LSTM the last c; behind a row's length y is 0."""
+    """
+    A recurrent layer: y [T, D, N, H], the last h [D, N, H], and for an LSTM the last c; y is 0 after a
+    sequence's end.
+    """
     if packing:
         w, r = (v.swapaxes(2, 3).reshape(len(v), -1, v.shape[2]) for v in (w, r))
     steps, batch, _ = x.shape
@@ -120,7 +126,7 @@ def rnn(
     for d in range(directions):
         mine = range(d * per_direction, (d + 1) * per_direction)
         functions = [activation(activations[i], alphas[i], betas[i]) for i in mine]
-        # The last function of an LSTM sees the cell, which is no gate's input.
+        # The last function of an LSTM is applied to the cell, which is no gate's input.
         functions = [*(_clipped(function, clip) for function in functions[:2]), *functions[2:]]
         bias = np.zeros(2 * rows, kept) if b is None else b[d].astype(kept)
         weights = _Weights(
@@ -155,7 +161,7 @@ def _run(
     lengths: Array | None,
     order: range,
 ) -> tuple[Numbers, State]:
-    """All steps of one direction. A step behind the end of a row leaves the row's state and gives 0."""
+    """All steps of a direction. A step after the end of a sequence leaves its state unchanged and gives 0."""
     y: Numbers = np.zeros((len(order), *state[0].shape), state[0].dtype)
     for t in order:
         h, c = cell(weights.gates[t], state, weights)

@@ -66,6 +66,7 @@ _REDUCTIONS: Mapping[str, Callable[[Numbers, Axes], Numbers]] = {
 @meaning("graph.reduce")
 @through_f32
 def reduce(x: Numbers, kind: str, axes: Axes, keep_dims: bool) -> Numbers:
+    """A reduction of `kind` over some axes."""
     result = np.asarray(_REDUCTIONS[kind](x, axes))
     return result if keep_dims else result.reshape([n for i, n in enumerate(x.shape) if i not in axes])
 
@@ -87,11 +88,13 @@ def _arg_reduce(
 
 @meaning("graph.argmax")
 def argmax(x: Numbers, axis: int, keep_dims: bool, select_last: bool) -> Numbers:
+    """The index of the maximum along an axis; NaN is the maximum."""
     return _arg_reduce(np.argmax, x, axis, keep_dims, select_last)
 
 
 @meaning("graph.argmin")
 def argmin(x: Numbers, axis: int, keep_dims: bool, select_last: bool) -> Numbers:
+    """The index of the minimum along an axis; NaN is the minimum."""
     return _arg_reduce(np.argmin, x, axis, keep_dims, select_last)
 
 
@@ -101,6 +104,7 @@ _SCANS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minim
 @meaning("graph.scan")
 @through_f32
 def scan(x: Numbers, kind: str, axis: int, exclusive: bool, reverse: bool) -> Numbers:
+    """A running sum, product, maximum or minimum; `exclusive` leaves out the element itself."""
     x = np.flip(x, axis) if reverse else x
     result = _SCANS[kind].accumulate(x, axis=axis, dtype=x.dtype)
     if exclusive:
@@ -113,6 +117,7 @@ def scan(x: Numbers, kind: str, axis: int, exclusive: bool, reverse: bool) -> Nu
 @meaning("graph.softmax")
 @through_f32
 def softmax(x: Numbers, axis: int) -> Numbers:
+    """Softmax along an axis, with the maximum subtracted first against overflow."""
     powers = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
     return powers / _sum(powers, (axis,))
 
@@ -120,5 +125,6 @@ def softmax(x: Numbers, axis: int) -> Numbers:
 @meaning("graph.log_softmax")
 @through_f32
 def log_softmax(x: Numbers, axis: int) -> Numbers:
+    """The logarithm of softmax along an axis."""
     shifted = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
     return shifted - np.log(_sum(np.exp(shifted), (axis,)))

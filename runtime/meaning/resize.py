@@ -1,4 +1,4 @@
-"""The numpy meaning of `graph.resize`: one axis after the other, the last first, as weighted sums."""
+"""The numpy meaning of `graph.resize`: weighted sums along one axis after the other, the last first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class AxisSampling:
-    """How one axis is sampled: from `size` to `out` elements, `scale` times as dense."""
+    """The sampling of an axis from `size` to `out` elements, `scale` times as dense."""
 
     size: int
     out: int
@@ -29,11 +29,11 @@ class AxisSampling:
 
     @property
     def is_identity(self) -> bool:
-        """Whether each element stays what it is."""
+        """Whether the axis is unchanged."""
         return self.size == self.out and self.scale == 1 and self.coordinate != "tf_crop_and_resize"
 
     def places(self) -> F64:
-        """Where on the axis of the operand each element of the result lies."""
+        """The coordinate of each result element on the operand's axis."""
         x = np.arange(self.out, dtype=np.float64)
         n, s = float(self.size), self.scale
         length = s * n
@@ -80,7 +80,7 @@ def _cubic(distance: F64, a: float) -> F64:
 def neighbours(
     sampling: AxisSampling, mode: str, nearest: str, cubic_a: float, antialias: bool, exclude_outside: bool
 ) -> tuple[Ints, F64]:
-    """For each element of the result, which elements of the operand it sums, and their weights."""
+    """The indices and weights of the operand elements that each result element sums."""
     places = sampling.places()
     last = sampling.size - 1
     if mode == "nearest":
@@ -116,7 +116,7 @@ def resize(
     roi: Sequence[float] | None = None,
     extrapolation: float = 0.0,
 ) -> Array:
-    """`x` sampled at another density along each axis; sums in f32, f64 for f64."""
+    """`x` resampled along each axis; sums in f32, for f64 in f64."""
     sizes = ints(shape, shape_value)
     element = np.dtype(np.float64 if x.dtype == np.float64 else np.float32)
     result = x if mode == "nearest" else x.astype(element)
@@ -151,7 +151,7 @@ def _summed(x: Array, axis: int, taken: Ints, weights: Array, single: bool) -> A
 
 
 def _stored(result: Array, dtype: np.dtype[np.generic]) -> Array:
-    """Sums as elements of a type: integers round half to even and saturate."""
+    """Sums converted to an element type: integers round half to even and saturate."""
     if result.dtype == dtype or dtype.kind not in "iu":
         return result.astype(dtype, copy=False)
     limits = np.iinfo(cast(np.dtype[np.integer], dtype))

@@ -1,4 +1,4 @@
-"""`Resize` whose sizes, scales or region of interest are data: settled first, then resized as otherwise."""
+"""`Resize` with sizes, scales or a region of interest computed at run time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepwell.runtime.meaning.resize import resize
 def _factors(
     x: Array, scales: Array | None, sizes: Array | None, axes: Sequence[int], policy: str
 ) -> list[float]:
-    """How much larger each resized axis becomes."""
+    """The scale factor of each resized axis."""
     if scales is not None:
         return [float(scale) for scale in scales.reshape(-1)]
     if sizes is None:
@@ -47,8 +47,8 @@ def resize_at_run_time(
     """
     `x` resized along some axes.
 
-    Args: `scales` or `sizes`, and `roi` (starts, then ends), one a resized axis; with a `policy` other than
-    stretch one scale for all axes comes from `sizes`; `old_rounding` rounds up where an image shrinks.
+    Args: `scales` or `sizes`, and `roi` (starts, then ends), one for each resized axis; with a `policy` other
+    than stretch one scale for all axes comes from `sizes`; `old_rounding` rounds up where an image shrinks.
     """
     shape, by_axis = list(x.shape), [1.0] * x.ndim
     region = [0.0] * x.ndim + [1.0] * x.ndim

@@ -1,4 +1,4 @@
-"""Lists, optional values, and what goes between them and tensors: Python objects of the host."""
+"""Operators on lists and optional values, which are Python objects of the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ Sequence: TypeAlias = "list[object]"
 
 
 def _kept(value: object) -> object:
-    """A value that outlives the call: what compiled code computed lies in memory that is used again."""
+    """
+    A value that may outlive the call: arrays in the arena of compiled code, which are read-only, are copied.
+    """
     if not isinstance(value, np.ndarray):
         return value
     array = cast(Array, value)
@@ -21,7 +23,7 @@ def _kept(value: object) -> object:
 
 @meaning("host.identity")
 def identity(x: Array) -> Array:
-    """The value itself; a list stays one result."""
+    """The value itself; a list is a single result."""
     return cast(Array, _kept(x))
 
 
@@ -33,14 +35,14 @@ def sequence_construct(*values: Array) -> object:
 
 @meaning("host.sequence_at")
 def sequence_at(sequence: Array, position: Array) -> object:
-    """One element; positions below 0 count from the end."""
+    """The element at a position; negative positions count from the end."""
     items = cast(Sequence, sequence)
     return items[_position(position, len(items), len(items) - 1)]
 
 
 @meaning("host.sequence_insert")
 def sequence_insert(sequence: Array, value: Array, position: Array | None = None) -> object:
-    """A longer list; without a position the value comes last."""
+    """The list with a value inserted at a position, without one at the end."""
     items = list(cast(Sequence, sequence))
     place = len(items) if position is None else _position(position, len(items), len(items))
     items.insert(place, _kept(value))
@@ -49,7 +51,7 @@ def sequence_insert(sequence: Array, value: Array, position: Array | None = None
 
 @meaning("host.sequence_erase")
 def sequence_erase(sequence: Array, position: Array | None = None) -> object:
-    """A shorter list; without a position the last value goes."""
+    """The list without the element at a position, without one the last."""
     items = list(cast(Sequence, sequence))
     del items[-1 if position is None else _position(position, len(items), len(items) - 1)]
     return items
@@ -64,13 +66,15 @@ def _position(position: Array, length: int, greatest: int) -> int:
 
 @meaning("host.sequence_length")
 def sequence_length(sequence: Array) -> Array:
-    """How many elements there are."""
+    """The number of elements of a list."""
     return np.array(len(cast(Sequence, sequence)), np.int64)
 
 
 @meaning("host.split_to_sequence")
 def split_to_sequence(x: Array, split: Array | None = None, *, axis: int, keepdims: int) -> object:
-    """Pieces along an axis: of given sizes, of one size but for the last, or of size 1."""
+    """
+    A list of pieces along an axis: of given sizes, of equal size (the last may be smaller), or of size 1.
+    """
     size = x.shape[axis]
     if split is None:
         pieces = np.split(x, size, axis) if size else []

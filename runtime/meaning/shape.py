@@ -28,43 +28,43 @@ def reshape(x: Array, shape_value: Array | None = None, *, shape: Shape | None =
 
 @meaning("graph.expand_dims")
 def expand_dims(x: Array, *, axes: Shape) -> Array:
-    """Dimensions of size 1 at the axes of the result."""
+    """`x` with dimensions of size 1 at these axes of the result."""
     return np.expand_dims(x, tuple(axes))
 
 
 @meaning("graph.squeeze")
 def squeeze(x: Array, *, axes: Shape) -> Array:
-    """Without the dimensions of size 1 at the axes."""
+    """`x` without the dimensions of size 1 at the axes."""
     return np.squeeze(x, tuple(axes))
 
 
 @meaning("graph.broadcast_to")
 def broadcast_to(x: Array, shape_value: Array | None = None, *, shape: Shape | None = None) -> Array:
-    """Repeated along dimensions of size 1 and new ones at the left."""
+    """`x` repeated along dimensions of size 1 and along new leading dimensions."""
     return np.broadcast_to(x, ints(shape, shape_value))
 
 
 @meaning("graph.shape_of")
 def shape_of(x: Array, *, start: int, end: int) -> Array:
-    """Dimensions `start` up to `end` as i64."""
+    """The extents of dimensions `start` up to `end` as i64."""
     return np.array(x.shape[start:end], np.int64)
 
 
 @meaning("graph.extents")
 def extents(*, dims: Shape) -> Array:
-    """Dimension expressions as i64."""
+    """The values of dimension expressions as i64."""
     return np.array(dims, np.int64)
 
 
 @meaning("graph.full")
 def full(value: Array, shape_value: Array | None = None, *, shape: Shape | None = None) -> Array:
-    """One value everywhere."""
+    """A tensor filled with a value."""
     return np.full(ints(shape, shape_value), value, value.dtype)
 
 
 @meaning("graph.iota")
 def iota(*, shape: Shape, axis: int, type: np.dtype[np.generic]) -> Array:
-    """Each element's index along the axis."""
+    """A tensor of indices along the axis."""
     counted = np.arange(shape[axis]).astype(type).reshape([-1 if i == axis else 1 for i in range(len(shape))])
     return np.broadcast_to(counted, tuple(shape))
 

@@ -1,4 +1,4 @@
-"""Operators on strings: tensors of Python strings, which only the host touches."""
+"""Operators on tensors of strings, arrays of Python objects that only the host reads and writes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _STRINGS = np.dtype(object)
 
 
 def _mapped(function: Callable[[str], object], dtype: np.dtype[np.generic], x: Array) -> Array:
-    """A function of each string."""
+    """The array of a function's results for each string."""
     values = [function(_text(value)) for value in x.reshape(-1)]
     return np.array(values, _STRINGS).astype(dtype).reshape(x.shape)
 
 
 def _paired(function: Callable[[str, str], object], dtype: np.dtype[np.generic], a: Array, b: Array) -> Array:
-    """A function of two strings, on arrays that broadcast."""
+    """The array of a function's results for pairs of strings; the operands broadcast."""
     left, right = np.broadcast_arrays(np.asarray(a, _STRINGS), np.asarray(b, _STRINGS))
     pairs = zip(left.reshape(-1), right.reshape(-1), strict=True)
     values = [function(_text(x), _text(y)) for x, y in pairs]
@@ -33,13 +33,13 @@ def _text(value: object) -> str:
 
 @meaning("host.strings")
 def strings(*, values: Sequence[str], shape: Sequence[int]) -> Array:
-    """A constant."""
+    """A constant tensor of strings."""
     return np.array(values, _STRINGS).reshape(shape)
 
 
 @meaning("host.string_concat")
 def string_concat(a: Array, b: Array) -> Array:
-    """Each string behind the other."""
+    """The concatenation of pairs of strings."""
     return _paired(lambda x, y: x + y, _STRINGS, a, b)
 
 
@@ -51,14 +51,16 @@ def string_equal(a: Array, b: Array) -> Array:
 
 @meaning("host.regex_full_match")
 def regex_full_match(x: Array, *, pattern: str) -> Array:
-    """Whether the whole string matches; RE2's patterns are those of Python as far as both have them."""
+    """
+    Whether the whole string matches; ONNX says RE2; Python's syntax is the same for patterns that both have.
+    """
     compiled = re.compile(pattern)
     return _mapped(lambda s: compiled.fullmatch(s) is not None, np.dtype(np.bool_), x)
 
 
 @meaning("host.string_split")
 def string_split(x: Array, *, delimiter: str, maxsplit: int) -> tuple[Array, Array]:
-    """Parts along a new last axis, filled up with empty strings, and how many there are."""
+    """The parts of each string along a new last axis, padded with empty strings, and the number of parts."""
     parts = [_text(s).split(delimiter or None, maxsplit) for s in x.reshape(-1)]
     width = max(map(len, parts), default=0)
     padded = [[*row, *[""] * (width - len(row))] for row in parts]
@@ -76,7 +78,9 @@ def tokenizer(
     pad_value: str,
     mark: int,
 ) -> Array:
-    """Parts along a new last axis, filled up: what matches, what stands between separators, or characters."""
+    """
+    The tokens of each string along a new last axis, padded: matches, text between separators, or characters.
+    """
     if separators == [""]:
         parts = [list(_text(s)) for s in x.reshape(-1)]
     elif tokenexp:
@@ -94,7 +98,7 @@ def tokenizer(
 
 @meaning("host.string_normalizer")
 def string_normalizer(x: Array, *, case: str, is_case_sensitive: int, stopwords: Sequence[str]) -> Array:
-    """Words without the stop words, in one case; a row without a word left has one empty string."""
+    """The strings in one case, without the stop words; if none is left, a single empty string."""
     change = {"LOWER": str.lower, "UPPER": str.upper}.get(case, str)
     left_out = set(stopwords if is_case_sensitive else map(str.lower, stopwords))
 
@@ -114,19 +118,22 @@ def string_to_number(x: Array, *, to: np.dtype[np.generic]) -> Array:
 
 @meaning("host.number_to_string")
 def number_to_string(x: Array) -> Array:
-    """The shortest text that reads back; integers of any type and truth values as Python writes them."""
+    """
+    The shortest decimal text of each number that parses to the same number; integers and truth values as in
+    Python.
+    """
     return np.array([str(value) for value in x.reshape(-1)], _STRINGS).reshape(x.shape)
 
 
 @meaning("host.positions")
 def positions(x: Array) -> Array:
-    """The place of each element in row-major order."""
+    """The index of each element in row-major order."""
     return np.arange(x.size, dtype=np.int64).reshape(x.shape)
 
 
 @meaning("host.string_where")
 def string_where(condition: Array, a: Array, b: Array) -> Array:
-    """Strings of one or the other tensor."""
+    """Strings selected from two tensors by a condition."""
     return np.where(condition, np.asarray(a, _STRINGS), np.asarray(b, _STRINGS))
 
 
@@ -143,7 +150,10 @@ def tf_idf(
     pool: Sequence[object],
     weights: Sequence[float],
 ) -> Array:
-    """How often each n-gram of a pool occurs in a row, with up to so many words left out between two."""
+    """
+    The number of occurrences of each n-gram of a pool in a row, as skip-grams with up to `max_skip_count`
+    skips.
+    """
     grams: dict[tuple[object, ...], int] = {}
     ends = [*ngram_counts[1:], len(pool)]
     number = 0
@@ -167,7 +177,7 @@ def tf_idf(
 
 
 def _skip_grams(items: Sequence[object], least: int, most: int, skips: int) -> list[tuple[object, ...]]:
-    """The n-grams of a row; single words have nothing to skip, and are counted once."""
+    """The skip-grams of a row for all lengths and skips; 1-grams, which have nothing to skip, occur once."""
     found: list[tuple[object, ...]] = []
     for length in range(least, most + 1):
         for step in range(1, 2 if length == 1 else skips + 2):
@@ -191,7 +201,7 @@ def take(x: Array, index: npt.NDArray[np.int64]) -> Array:
 
 @meaning("host.encode_labels")
 def encode_labels(x: Array, *, keys: Sequence[object], values: Sequence[object], default: object) -> Array:
-    """The value of the key that each element is; a default for others."""
+    """Maps each element, as a key, to its value; other elements to a default."""
     table = dict(zip(keys, values, strict=True))
     items: list[object] = x.reshape(-1).tolist()
     found = [table.get(_text(item) if isinstance(item, bytes) else item, default) for item in items]

@@ -24,7 +24,7 @@ def tree_ensemble(
     steps: int,
     aggregate: str,
 ) -> Array:
-    """Walk every tree for every row at once, then join what the leaves say."""
+    """Walk every tree for every row at once, then aggregate the weights of the leaves."""
     rows: Integers = np.arange(x.shape[0], dtype=np.int32)[:, None]
     node = np.broadcast_to(roots, (x.shape[0], roots.size))
     for _ in range(steps):

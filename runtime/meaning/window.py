@@ -32,7 +32,7 @@ def pool(
     indices: str = "none",
     data_layout: str = "NCHW",
 ) -> Array | tuple[Array, Array]:
-    """Reduce each window of each channel; cells outside the input take no part."""
+    """Reduce each window of each channel; cells outside of the input are left out."""
     data = parse_layout(data_layout)
     plain = parse_layout("NC" + "".join(data.spatial))
     x = to_layout(x, data, plain)
@@ -56,7 +56,7 @@ def pool(
 
 
 class _Windows:
-    """Which input cell each kernel point of each window sees, axis by axis."""
+    """The coordinate of the input cell under each kernel point of each window, axis by axis."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class _Windows:
         return product(*(range(k) for k in self.kernel))
 
     def seen(self, x: Numbers, point: Sequence[int]) -> tuple[Numbers, npt.NDArray[np.bool_]]:
-        """What the windows see at one kernel point, and whether that lies inside the input."""
+        """The cells of all windows at a kernel point, and a mask of cells inside the input."""
         inside: npt.NDArray[np.bool_] = np.ones((), np.bool_)
         for axis, (at, size) in enumerate(zip(point, self.sizes, strict=True)):
             cells = self.cell[axis][at]
@@ -97,7 +97,7 @@ class _Windows:
         return x, inside
 
     def place(self, point: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Where in the image the cells are that `seen` gives, row-major."""
+        """The row-major index in a channel of each cell that `seen` returns."""
         coordinates = [
             cells[at].clip(0, max(size - 1, 0))
             for cells, at, size in zip(self.cell, point, self.sizes, strict=True)
@@ -108,7 +108,10 @@ class _Windows:
         return place
 
     def cells(self, include_pads: bool) -> npt.NDArray[np.int64]:
-        """How many cells count in each window: inside the input, or inside it with its pads."""
+        """
+        The number of cells of each window that are inside the input or, with `include_pads`, the padded
+        input.
+        """
         total: npt.NDArray[np.int64] = np.ones((), np.int64)
         for axis, (cells, size) in enumerate(zip(self.cell, self.sizes, strict=True)):
             low = -self.begins[axis] if include_pads else 0
@@ -127,7 +130,7 @@ def _total(terms: Numbers, windows: _Windows) -> Numbers:
 
 
 def _quotient(total: Numbers, cells: npt.NDArray[np.int64]) -> Numbers:
-    """Mean of each window; integers truncate, and a window without any cell is 0 / 0 (integers: 0)."""
+    """The mean of each window; integers truncate, and a window without any cell is 0 / 0 (integers: 0)."""
     if total.dtype.kind in "iu":
         signs = np.sign(total)
         return (signs * (np.abs(total) // np.maximum(cells, 1))).astype(total.dtype)
@@ -136,7 +139,10 @@ def _quotient(total: Numbers, cells: npt.NDArray[np.int64]) -> Numbers:
 
 
 def _maximum(x: Numbers, windows: _Windows) -> tuple[Numbers, npt.NDArray[np.int64]]:
-    """Maximum and its place in the image, row-major; a NaN never wins; of NaN alone it is -inf at -1."""
+    """
+    The maximum of each window and its row-major index in the channel; NaN is ignored; for NaN alone, -inf at
+    -1.
+    """
     shape = (*x.shape[:2], *windows.outs)
     best: Numbers = np.full(shape, _lowest(x.dtype), x.dtype)
     where = np.full(shape, -1, np.int64)
@@ -149,12 +155,12 @@ def _maximum(x: Numbers, windows: _Windows) -> tuple[Numbers, npt.NDArray[np.int
 
 
 def _lowest(dtype: np.dtype[Any]) -> float:
-    """What a window without any cell has as its maximum."""
+    """The maximum of a window without any cell: the least value of the type."""
     return int(np.iinfo(dtype).min) if dtype.kind in "iu" else -np.inf
 
 
 def _flat_indices(where: npt.NDArray[np.int64], shape: Sequence[int], *, column_major: bool) -> Array:
-    """Places in the whole tensor, 0 for none; `column_major` swaps the strides of spatial axes only."""
+    """Indices in the whole tensor, 0 for none; `column_major` swaps the strides of spatial axes only."""
     sizes = tuple(shape[2:])
     if not where.size:
         return where

@@ -15,14 +15,17 @@ from stepwell.runtime.winograd import FILTER, as_array, transforms
 def winograd_conv(
     x: npt.NDArray[np.float32], u: npt.NDArray[np.float32], *, tile: int, pads: Sequence[int]
 ) -> Array:
-    """Transform tiles of the input, multiply and sum over channels point by point, transform back."""
+    """
+    Winograd convolution: transform input tiles, multiply and sum over channels point by point, transform
+    back.
+    """
     forth = as_array(transforms(tile).input).astype(x.dtype)
     back = as_array(transforms(tile).output).astype(x.dtype)
     size = tile + FILTER - 1
     n, blocks, height, width, lanes = x.shape
     top, left, bottom, right = pads
     rows, columns = height + top + bottom - FILTER + 1, width + left + right - FILTER + 1
-    # Whole tiles: the last ones may reach over the border.
+    # Whole tiles: the last ones may extend past the output.
     more = -rows % tile, -columns % tile
     padded = np.pad(x, [(0, 0), (0, 0), (top, bottom + more[0]), (left, right + more[1]), (0, 0)])
     windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), axis=(2, 3))

@@ -1,1 +1,1 @@
-"""What tests of several areas share."""
+"""Helpers of tests in several areas."""

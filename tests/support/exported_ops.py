@@ -1,4 +1,4 @@
-"""One op as a model of ONNX, run by ONNX Runtime, against what the op means; and numbers to feed it."""
+"""Export tests of single ops: the exported model, run by ONNX Runtime, is compared with the op's meaning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Build = Callable[..., GraphOp]
 def exported(
     build: Build, arrays: Sequence[Array], dims: Sequence[Sequence[DimLike] | None] = ()
 ) -> tuple[onnx.ModelProto, list[Array]]:
-    """The model of one op, and what the op's meaning gives. Args: `dims` names dimensions of inputs."""
+    """The model of one op, and the results of the op's meaning. Args: `dims` names dimensions of inputs."""
     shapes = [*dims, *[None] * (len(arrays) - len(dims))]
     types = [
         tensor_type(element_of(array.dtype), array.shape if shape is None else shape)

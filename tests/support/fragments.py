@@ -1,8 +1,8 @@
 """
-IR fragments, as documentation shows them: ops that use values which nothing in the text defines.
+IR fragments of documentation: ops that use values which the text does not define.
 
-An example with `…` in it is a sketch, for people only. A line `// ->` parts what a rule finds from what it
-leaves.
+An example with `…` in it is a sketch, which is not run. A line `// ->` separates the ops before a rule from
+those after.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stepwell.passes.instruments import module_text
 from stepwell.runtime.errors import StepwellError
 
 ONE_VALUE = re.compile(r"\s*%(\w+)\s*")
-"""A half that is no op: the value that is left."""
+"""A half without an op: the value that replaces the other half's."""
 _ARROW = re.compile(r"^\s*// ->(?=$| %\w+$)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"\s*[#!][\w.]+(?![\w.]|\s*=)")
 
@@ -31,7 +31,7 @@ def is_sketch(text: str) -> bool:
 
 
 def halves_of(text: str) -> list[str]:
-    """An example before and after its `// ->`; the whole of one without it."""
+    """The parts of an example before and after `// ->`; the whole example without that line."""
     return _ARROW.split(text)
 
 
@@ -78,8 +78,8 @@ def parse_fragment(
     keep: Sequence[tuple[str, Attribute]] = (),
 ) -> ModuleOp:
     """
-    A fragment as a module: a `test.op` before it defines the values it lacks, one behind it uses those to
-    `keep`.
+    A fragment as a module: a `test.op` before the text defines missing values, a second after the text uses
+    the values to `keep`.
 
     Args: `given`: the values to define, by name (default: those that the text lacks).
     Raises: StepwellError `syntax`.
@@ -89,5 +89,5 @@ def parse_fragment(
     before = "".join(f'%{value} = "test.op"() : () -> {type} ' for value, type in sorted(values.items()))
     names = ", ".join(f"%{value}" for value, _ in keep)
     types = ", ".join(str(type) for _, type in keep)
-    behind = f'\n"test.op"({names}) : ({types}) -> ()' if keep else ""
-    return parse_module(ctx, before + text + behind, name)
+    after = f'\n"test.op"({names}) : ({types}) -> ()' if keep else ""
+    return parse_module(ctx, before + text + after, name)

@@ -11,7 +11,7 @@ Extent = int | str
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor: its name, the loops' index expressions for it, and its extents."""
+    """A tensor of a kernel: name, index expressions over the loops, and extents."""
 
     name: str
     indices: str
@@ -20,13 +20,13 @@ class Operand:
 
     @property
     def type(self) -> str:
-        """Its type without names of dimensions."""
+        """The type without names of dimensions."""
         shape = "".join(f"{n if isinstance(n, int) else '?'}x" for n in self.extents)
         return f"tensor<{shape}{self.element}>"
 
     @property
     def argument(self) -> str:
-        """Its type as an argument or a result."""
+        """The type as an argument or a result, with names of dimensions."""
         if all(isinstance(n, int) for n in self.extents):
             return self.type
         names = ", ".join(str(n) if isinstance(n, int) else f'"{n}"' for n in self.extents)
@@ -72,7 +72,7 @@ def empty(operand: Operand) -> str:
 
 
 def filled(operand: Operand, number: str) -> str:
-    """A tensor with one number everywhere."""
+    """A tensor filled with a number."""
     name, type = operand.name, operand.type
     return (
         f"  %{name}_number = arith.constant {number} : {operand.element}\n"
@@ -159,7 +159,7 @@ def pool(o: int, h: int, w: int, lanes: int, window: int, stride: int) -> str:
 
 
 def padded(h: int, w: int, lanes: int, border: int) -> str:
-    """Sums of 3x3 windows of an image with zeros around it."""
+    """Sums of 3x3 windows of a feature map with zero padding."""
     outer = [h + 2 * border, w + 2 * border, lanes]
     x, wide = Operand("x", "h, w, i", [h, w, lanes]), Operand("wide", "h, w, i", outer)
     image = Operand("image", "h + r, w + s, i", outer)
@@ -178,7 +178,7 @@ def padded(h: int, w: int, lanes: int, border: int) -> str:
 
 
 def softmax(rows: Extent, columns: Extent) -> str:
-    """Maximum, exponential, sum and quotient of rows."""
+    """Softmax along the last axis: maximum, exponential, sum and quotient of each row."""
     x, row = Operand("x", "i, j", [rows, columns]), [rows]
     low, zero = Operand("low", "i", row), Operand("zero", "i", row)
     top, sums = Operand("top", "i", row), Operand("sums", "i", row)
@@ -240,7 +240,7 @@ def elementwise(loops: str, x: str, y: str, **extents: Extent) -> str:
 
 
 def transpose(rows: int, columns: int, element: str = "f32") -> str:
-    """Rows become columns."""
+    """A transposed copy of a matrix."""
     x = Operand("x", "j, i", [columns, rows], element)
     init = Operand("init", "i, j", [rows, columns], element)
     lines = [empty(init), generic("r", "i, j", "pp", [x], init, [f"linalg.yield %x_ : {element}"])]

@@ -1,4 +1,4 @@
-"""Runs IR of levels 3 and 4: compiles it for a target of this machine and calls its kernels with arrays."""
+"""Compilation of IR of levels 3 and 4 for a target of this machine, and calls of its kernels with arrays."""
 
 from __future__ import annotations
 

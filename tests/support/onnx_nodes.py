@@ -1,4 +1,6 @@
-"""One ONNX node through the levels, compared at each with ONNX's reference evaluator."""
+"""
+Tests of single ONNX nodes: lowered level by level, and compared at each with ONNX's reference evaluator.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,7 @@ def check_node(
 
 
 def signless(array: Array) -> Array:
-    """An array as level 2 has it: integers without sign."""
+    """An array with the types of level 2: signless integers."""
     return array.view(f"int{8 * array.itemsize}") if array.dtype.kind == "u" else array
 
 

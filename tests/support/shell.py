@@ -15,7 +15,9 @@ Tool = Callable[[Sequence[str]], int]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command line did: exit status (nonzero when any stage failed), last output, all error output."""
+    """
+    The outcome of a command line: exit status (nonzero when any stage failed), last output, all error output.
+    """
 
     status: int
     stdout: str
@@ -27,7 +29,7 @@ def run_line(line: str, substitutions: Mapping[str, str] | None = None) -> Outco
     Run `tool args | tool args`: `not` inverts the exit status, `2>&1` joins the outputs, `> file` writes one,
     `&&` goes on to another pipeline unless one failed.
 
-    Args: `substitutions` maps what stands for something else, such as `%s`, to what it stands for.
+    Args: `substitutions` maps placeholders, such as `%s`, to their text.
     Raises: ValueError for a tool that does not run in process.
     """
     for mark, value in (substitutions or {}).items():
@@ -46,7 +48,7 @@ def run_line(line: str, substitutions: Mapping[str, str] | None = None) -> Outco
 
 
 def _stages(line: str) -> list[tuple[str, list[str]]]:
-    """The commands of a line, each with what stands before it: `|`, `&&`, or nothing."""
+    """The commands of a line, each with the operator before it: `|`, `&&`, or nothing."""
     stages: list[tuple[str, list[str]]] = [("", [])]
     for word in shlex.split(line):
         if word in ("|", "&&"):

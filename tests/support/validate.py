@@ -22,7 +22,7 @@ from stepwell.runtime.meaning import Array
 RELATIVE: Mapping[str, float] = {"float64": 1e-12, "float32": 2e-5, "float16": 5e-3, "bfloat16": 4e-2}
 """Tolerances by dtype, against the largest result: sums of a few hundred terms in another order."""
 APPROXIMATE = 4e-2
-"""The least tolerance for passes that say that they approximate."""
+"""The least tolerance for passes of the class `approximate`."""
 
 
 def run_before_after(
@@ -38,7 +38,8 @@ def run_before_after(
 
     Args: `inputs` by function name; others are made up, with `symbols` as sizes of dynamic dimensions.
     Returns: the names of the functions that ran; one that the interpreter cannot run before is left out.
-    Raises: AssertionError when a result differs; StepwellError when a function runs no more.
+    Raises: AssertionError when a result differs; StepwellError when a function that ran before the pipeline
+    fails after it.
     """
     ctx = StepwellContext()
     module = parse_module(ctx, text)
@@ -104,7 +105,7 @@ def made_up_inputs(
 
 
 def numerics_of(pipeline: str) -> Numerics:
-    """The loosest class of the passes of a pipeline; those that are no graph passes may round."""
+    """The loosest class of the passes of a pipeline; passes below level 1 may round."""
     declared = [
         step.numerics
         if isinstance(step, Pass) and ".passes.graph." in type(step).__module__

@@ -1,4 +1,6 @@
-"""`--check`: a model's results against ONNX's reference evaluator, and the first node that departs."""
+"""
+`--check`: compare a model's results with ONNX's reference evaluator, and find the first node that differs.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def expect_reference(path: Path) -> None:
 
 def check_against_reference(path: Path, feeds: Mapping[str, object], outputs: Mapping[str, Array]) -> int:
     """
-    Compare, print a line an output, and return the exit status: 1 when one departs.
+    Compare the outputs, print a line for each, and return the exit status: 1 when an output differs.
 
     Raises: StepwellError `no-reference` when `path` is a model that the reference evaluator cannot run.
     """
@@ -52,13 +54,13 @@ def _reference_outputs(path: Path, feeds: Mapping[str, object]) -> list[Array]:
     model: onnx.ModelProto = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
     try:
         evaluator: Any = reference_evaluator(model)
-        with np.errstate(all="ignore"):  # infinities are compared, they are no news
+        with np.errstate(all="ignore"):  # infinities are compared below, no warning is needed
             return evaluator.run(None, dict(feeds))
-    except Exception as error:  # an operator that it lacks, or gets wrong: it fails in ways of its own
+    except Exception as error:  # for a missing or wrong operator the evaluator raises any exception
         raise StepwellError(
             "no-reference",
             path.name,
             f"ONNX's reference evaluator cannot run this model: {error}",
             note=f"onnx {onnx.__version__}",
-            help="`stepwell bench` tells the largest difference from ONNX Runtime",
+            help="`stepwell bench` reports the largest difference from ONNX Runtime",
         ) from error

@@ -14,7 +14,7 @@ def relative_difference(found: Array, expected: Array) -> float:
     """
     The largest difference, relative to the range of the expected values.
 
-    Infinite where shapes differ, or NaN or infinity stand in different places.
+    Infinite where shapes differ, or where NaN or infinity occur at different positions.
     """
     if found.shape != expected.shape:
         return float("inf")

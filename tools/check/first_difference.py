@@ -1,4 +1,4 @@
-"""The first node of a model whose value departs from the reference, found by bisection."""
+"""The first node of a model whose value differs from the reference, found by bisection."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from stepwell.tools.driver.compile import compile
 
 def first_difference(path: Path, feeds: Mapping[str, object]) -> str:
     """
-    One line that names the first node, in the model's order, whose value differs by more than the tolerance.
+    Names the first node, in the model's order, whose value differs by more than the tolerance; returns a line
+    of text.
 
     Each probe compiles the model up to one node; kernels that probes share come from the cache. Differences
-    are taken to persist downstream, so a node whose difference a later one hides can be missed.
+    are assumed to persist downstream, so a node whose difference a later node hides can be missed.
     """
     model: onnx.ModelProto = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
     nodes = [node for node in model.graph.node if node.output and node.output[0]]

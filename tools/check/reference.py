@@ -1,4 +1,4 @@
-"""ONNX's reference evaluator, with the meaning of old opsets where it has that of new ones."""
+"""ONNX's reference evaluator with corrections: the meaning of operators in old opsets, and known faults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Matrix = NDArray[Any]
 
 def reference_evaluator(model: ModelProto) -> ReferenceEvaluator:
     """
-    The evaluator for a model; what it computes wrong is put right (reference_ops.py).
+    The evaluator for a model, with corrected operators (reference_ops.py).
 
     onnx 1.23 computes Softmax, LogSoftmax and Hardmax along one axis for all opsets; up to opset 12 they see
     a matrix whose columns are all dimensions from `axis` on, so those get ops of ours here.
@@ -41,7 +41,9 @@ def _matrix_ops() -> list[type[OpRun]]:
 
 
 def _on_matrix(name: str, compute: Callable[[Matrix], Matrix]) -> type[OpRun]:
-    """An op of the evaluator: it finds its name in that of the class."""
+    """
+    An op of the evaluator that applies `compute` to the input as a matrix; the class name is the op's name.
+    """
 
     def run(self: OpRun, x: Matrix, axis: int | None = None) -> tuple[Matrix]:
         axis = 1 if axis is None else axis

@@ -1,5 +1,6 @@
 """
-What onnx 1.23's reference evaluator computes otherwise than the specification says, put right.
+Corrected operators, for those that onnx 1.23's reference evaluator computes otherwise than the specification
+says.
 
 Its other faults that we know of: MaxPool and AveragePool take the pads of the first dimensions only, or count
 those of SAME; GlobalMaxPool and GlobalAveragePool of one dimension reduce the channels too; QLinearConv and
@@ -22,7 +23,8 @@ Array = NDArray[Any]
 
 class BatchNormalization(OpRun):
     """
-    By the given mean and variance, where the evaluator mixes those of the batch in for opsets 9 and 13.
+    BatchNormalization with the given mean and variance; the evaluator mixes in the batch's for opsets 9 and
+    13.
 
     In these opsets a node with one result is in test mode whatever its momentum is (9, "Output case #2"); the
     evaluator takes the default of momentum, which is always there, for a sign of training. Later opsets say
@@ -62,7 +64,8 @@ class BatchNormalization(OpRun):
 
 class DynamicQuantizeLinear(OpRun):
     """
-    Zeros have scale 1, as a comment in the evaluator says that computes 1/255.
+    DynamicQuantizeLinear with scale 1 for an input of zeros; the evaluator's comment says so, but it computes
+    1/255.
 
     The text of the specification gives them scale 0 and leaves 0 / 0 to be rounded to a zero point; ONNX
     Runtime gives 1, too.
@@ -79,7 +82,7 @@ class DynamicQuantizeLinear(OpRun):
 
 
 class LRN(OpRun):
-    """Over all channels, where the evaluator takes the size of the batch for their number."""
+    """LRN over all channels; the evaluator uses the size of the batch as the number of channels."""
 
     op_domain = ""
 
@@ -98,7 +101,7 @@ class LRN(OpRun):
 
 
 class LpNormalization(OpRun):
-    """Of magnitudes, where the evaluator adds up the numbers with their signs for `p` = 1."""
+    """LpNormalization of magnitudes; the evaluator sums signed numbers for `p` = 1."""
 
     op_domain = ""
 
@@ -108,7 +111,9 @@ class LpNormalization(OpRun):
 
 
 class Loop(UncorrectedLoop):
-    """What is collected gets a dimension for the rounds, where the evaluator joins it along the first."""
+    """
+    Loop with a new first dimension for scan outputs; the evaluator concatenates them along the first one.
+    """
 
     op_domain = ""
 
@@ -138,4 +143,4 @@ CORRECTED: tuple[type[OpRun], ...] = (
     LpNormalization,
     Loop,
 )
-"""Given to every evaluator that is to judge our results."""
+"""The operators given to each evaluator that our results are compared with."""

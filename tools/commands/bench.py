@@ -19,7 +19,7 @@ from stepwell.tools.measure.peers import engine_named, installed_peers
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Models, peers, threads and where to write the figures."""
+    """Add the arguments: models, peers, threads, and the file for the figures."""
     parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help=".onnx files")
     parser.add_argument("--against", metavar="A,B", help="engines (default: every installed one)")
     parser.add_argument(
@@ -44,7 +44,7 @@ def run(args: Namespace) -> int:
     """Measure and print a table; returns the exit status."""
     peers = installed_peers() if args.against is None else args.against.split(",")
     for name in peers:
-        engine_named(name)  # a name that none has is no peer that failed
+        engine_named(name)  # an unknown name is an error, not a peer that failed
     shapes = input_shapes(args)
     results = [bench_model(path, peers, args.threads, args.rounds, shapes, args.seed) for path in args.models]
     show(results, peers)
@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
 
 
 def show(results: list[ModelResult], peers: list[str]) -> None:
-    """The figures as a table on standard output; ratios above 1 mean that we are faster."""
+    """Print the figures as a table on standard output; ratios above 1 mean that Stepwell is faster."""
     table = Table(title="time of the peer / our time (95 % interval)" if peers else None)
     for column in ("model", "threads", "ours, ms", *peers, "difference"):
         table.add_column(column, justify="left" if column == "model" else "right")

@@ -11,7 +11,7 @@ from stepwell.tools.report import readable_bytes
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """`info` or `clear`."""
+    """Add the argument: `info` or `clear`."""
     kernels, models = (readable_bytes(cache.max_bytes) for cache in (KernelCache(), ModelCache()))
     parser.description = (
         "Show or clear the caches: compiled kernels and whole compiled models, which later compilations use "

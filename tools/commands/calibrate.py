@@ -17,7 +17,7 @@ _SHOWN = 8  # tiles of a class
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Whether to measure, and for which target."""
+    """Add the arguments: whether to measure, and for which target."""
     parser.add_argument("--show", action="store_true", help="print what was measured before, measure nothing")
     parser.add_argument(
         "--mcpu",
@@ -58,7 +58,7 @@ def _measured_tiles(target: TargetDescription, deadline: float) -> TileShares:
     try:
         keep_shares(target, shares)
     except OSError as error:
-        raise StepwellError("cannot-write", None, f"the measurements cannot be kept: {error}") from None
+        raise StepwellError("cannot-write", None, f"the measurements cannot be saved: {error}") from None
     return shares
 
 
@@ -70,7 +70,7 @@ def _print_limits(limits: MachineLimits) -> None:
 
 
 def _print_tile_registers() -> None:
-    """Whether the machine's tile registers are used; nothing where there are none."""
+    """Print whether the machine's tile registers are used, or nothing on a machine without any."""
     import llvmlite.binding as llvm
 
     from stepwell.runtime.machine.tile_permission import tile_refusal

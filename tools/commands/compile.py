@@ -20,12 +20,12 @@ from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
 
 _SUFFIXES = {"ll": ".ll", "asm": ".s", "obj": ".o"}
-"""What the files of a level end in, where it is not .mlir."""
+"""The file suffixes of levels whose files are not .mlir."""
 _KINDS = {".ll": "LLVM IR", ".s": "assembly", ".o": "an object file"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Model, output and options."""
+    """Add the arguments: model, output and options."""
     add_model(parser)
     parser.add_argument(
         "-o",
@@ -38,8 +38,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--dump", type=Path, metavar="DIR", help="write the IR after each pass, and a page about it"
     )
-    parser.add_argument("--remarks", action="store_true", help="print what passes have to say, declined too")
-    parser.add_argument("--print-memory-plan", action="store_true", help="show where each buffer lies")
+    parser.add_argument(
+        "--remarks", action="store_true", help="print the remarks of passes, such as declined rewrites"
+    )
+    parser.add_argument(
+        "--print-memory-plan", action="store_true", help="show the offset of each buffer in the arena"
+    )
     parser.add_argument(
         "--print-pipeline",
         action="store_true",
@@ -92,7 +96,7 @@ def run(args: Namespace) -> int:
 
 
 def _expect_text(level: str | None) -> None:
-    """Refuse `-o -` for what is not text."""
+    """Refuse `-o -` for output that is not text."""
     if level is None or level == "obj":
         what = f"--emit {level} writes bytes" if level else "an artifact is bytes"
         raise StepwellError(
@@ -101,7 +105,7 @@ def _expect_text(level: str | None) -> None:
 
 
 def _check_output_suffix(output: Path, level: str | None) -> None:
-    """Refuse a name that says another kind of file than what is written; an unknown suffix says nothing."""
+    """Refuse an output name whose suffix is that of another kind of file; unknown suffixes are accepted."""
     written = _SUFFIXES.get(level or "", ".mlir" if level else ".stepwell")
     if output.suffix != written and output.suffix in (".onnx", ".stepwell", ".mlir", *_SUFFIXES.values()):
         what = (

@@ -1,4 +1,4 @@
-"""`stepwell inspect`: what is in a model or artifact, and what is supported."""
+"""`stepwell inspect`: the contents of a model or artifact, and the support of each operator."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from stepwell.tools.report import readable_bytes
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Only the model."""
+    """Add the argument: the model."""
     add_model(parser)
 
 
 def run(args: Namespace) -> int:
-    """Print what is in the file; returns the exit status: 1 when an op of it is not supported."""
+    """Print the contents of the file; returns the exit status: 1 when an operator is not supported."""
     check_suffix(args.model)
     if args.model.suffix == ".stepwell":
         return _inspect_artifact(args)
@@ -74,7 +74,7 @@ def _inspect_artifact(args: Namespace) -> int:
 
 
 def _type_text(name: str, type: Attribute) -> str:
-    """A tensor of numbers as people write it; a type that we do not support as the IR has it."""
+    """A tensor type in short form, such as `f32[1, 3]`; an unsupported type in the IR's syntax."""
     try:
         return str(tensor_spec(name, type, ""))
     except StepwellError:

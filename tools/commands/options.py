@@ -1,4 +1,4 @@
-"""Options that several subcommands share, and how their values are read."""
+"""Options that several subcommands share, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
 
 def add_model(parser: ArgumentParser) -> None:
-    """The positional MODEL."""
+    """Add the positional argument MODEL."""
     parser.add_argument("model", type=Path, metavar="MODEL", help="a .onnx, .mlir or .stepwell file")
 
 
 def add_compile_options(parser: ArgumentParser) -> None:
-    """What decides how a model is compiled."""
+    """Add the options of a compilation, in groups."""
     groups = {name: parser.add_argument_group(name, about) for name, about in OPTION_GROUPS.items()}
     group_of = {option.name: groups[option.metadata["group"]] for option in fields(CompileOptions)}
     parser.add_argument(
@@ -82,7 +82,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="run a pass of level 1 whatever its own level",
+        help="run a pass of level 1 whatever its own level, or a pass of a plugin (given again: another)",
     )
     group_of["use_cache"].add_argument(
         "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
@@ -92,7 +92,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         type=backend_names,
         default=(),
         metavar="NAME[,NAME…]",
-        help="engines that take part of the model, the preferred one first, such as onnxruntime,reference",
+        help="engines that run parts of the model, the preferred one first, such as onnxruntime,reference",
     )
     group_of["fallback"].add_argument(
         "--fallback",
@@ -111,21 +111,21 @@ def add_compile_options(parser: ArgumentParser) -> None:
 
 
 def add_threads(parser: ArgumentParser) -> None:
-    """How many threads kernels may use."""
+    """Add `--threads`, the number of threads of kernels."""
     parser.add_argument(
         "--threads", type=positive, metavar="N", help="how many threads kernels use (default: all cores)"
     )
 
 
 def positive(text: str, least: int = 1) -> int:
-    """A number from 1, or from another least one, on. Raises: ArgumentTypeError."""
+    """An integer of at least 1, or of at least `least`. Raises: ArgumentTypeError."""
     if not text.isdecimal() or int(text) < least:
         raise ArgumentTypeError(f"expected a number from {least} on, found {text!r}")
     return int(text)
 
 
 def add_seed(parser: ArgumentParser) -> None:
-    """The seed of made-up inputs."""
+    """Add `--seed`, the seed of made-up inputs."""
     parser.add_argument(
         "--seed",
         type=partial(positive, least=0),
@@ -136,7 +136,7 @@ def add_seed(parser: ArgumentParser) -> None:
 
 
 def backend_names(text: str) -> tuple[str, ...]:
-    """Names with commas between. Raises: ArgumentTypeError."""
+    """Names separated by commas, as a tuple. Raises: ArgumentTypeError."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
         raise ArgumentTypeError(f"expected names with commas between, found {text!r}")
@@ -160,7 +160,7 @@ def input_shapes(args: Namespace) -> dict[str, tuple[int, ...]]:
 
 
 def compile_options(args: Namespace) -> CompileOptions:
-    """The compile options of parsed arguments; the plugins that they name are loaded."""
+    """The compile options of parsed arguments; also loads the plugins of `--load`."""
     _load_plugins(args)
     if chosen := (*args.disable_pass, *args.require_pass):
         from stepwell.passes.pipelines import expect_passes_of_level_1
@@ -196,7 +196,10 @@ def ready_model(args: Namespace) -> CompiledModel:
 
 
 def _expect_no_compilation(args: Namespace) -> None:
-    """Refuse options of a compilation that there is none of; a shape and a plugin serve an artifact too."""
+    """
+    Refuse compile options for an artifact, which is not compiled again; `--input-shape` and `--load` are
+    accepted.
+    """
     add_compile_options(parser := ArgumentParser())
     default = vars(parser.parse_args([]))
     names = [n for n in default if n not in ("input_shape", "load") and vars(args)[n] != default[n]]

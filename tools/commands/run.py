@@ -33,7 +33,7 @@ _PROFILED_RUNS = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Model, inputs, outputs and options."""
+    """Add the arguments: model, inputs, outputs and options."""
     add_model(parser)
     parser.add_argument("--inputs", type=Path, metavar="F.npz", help="arrays by input name")
     parser.add_argument("--fill", choices=FILLS, default="random", help="how to make up the inputs not given")
@@ -83,7 +83,7 @@ def run(args: Namespace) -> int:
 
 
 def describe(name: str, array: Array) -> str:
-    """One line about an array: type, shape, range and mean."""
+    """A line of text about an array: type, shape, range and mean."""
     text = f"{name}: {array.dtype.name}{list(array.shape)}"
     if array.size and array.dtype.kind in "fiub":
         values = array.astype(np.float64)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:  # the compiler itself is imported when something is to be com
 
 _LOG = logging.getLogger(__name__)
 _COMPILING = RLock()
-"""Held by the one compilation of this process: passes share state, kernels have processes of their own."""
+"""
+The lock of the running compilation of this process: passes share state; kernels have processes of their own.
+"""
 
 
 def compile(

@@ -1,4 +1,6 @@
-"""`--dump`: one walk down all levels that leaves the IR after each pass that changed it, and a page."""
+"""
+`--dump`: lower a model through all levels, and write the IR after each pass with changes, and an HTML page.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ from stepwell.tools.driver.levels import to_level_1
 from stepwell.tools.driver.lower import start, to_level_2
 from stepwell.tools.driver.options import CompileOptions
 
-# The way from kernels on tensors to machine code, for the whole program at once: level, passes.
+# The lowering from kernels on tensors to machine code, for the whole program at once: level, passes.
 LOWER_LEVELS = (
     ("tiled and vectorized", SCHEDULE_PIPELINE),
     ("loops", PROGRAM_LOOP_PIPELINE),
@@ -48,7 +50,10 @@ _NUMBERED = re.compile(r"%\d+")
 
 @dataclass(frozen=True)
 class Step:
-    """A pass of the walk: what it took and did, and the file of the program after it, if it changed."""
+    """
+    A pass in the dump: time, op counts and changes, and the file with the program after it, if it changed
+    anything.
+    """
 
     level: str
     name: str
@@ -62,7 +67,7 @@ class Step:
 
 @dataclass(frozen=True)
 class FusedGroup:
-    """A kernel as fusion decided it."""
+    """A kernel that fusion formed: the rule and the ops."""
 
     rule: str
     ops: Sequence[str]
@@ -71,7 +76,7 @@ class FusedGroup:
 
 @dataclass
 class Dump(Instrument):
-    """Watches a walk: times, op counts and snapshots of each pass. The others' work is not in the times."""
+    """Records time, op counts and a snapshot of each pass. The time of other instruments is not included."""
 
     folder: Path
     steps: list[Step] = field(default_factory=list[Step])
@@ -93,7 +98,7 @@ class Dump(Instrument):
             instrument.run_after_pass(module, step)
 
     def end_level(self, level: str) -> None:
-        """Take the passes that ran since the last level ended as those of `level`."""
+        """Assign the passes that ran since the last call to `level`."""
         begin = len(self.steps)
         taken, changes = self._snapshots.taken[begin:], self._counts.changes[begin:]
         timed = list(_in_order_of_end(self._timing.root))
@@ -121,10 +126,10 @@ def _in_order_of_end(timed: Timed, depth: int = 0) -> Sequence[tuple[Timed, int]
 
 def text_diff(before: str, after: str) -> str:
     """
-    The changed lines, function by function; functions that are equal, or too long, are not looked into.
+    The diff of two module texts, function by function; equal functions are left out, too long ones only
+    mentioned.
 
-    Every change gives the numbered values behind it other numbers: a line that differs from its counterpart
-    in these alone is not shown.
+    A change renumbers all numbered values after it: lines that differ in these numbers only are not shown.
     """
     old, new = _functions(before), _functions(after)
     parts: list[str] = []
@@ -153,7 +158,7 @@ def _changes(name: str, old: Sequence[str], new: Sequence[str]) -> Iterator[str]
 
 
 def _functions(text: str) -> dict[str, list[str]]:
-    """The lines of a module by the function they are in; what is around the functions under the name ``."""
+    """Maps each function of a module to its lines; lines outside of functions are under the empty name."""
     found: dict[str, list[str]] = {"": []}
     name = ""
     for line in text.splitlines(keepends=True):
@@ -182,11 +187,11 @@ def compile_and_dump(
     model: Path, options: CompileOptions, folder: Path, progress: Progress | None = None
 ) -> ModelImage:
     """
-    Compile a model, and write what each pass made of it into a folder, with `index.html` to read it by.
+    Compile a model, and write the IR after each pass into a folder, with the page `index.html`.
 
     Below the kernels' level the folder shows the whole program at once; the image's kernels are compiled one
     by one, as ever.
-    Raises: StepwellError of the step that failed; the folder holds what there was until then.
+    Raises: StepwellError of the step that failed; the folder contains the files written before.
     """
     make_folder(folder)
     dump = Dump(folder)
@@ -211,7 +216,7 @@ def compile_and_dump(
     cache = KernelCache() if options.use_cache else None
     image = compile_image(compilation, interface, cache, processes=options.processes, progress=progress)
     title = f"{model.name} for {options.mcpu}, --opt-level {options.opt_level}"
-    outside = PassContext.current().remarks  # those of the kernels came there
+    outside = PassContext.current().remarks  # the remarks of the kernels are there
     outside += context.remarks
     facts = {**image.summary, **image.effort}
     write_text(folder / "index.html", page(title, dump.steps, groups, outside, facts))

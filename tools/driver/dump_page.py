@@ -1,4 +1,4 @@
-"""The page over a dumped compilation: one file of HTML by itself, with links to the IR beside it."""
+"""The HTML page of a dumped compilation: a self-contained file, with links to the IR files in its folder."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ def page(
     remarks: Iterable[object],
     summary: Mapping[str, object],
 ) -> str:
-    """The page: what the compilation came to, its passes by level, its kernels by rule, the remarks."""
+    """The page as HTML: the summary, the passes by level, the kernels by fusion rule, the remarks."""
     facts = ", ".join(f"{name}: {_shown(value)}" for name, value in summary.items())
     body = [f"<h1>{escape(title)}</h1>", f"<p>{escape(facts)}</p>"]
     body.append(
         '<p>The program as it came in: <a href="00-input.mlir">00-input.mlir</a>. As LLVM IR: '
         '<a href="llvm.ll">llvm.ll</a>; as machine code: <a href="assembly.s">assembly.s</a>. '
-        "Passes that changed nothing are grey; one that another pass ran stands above it, indented.</p>"
+        "Passes that changed nothing are grey; a pass that another pass ran is listed above it, indented.</p>"
     )
     longest = max((step.milliseconds for step in steps), default=0.0)
     for level, some in groupby(steps, key=lambda step: step.level):
         body += [f"<h2>{escape(level)}</h2>", _passes(list(some), longest)]
     body += [f"<h2>{len(groups)} kernels, by the rule that made them</h2>", _groups(groups)]
-    told = Counter(str(remark) for remark in remarks)
-    if told:
+    listed = Counter(str(remark) for remark in remarks)
+    if listed:
         lines = "\n".join(
-            f"{escape(text)}{f' ({times} times)' if times > 1 else ''}" for text, times in told.items()
+            f"{escape(text)}{f' ({times} times)' if times > 1 else ''}" for text, times in listed.items()
         )
         body.append(f"<h2>Remarks</h2><pre>{lines}</pre>")
     return (
@@ -115,7 +115,7 @@ def _groups(groups: Sequence[FusedGroup]) -> str:
 
 
 def _counted(names: Iterable[str]) -> str:
-    """Names in order, repetitions side by side counted: `conv, relu × 2`."""
+    """Names in order, with consecutive repetitions counted: `conv, relu × 2`."""
     runs = [(name, len(list(run))) for name, run in groupby(names)]
     return ", ".join(name if count == 1 else f"{name} × {count}" for name, count in runs)
 

@@ -50,7 +50,7 @@ def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:
 
 
 def _require_above(module: ModuleOp, wanted: int) -> None:
-    """Refuse to write a program as it was on a level above the one that it is on."""
+    """Refuse a level above the program's own: a lowered program cannot be raised."""
     found = "llvm" if is_on_machine(module) else "loops" if is_on_loops(module) else "linalg"
     if is_lowered(module) and wanted < LEVELS.index(found):
         message = f"the program is on level {found} already: nothing leads back up to {LEVELS[wanted]}"
@@ -68,7 +68,7 @@ def emit(model: Path, options: CompileOptions, level: str) -> str:
 
 def emit_file(model: Path, options: CompileOptions, level: str, output: Path) -> None:
     """
-    Write the text of a level, and beside IR the weights that it names.
+    Write the text of a level to a file; for IR, also the file of its weights.
 
     Raises: StepwellError of the pass that failed, `cannot-write`.
     """

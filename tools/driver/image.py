@@ -63,14 +63,14 @@ from stepwell.runtime.timing import TimedCall
 _LOG = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int], None]
-"""Told the step's name, how much of it is done and how much there is."""
+"""A progress callback: called with the step's name, the amount done, and the total."""
 
 KINDS = ("input", "output")
 
 
 @dataclass
 class Compilation:
-    """One compilation: its module on the way down, and what was counted and timed."""
+    """The state of a compilation: the module at its current level, counts, and times by level."""
 
     module: ModuleOp
     ctx: StepwellContext
@@ -79,13 +79,13 @@ class Compilation:
 
     @contextmanager
     def timed(self, level: str) -> Generator[None]:
-        """Add the time of a block to a level's."""
+        """Add the time of a `with` block to that of a level."""
         start = perf_counter()
         yield
         self.seconds[level] = self.seconds.get(level, 0.0) + perf_counter() - start
 
     def run(self, level: str, pipeline: str) -> None:
-        """Run passes on the module, and count their time to a level."""
+        """Run passes on the module, and add their time to that of a level."""
         with self.timed(level):
             run_pipeline(self.module, pipeline, self.ctx)
 
@@ -106,7 +106,7 @@ def main_of(module: ModuleOp) -> func.FuncOp:
 
 def check_main(module: ModuleOp) -> None:
     """
-    Require a `@main` that can be compiled: one block, tensors that memory can hold, a `func.return`.
+    Require `@main` to be compilable: a single block, a final `func.return`, tensors that fit into memory.
 
     Raises: StepwellError `no-main`, `bad-main`, `too-large`.
     """
@@ -190,7 +190,7 @@ def named_types(main: func.FuncOp, kind: str) -> list[tuple[str, Attribute]]:
 
 
 def tensor_spec(name: str, type: Attribute, kind: str) -> TensorSpec:
-    """An input or output as the runtime has it. Raises: StepwellError `unsupported`."""
+    """The runtime's description of an input or output. Raises: StepwellError `unsupported`."""
     if isinstance(type, TensorType):
         tensor = cast(Tensor, type)
         dtype = np.dtype(object) if is_opaque(tensor) else dtype_of(tensor.element_type)
@@ -202,7 +202,7 @@ def tensor_spec(name: str, type: Attribute, kind: str) -> TensorSpec:
 
 
 def type_text(type: Attribute) -> str:
-    """A type as ONNX's users write it: `seq(f32)`, `map(i64, f32)`, `optional(seq(f32))`."""
+    """A type in ONNX's notation: `seq(f32)`, `map(i64, f32)`, `optional(seq(f32))`."""
     match type:
         case onnx.SequenceType():
             return f"seq({type_text(type.element)})"
@@ -226,15 +226,15 @@ def compile_image(
     progress: Progress | None = None,
 ) -> ModelImage:
     """
-    From level 2 (kernels and `@main` that calls them) to everything that a compiled model consists of.
+    Compile a module of level 2 (kernels, and `@main` that calls them) to the image of the model.
 
-    Args: `timed` makes a `main` that writes down the times of its kernels.
+    Args: `timed` makes a `main` that records the times of its kernels.
 
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
     if PassContext.current().chooses_passes:
-        cache = None  # whose keys know nothing of it
+        cache = None  # whose keys do not describe it
     calls = [op for op in main_of(compilation.module).walk() if isinstance(op, func.CallOp)]
     names = [call.callee.string_value() for call in calls]
     with compilation.timed("kernels"):
@@ -247,14 +247,14 @@ def compile_image(
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             func_op.attributes["sched.scratch"] = StringAttr(scratch)
     image = image_without_code(compilation, interface)
-    told = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()
+    calls = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
         main = _compile_main(compilation, cache, timed)
     image = planned_image(image, main.meta)
     return replace(
         image,
         objects=(*(kernel.code for kernel in objects.values()), main.code),
-        timed=told,
+        timed=calls,
         summary=summary(compilation, image.interface, image.weights),
         effort={
             "cached kernels": hits,
@@ -264,7 +264,9 @@ def compile_image(
 
 
 def image_without_code(compilation: Compilation, interface: Interface) -> ModelImage:
-    """What a level-2 module says of the compiled model, before memory is planned."""
+    """
+    The image of a level-2 module without code and memory plan: interface, weights, target, errors, callees.
+    """
     main, target = main_of(compilation.module), compilation.ctx.target
     host = _host_side(compilation)
     return ModelImage(
@@ -282,18 +284,18 @@ def image_without_code(compilation: Compilation, interface: Interface) -> ModelI
 
 
 def planned_image(image: ModelImage, facts: Mapping[str, object]) -> ModelImage:
-    """The image with what `main_facts` says of the plan of its memory."""
+    """The image with the memory plan that `main_facts` describes."""
     interface = replace(image.interface, arena_bytes=Dim.of(str(facts["arena"])))
     return replace(image, interface=interface, slots=int(str(facts["slots"])))
 
 
 def _options_text(target: TargetDescription) -> str:
-    """What a kernel depends on besides its own text."""
+    """The target as text, the part of a kernel's cache key besides the kernel's own text."""
     return str(sorted(target.to_json().items()))
 
 
 def deduplicate(module: ModuleOp, target: TargetDescription) -> dict[str, str]:
-    """Name every kernel by its content, keep one of equal ones; returns the canonical texts by name."""
+    """Name every kernel by its content and erase duplicates; returns the canonical texts by name."""
     options = _options_text(target)
     texts: dict[str, str] = {}
     renamed: dict[str, SymbolRefAttr] = {}
@@ -319,7 +321,7 @@ def _weights_in_order(compilation: Compilation) -> list[Array]:
 
 
 def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
-    """The run-time error table: what each op of `@main` that may end a call says."""
+    """The run-time error table: the message of each op of `@main` that may end a call."""
     rows: list[RuntimeErrorRow] = []
     for op in fallible_ops(main):
         if isinstance(op, graph.AssertOp):
@@ -340,11 +342,11 @@ class _HostSide:
     callees: tuple[Callee, ...]
     objects: int
     outputs: tuple[int | None, ...]
-    """The objects that are outputs."""
+    """For each output, the index of its Python object, or None for an array."""
 
 
 def _host_side(compilation: Compilation) -> _HostSide:
-    """What `@main` calls outside compiled code, in order, and the Python objects that it passes on."""
+    """The host calls of `@main` in order, and the numbering of the Python objects passed between them."""
     main = main_of(compilation.module)
     calls = [op for op in main.walk() if isinstance(op, graph.HostCallOp)]
     callees = tuple(_callee(op, compilation) for op in calls)
@@ -376,9 +378,9 @@ def _host_value(type: Attribute, own: set[str]) -> HostValue:
 
 def _timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]) -> tuple[TimedCall, ...]:
     """
-    The calls of kernels and of the host in `@main`, in order, with the work that `annotate-work` put on them.
+    The calls of kernels and of the host in `@main`, in order, with the work that `annotate-work` annotated.
 
-    Args: `names` are those of all called functions before kernels were named by their content.
+    Args: `names` are the names of all called functions before kernels were renamed by content.
     """
     earlier = iter(names)
     calls: list[TimedCall] = []
@@ -394,7 +396,10 @@ def _timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str
 
 
 def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bool) -> KernelObject:
-    """`@main` as an object; told beside it: the arena's size as a dimension expression, how many slots."""
+    """
+    The object code of `@main`; its metadata are the arena's size as a dimension expression and the number of
+    slots.
+    """
     module = compilation.module
     signatures = "".join(
         f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
@@ -416,7 +421,10 @@ def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bo
 
 
 def summary(compilation: Compilation, interface: Interface, weights: Sequence[Array]) -> Mapping[str, object]:
-    """What a compilation came to, for people and for `stepwell inspect` on an artifact."""
+    """
+    The counts of a compilation and the bytes of arena and weights, as shown to users and by `stepwell
+    inspect`.
+    """
     return {
         **compilation.counts,
         "arena bytes": str(interface.arena_bytes),

@@ -1,7 +1,7 @@
 """
 Programs as files, for the commands: IR as text, whole or in parts; or a model.
 
-The weights that IR names stand in a file beside it: `model.mlir`, `model.weights`; or in the folder's
+The weights that IR names are in a file of the same folder: `model.weights` for `model.mlir`, or
 `all.weights`.
 """
 
@@ -22,12 +22,12 @@ from stepwell.runtime.files.whole_files import write_text
 SPLIT_MARK = "// -----"
 STDIN = "-"
 SHARED_WEIGHTS = "all.weights"
-"""The weights that all files of a folder share, in one that `stepwell compile --dump` wrote."""
+"""The file of the weights that all IR files of a folder share, as `stepwell compile --dump` writes it."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A file, or a part of one; that starts with as many empty lines as precede it in the file."""
+    """A file, or a part of a file, padded with empty lines so that line numbers are those of the file."""
 
     path: Path | None
     """None for standard input."""
@@ -35,7 +35,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The file as diagnostics call it."""
+        """The name of the file in diagnostics."""
         return "<stdin>" if self.path is None else str(self.path)
 
     def read(self, ctx: StepwellContext) -> ModuleOp:
@@ -52,12 +52,14 @@ class Part:
 
 
 def weights_beside(path: Path) -> Path:
-    """The file of the weights that a file of IR names."""
+    """The path of the weight file of a file of IR."""
     return path.with_suffix(".weights")
 
 
 def write_ir(path: Path, text: str, ctx: StepwellContext) -> None:
-    """Write IR, and beside it the weights that it names, if any. Raises: StepwellError `cannot-write`."""
+    """
+    Write a file of IR, and the weight file if the text names weights. Raises: StepwellError `cannot-write`.
+    """
     write_text(path, text)
     if WeightAttr.name in text:
         ctx.weights.save(weights_beside(path))
@@ -65,7 +67,7 @@ def write_ir(path: Path, text: str, ctx: StepwellContext) -> None:
 
 def read_ir(path: Path, ctx: StepwellContext) -> ModuleOp:
     """
-    A file of IR as a module, not verified yet, and the weights beside it into the context.
+    A file of IR as a module, not verified yet; loads the weight file into the context.
 
     Raises: StepwellError `no-file`, `syntax`.
     """

@@ -1,9 +1,10 @@
 """
-Which compilations can be told to be the same as an earlier one before anything is read, and their keys.
+Keys of the model cache, by which a compilation is recognized as equal to an earlier one before the model is
+read.
 
 The key is made of the model's bytes, the options, the target and all of our sources: a compilation that it
 cannot describe (IR as text, a model in memory, an option that names files, a pass context of the caller's) is
-never taken from the cache.
+never loaded from the cache.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ _SOURCES = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime",
 
 @dataclass(frozen=True)
 class KeptModel:
-    """The place of one compilation's result in the model cache."""
+    """The entry of a compilation in the model cache."""
 
     path: Path
     key: str
     stamp: tuple[int, ...]
-    """What the file system said about the model's file before it was read."""
+    """The `stat` data of the model's file before it was read."""
 
     def load(self) -> ModelImage | None:
-        """The compiled model as it was kept; None when there is none, or a file beside the model changed."""
+        """The cached compiled model; None when there is none, or when a file of external data changed."""
         start = perf_counter()
         image = ModelCache().load(self.key, ExternalFiles(self.path.parent, model=self.path))
         if image is None:
@@ -52,14 +53,14 @@ class KeptModel:
         return replace(image, effort={"cached kernels": kernels, "seconds": seconds})
 
     def store(self, image: ModelImage, external: Mapping[str, memoryview]) -> None:
-        """Keep a compiled model, unless its file has changed since the key was made."""
+        """Store a compiled model, unless the model's file has changed since the key was made."""
         if _stamp(self.path) == self.stamp:
             ModelCache().store(self.key, image, external)
 
 
 def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
-    """Where the result of a compilation is, or would be, kept; None for one that cannot be."""
-    if not isinstance(model, str | Path) or not _is_keyed(options) or _has_pass_context():
+    """The cache entry of a compilation, present or not; None for a compilation that a key cannot describe."""
+    if not isinstance(model, str | Path) or not _is_keyed(options) or _has_pass_context(options):
         return None
     path = Path(model)
     if path.suffix == ".mlir":
@@ -69,14 +70,14 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
         with path.open("rb") as file:
             content = digest_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
     except (OSError, ValueError):
-        return None  # the importer says what is wrong with it
+        return None  # the importer reports the error
     target = with_kept_shares(target_from(options.mcpu, options.target))
     described = {
         "sources": compiler_fingerprint(_SOURCES),
         "plugins": plugins_fingerprint(),
         "target": target.to_json(),
         "options": {name: getattr(options, name) for name in _options(options, "key")},
-        "model": [path.name, content],  # the name, because run-time errors tell it
+        "model": [path.name, content],  # the name, because run-time errors contain it
     }
     digest = hashlib.blake2b(json.dumps(described, sort_keys=True, default=list).encode(), digest_size=16)
     return KeptModel(path, digest.hexdigest(), stamp)
@@ -95,10 +96,17 @@ def _options(options: CompileOptions, role: str) -> list[str]:
     return [option.name for option in fields(options) if option.metadata["cache"] == role]
 
 
-def _has_pass_context() -> bool:
-    """Whether the caller has entered a pass context; asked without importing the compiler."""
-    module = sys.modules.get("stepwell.passes.context")
-    return module is not None and module.PassContext.is_entered()
+def _has_pass_context(options: CompileOptions) -> bool:
+    """
+    Whether the caller has entered a pass context, or requires passes that it registered itself; asked without
+    importing the compiler.
+    """
+    if (module := sys.modules.get("stepwell.passes.context")) is None:
+        return False
+    registry = sys.modules["stepwell.passes.registry"]
+    return module.PassContext.is_entered() or any(
+        map(registry.is_registered_by_hand, options.required_passes)
+    )
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

@@ -22,7 +22,9 @@ def is_lowered(module: ModuleOp) -> bool:
 
 
 def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
-    """From the model as it is to the graph dialect, optimized, kernels decided; level 2 stays as it is."""
+    """
+    Convert a module to level 1: the graph dialect, optimized and fused to kernels; level 2 is left as it is.
+    """
     if is_lowered(compilation.module):
         return
     context = chosen_passes(options).at_level(options.opt_level)
@@ -50,7 +52,7 @@ def steps_of(options: CompileOptions, target: TargetDescription, context: PassCo
 
 
 def to_kernel_functions(compilation: Compilation, options: CompileOptions) -> None:
-    """From kernels of graph ops to kernel functions on tensors; level 2 stays as it is."""
+    """Convert kernels of graph ops to kernel functions on tensors; level 2 is left as it is."""
     if not is_lowered(compilation.module):
         expect_needed_passes(chosen_passes(options).disabled_pass)
         compilation.run("graph to linalg", TO_KERNELS)

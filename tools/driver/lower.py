@@ -1,4 +1,4 @@
-"""A model on its way down: read it, then level by level to kernels and a `@main` that calls them."""
+"""Lowering of a model: import, level 1, then kernels and a `@main` that calls them (level 2)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lower_and_compile(
     model: Model, options: CompileOptions, kept: KeptModel | None, progress: Progress | None
 ) -> ModelImage:
     """
-    Everything that a compiled model consists of; kept for the next time where `kept` is given.
+    The image of a compiled model; stored in the model cache where `kept` is given.
 
     Raises: StepwellError of the step that failed.
     """
@@ -72,13 +72,13 @@ def lower_and_compile(
     )
     if options.memory == "low":
         image = replace(image, weights=_own(image.weights))
-    if kept is not None and source is not None and not source.warned:  # a warning is for every time
+    if kept is not None and source is not None and not source.warned:  # a warning is repeated each time
         kept.store(image, source.files.opened)
     return image
 
 
 def _own(weights: Sequence[Array]) -> tuple[Array, ...]:
-    """Weights in memory of their own, aligned for kernels: of the model's file nothing stays mapped."""
+    """Copies of weights, aligned for kernels, so that the model's file need not stay mapped."""
     copies = {id(array): array for array in weights}
     for key, array in copies.items():
         copies[key] = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)

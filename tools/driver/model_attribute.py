@@ -1,5 +1,5 @@
 """
-`sched.model`: what the runtime must know of a program of level 3 or 4, as an attribute of its module.
+`sched.model`: the module attribute with the interface, weights and errors of a program of level 3 or 4.
 
 Below level 2 the code alone says neither what inputs are called, nor which weights it reads, nor what its
 errors mean. With this attribute the text of such a program can be compiled and run.
@@ -41,7 +41,9 @@ MODEL = "sched.model"
 
 
 def to_loops(compilation: Compilation, interface: Interface) -> None:
-    """From kernels on tensors to loops on buffers, the memory planned; `sched.model` stands on the module."""
+    """
+    Convert kernels on tensors to loops on buffers with planned memory, and set `sched.model` on the module.
+    """
     module = compilation.module
     calls = [op for op in main_of(module).walk() if isinstance(op, graph.HostCallOp)]
     image = image_without_code(compilation, interface)
@@ -67,7 +69,7 @@ def image_of(compilation: Compilation) -> ModelImage:
     """
     The compiled model of a module on level 3 or 4.
 
-    Raises: StepwellError `invalid-ir` when `sched.model` is not as it was written.
+    Raises: StepwellError `invalid-ir` when `sched.model` was changed by hand and cannot be read.
     """
     module, ctx = compilation.module, compilation.ctx
     if not is_on_machine(module):

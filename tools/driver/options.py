@@ -28,15 +28,16 @@ OPTION_GROUPS = {
 
 def _about(group: str, cache: Literal["key", "free", "never"] = "key") -> Mapping[str, str]:
     """
-    What an option declares: its group in the help, and its part in the keys of kept models. A `key` has its
-    value, a `free` one does not change the result, and with a `never` one set a model is not kept.
+    The metadata of an option: the group in the help, and the role in keys of the model cache. The value of a
+    `key` option is part of the key, a `free` one does not change the result, and a model with a `never`
+    option set is not cached.
     """
     return {"group": group, "cache": cache}
 
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """What a user may choose; the same names as on the command line."""
+    """The options of a compilation; the command line has the same names."""
 
     mcpu: str = field(default="host", metadata=_about("placement"))
     """`host`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4` or `aarch64`."""
@@ -50,8 +51,8 @@ class CompileOptions:
     """Fixed shapes for inputs whose dimensions the model leaves open."""
     winograd: str = field(default="auto", metadata=_about("numerics"))
     """
-    3x3 convolutions with fewer products: `auto` where that is faster and the weights find room, `fast`
-    whatever the weights take, or `off`. Errors stay below 1e-5 of each one's range.
+    Winograd for 3x3 convolutions: `auto` where that is faster and the larger weights fit, `fast` whatever the
+    size of the weights, or `off`. Errors stay below 1e-5 of each convolution's range.
     """
     memory: str = field(default="normal", metadata=_about("sizes"))
     """
@@ -59,16 +60,19 @@ class CompileOptions:
     nothing of the model's file stays in memory. Kernels may be slower.
     """
     backends: str | Sequence[str] = field(default=(), metadata=_about("placement", "never"))
-    """Engines that take part of the model, the preferred one first."""
+    """Engines that run parts of the model, the preferred one first."""
     fallback: bool = field(default=False, metadata=_about("placement", "never"))
-    """Go on without a backend that is missing or fails; the artifact holds our kernels for its part too."""
+    """
+    Go on without a backend that is missing or fails; the artifact contains our kernels for its partitions
+    too.
+    """
     disabled_passes: Sequence[str] = field(default=(), metadata=_about("tuning"))
     """Passes of level 1 that do not run; this wins over `required_passes`."""
     required_passes: Sequence[str] = field(default=(), metadata=_about("tuning"))
-    """Passes of the pipeline that run whatever their level."""
+    """Passes of the pipeline that run whatever their level, and passes of plugins."""
     use_cache: bool = field(default=True, metadata=_about("tuning", "free"))
     profile: bool = field(default=False, metadata=_about("tuning", "never"))
-    """Whether the model tells the times of its kernels (`stepwell run --profile`); costs time itself."""
+    """Whether the model records the times of its kernels (`stepwell run --profile`), which costs time."""
     processes: int | None = field(default=None, metadata=_about("tuning", "free"))
     """How many kernels compile at once; default: one a core."""
 
@@ -88,7 +92,7 @@ _LISTS = ("backends", "disabled_passes", "required_passes")
 
 
 def _one_of(values: Sequence[object]) -> tuple[str, Callable[[object], bool]]:
-    """The description and the test of a choice; 2.0 and True are neither 2 nor 1."""
+    """The description and the test of an option with few values; 2.0 and True do not count as 2 and 1."""
     kinds = {type(value) for value in values}
     legal = f"one of {', '.join(map(str, values))}"
     return legal, lambda value: type(value) in kinds and value in values
@@ -120,7 +124,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
         lambda value: value is None or (type(value) is int and value > 0),
     ),
 }
-"""Description and test of the values that each option takes."""
+"""Maps each option to the description and the test of its values."""
 
 
 def check_suffix(path: Path, known: Sequence[str] = (".onnx", ".mlir", ".stepwell")) -> None:

@@ -1,4 +1,4 @@
-"""Partitions of backends on their way to the artifact: compiled, tried once, called by `@main`."""
+"""Compilation of partitions by their backends: compiled, run once, and called by `@main` as host calls."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from stepwell.tools.driver.options import CompileOptions
 
 SKIPPED = "skip_optimization"
 _TRIAL_SIZE = 4
-"""What each symbol is when a partition is tried: the model's own sizes are not known yet."""
+"""The size of each symbol when a partition is tried: the model's own sizes are not known yet."""
 _UNFILLED = b"\xa5"
 
 
 def compile_partitions(compilation: Compilation, options: CompileOptions) -> None:
     """
-    Replace the calls of partitions (`graph.external`) by host calls that carry what the backend made of them.
+    Replace the calls of partitions (`graph.external`) by host calls with the backend's code.
 
     Raises: StepwellError `backend-failed` that names the backend, the partition and its nodes; with
     `--fallback` the partition becomes ours, and a remark says why.
@@ -58,6 +58,7 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
         return
     calls = [op for op in module.walk() if isinstance(op, graph.ExternalOp)]
     given_up = 0
+    # Compile each partition by its backend, or inline it where the backend fails.
     with compilation.timed("backends"):
         for op in calls:
             func = functions[op.callee.string_value()]
@@ -71,6 +72,7 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
                 given_up += 1
             else:
                 _call(op, kind, code, compilation)
+        # The functions of partitions have no calls any more.
         for func in functions.values():
             if BACKEND in func.attributes:
                 func.detach()
@@ -83,7 +85,7 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
 
 
 def _optimize_again(compilation: Compilation, options: CompileOptions) -> None:
-    """Bring what backends gave back to where the rest of level 1 is."""
+    """Optimize the ops of partitions that were inlined again, as the rest of level 1 was."""
     open_regions(compilation.module, graph.CompositeOp)
     context = PassContext.current().at_level(options.opt_level)
     context = context.choosing(options.required_passes, options.disabled_passes)
@@ -116,7 +118,7 @@ def _compiled(
     if not options.fallback:
         return name, code
     own = _own_image(func, compilation, options)
-    return FALLBACK, with_fallback(name, func.sym_name.data, code, own, _place_of_symbols(func))
+    return FALLBACK, with_fallback(name, func.sym_name.data, code, own, _symbols_argument(func))
 
 
 def _signature(func: FuncOp) -> str:
@@ -131,10 +133,10 @@ def _specs(func: FuncOp, kind: str) -> list[TensorSpec]:
 
 def _try(op: graph.ExternalOp, func: FuncOp, backend: Backend, code: bytes) -> None:
     """
-    Run a partition once, so that one that cannot run or gives other results is found out now.
+    Run a partition once, so that failures and wrong results are found at compile time.
 
-    Where sizes are symbols, they are made up: then only results that are wrong or not there count, and a
-    remark says what the backend raised.
+    Symbolic sizes are made up: then only wrong or missing results are errors, and an exception of the backend
+    is a remark.
     Raises: what the backend raises.
     """
     call = backend.load(code)
@@ -147,14 +149,14 @@ def _try(op: graph.ExternalOp, func: FuncOp, backend: Backend, code: bytes) -> N
     }
     try:
         attrs = func.arg_attrs.data if func.arg_attrs is not None else [DictionaryAttr({})] * len(specs)
-        told = [attr.data.get(SYMBOLS) for attr in attrs]
+        sizes = [attr.data.get(SYMBOLS) for attr in attrs]
         inputs = [
             _made_up(spec, symbols) if not isinstance(dims, DimsAttr) else _sizes(dims, symbols)
-            for spec, dims in zip(specs, told, strict=True)
+            for spec, dims in zip(specs, sizes, strict=True)
         ]
         outputs = [_unfilled(_made_up(spec, symbols)) for spec in _specs(func, "output")]
     except (KeyError, ValueError, ZeroDivisionError):
-        return  # sizes that nobody but the model's inputs tell
+        return  # sizes that only the model's inputs determine
     try:
         returned = cast(object, call(inputs, given := list(outputs)))
         _expect_filled(outputs, given, returned)
@@ -166,14 +168,18 @@ def _try(op: graph.ExternalOp, func: FuncOp, backend: Backend, code: bytes) -> N
 
 
 def _unfilled(output: Array) -> Array:
-    """Bytes by which an output that nobody wrote to is known; a short one may come to hold them by chance."""
+    """
+    Fill an output with bytes by which a missing write is detected; a short result may equal them by chance.
+    """
     if not output.dtype.hasobject:
         output.reshape(-1).view(np.uint8).fill(_UNFILLED[0])
     return output
 
 
 def _expect_filled(outputs: Sequence[Array], given: Sequence[object], returned: object) -> None:
-    """Hold a callee to what it owes its caller. Raises: StepwellError `wrong-result`."""
+    """
+    Require a callee to have written each result into the given output. Raises: StepwellError `wrong-result`.
+    """
     for number, (output, held) in enumerate(zip(outputs, given, strict=False)):
         is_long = output.nbytes >= 8 and not output.dtype.hasobject
         if held is not output or (is_long and output.tobytes() == _UNFILLED * output.nbytes):
@@ -196,12 +202,12 @@ def _sizes(dims: DimsAttr, symbols: Mapping[str, int]) -> Array:
 
 
 def _own_image(func: FuncOp, compilation: Compilation, options: CompileOptions) -> bytes:
-    """The partition as a model of ours, which runs where the backend is missing."""
+    """The partition as a compiled model of Stepwell's, which runs where the backend is missing."""
     main = func.clone()
     main.properties["sym_name"] = StringAttr("main")
     main.attributes = {name: a for name, a in main.attributes.items() if name not in (BACKEND, SKIPPED)}
     main.properties.pop("sym_visibility", None)
-    _tell_symbols_by_shape(main)
+    _pass_symbols_by_shape(main)
     module = ModuleOp([main])
     open_regions(module)
     own = Compilation(module, compilation.ctx)
@@ -213,23 +219,26 @@ def _own_image(func: FuncOp, compilation: Compilation, options: CompileOptions) 
     return image_bytes(compile_image(own, interface, cache, processes=options.processes))
 
 
-def _tell_symbols_by_shape(main: FuncOp) -> None:
-    """Symbols that an argument holds as data become the dimensions of one without elements."""
+def _pass_symbols_by_shape(main: FuncOp) -> None:
+    """
+    Replace an argument whose data are the sizes of symbols by a tensor without elements that has them as
+    dimensions.
+    """
     for arg, about in zip(main.args, main.arg_attrs or (), strict=False):
-        if isinstance(told := about.data.get(SYMBOLS), DimsAttr):
-            arg._type = tensor_type(i64, [0, *told.get()])  # pyright: ignore[reportPrivateUsage]
+        if isinstance(sizes := about.data.get(SYMBOLS), DimsAttr):
+            arg._type = tensor_type(i64, [0, *sizes.get()])  # pyright: ignore[reportPrivateUsage]
     types = list(main.body.block.arg_types), list(main.function_type.outputs)
     main.properties["function_type"] = FunctionType.from_lists(*types)
 
 
-def _place_of_symbols(func: FuncOp) -> int | None:
-    """Which argument holds sizes of symbols."""
+def _symbols_argument(func: FuncOp) -> int | None:
+    """The index of the argument that contains the sizes of symbols; None where there is none."""
     attrs = func.arg_attrs.data if func.arg_attrs is not None else ()
     return next((i for i, about in enumerate(attrs) if SYMBOLS in about.data), None)
 
 
 def _inline(op: graph.ExternalOp, func: FuncOp) -> None:
-    """Put the ops of a partition in the place of its call."""
+    """Replace the call of a partition by the partition's ops."""
     copies: dict[SSAValue, SSAValue] = dict(zip(func.args, op.arguments, strict=True))
     last = func.body.block.last_op
     assert last is not None

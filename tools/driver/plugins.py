@@ -1,4 +1,4 @@
-"""Plugins: modules of the user's that add dialects, passes and backends to this process."""
+"""Plugins: user modules that add dialects, passes and backends to this process."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from typing import TypeGuard, TypeVar
 
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.dialects._xdsl import plug_in_dialect
 from stepwell.lowering.backends import Backend
 from stepwell.lowering.kernels.fingerprint import DEPENDENCIES
 from stepwell.passes.registry import register_pass
 from stepwell.patterns.registry import CALLBACKS, PREDICATES
+from stepwell.patterns.watch import watch
 from stepwell.runtime.backends import register_backend
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.plugins import LOADED, Plugin
@@ -45,23 +47,38 @@ def load_plugin(name: str) -> None:
     file = module.__file__ or name
     if file in LOADED:
         return
-    defined = list(vars(module).values())
-    dialects = [value for value in defined if isinstance(value, Dialect)]
-    passes = [value for value in defined if _is_class_of(value, module, ModulePass)]
-    backends = [value for value in defined if _is_class_of(value, module, Backend)]
-    if not dialects and not passes and not backends and len(PREDICATES) + len(CALLBACKS) == functions:
-        message = "defines no dialect, no pass and no backend, and registers no predicate and no callback"
-        raise StepwellError("bad-plugin", name, message)
     try:
-        for dialect in dialects:
-            plug_in_dialect(dialect)
-        for pass_class in _with_names(passes):
-            register_pass(pass_class)
-        for backend in _with_names(backends):
-            register_backend(backend.name, backend)
+        registered = _register(module)
     except StepwellError as error:
         raise error.at(file) from None
-    LOADED[file] = Plugin(name, _digest_of(module, sys.modules.keys() - before))
+    if not registered and len(PREDICATES) + len(CALLBACKS) == functions:
+        message = "defines no dialect, no pass and no backend, and registers no predicate and no callback"
+        raise StepwellError("bad-plugin", name, message)
+    modules = _modules_of(module, sys.modules.keys() - before)
+    for part in modules:
+        for rule in list(vars(part).values()):
+            if _is_class_of(rule, part, RewritePattern) and "match_and_rewrite" in vars(rule):
+                watch(rule)
+    LOADED[file] = Plugin(name, _digest_of(modules))
+
+
+def _register(module: ModuleType) -> int:
+    """
+    Register the dialects, passes and backends of a plugin. Returns: their number.
+
+    Raises: StepwellError `bad-plugin`, `name-taken`.
+    """
+    defined = list(vars(module).values())
+    dialects = [value for value in defined if isinstance(value, Dialect)]
+    passes = _with_names([value for value in defined if _is_class_of(value, module, ModulePass)])
+    backends = _with_names([value for value in defined if _is_class_of(value, module, Backend)])
+    for dialect in dialects:
+        plug_in_dialect(dialect)
+    for pass_class in passes:
+        register_pass(pass_class)
+    for backend in backends:
+        register_backend(backend.name, backend)
+    return len(dialects) + len(passes) + len(backends)
 
 
 def _imported(name: str, is_file: bool) -> ModuleType:
@@ -87,19 +104,25 @@ def _with_names(classes: Sequence[type[T]]) -> list[type[T]]:
     return named
 
 
-def _digest_of(module: ModuleType, imported: Iterable[str]) -> str:
-    """A digest of a plugin's file and of the modules imported with it, those that fingerprints know aside."""
+def _modules_of(module: ModuleType, imported: Iterable[str]) -> list[ModuleType]:
+    """A plugin and the modules imported with it, by name, those that other fingerprints know left out."""
     known = {"stepwell", *DEPENDENCIES, *sys.stdlib_module_names}
     names = {name for name in imported if name.partition(".")[0] not in known} | {module.__name__}
-    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
+    found = (sys.modules.get(name) for name in sorted(names))
+    return [module for module in found if isinstance(module, ModuleType)]
+
+
+def _digest_of(modules: Iterable[ModuleType]) -> str:
     digest = sha256()
-    for name, file in sorted(files.items()):
-        digest.update(f"{name}\0".encode() + (Path(file).read_bytes() if file else b""))
+    for module in modules:
+        digest.update(f"{module.__name__}\0".encode())
+        if (file := getattr(module, "__file__", None)) is not None:
+            digest.update(Path(file).read_bytes())
     return digest.hexdigest()
 
 
 def _is_class_of(value: object, module: ModuleType, base: type[T]) -> TypeGuard[type[T]]:
-    """Whether a value is a subclass of a class, defined in a module and ready to be made."""
+    """Whether a value is a concrete subclass of `base` defined in `module`."""
     return (
         isinstance(value, type)
         and issubclass(value, base)
@@ -117,7 +140,7 @@ def _import_file(path: Path) -> ModuleType:
             return known  # a plugin, or what one has imported
         raise ImportError(f"another module is named {path.stem} already, give the file another name: {known}")
     module = module_from_spec(spec)
-    sys.modules[path.stem] = module  # dataclasses look their module up there
+    sys.modules[path.stem] = module  # dataclasses look up their module there
     try:
         spec.loader.exec_module(module)
     except BaseException:

@@ -1,4 +1,4 @@
-"""The backends that a compilation asks for, and those of them that are installed."""
+"""The backends requested by the options of a compilation, and the check that they are installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepwell.tools.driver.options import CompileOptions
 
 def available_backends(options: CompileOptions) -> Sequence[str]:
     """
-    The backends that a compilation uses: those that are asked for.
+    The requested backends that are installed.
 
     Raises: StepwellError `unknown-backend`, `missing-package`; with `--fallback` a missing one is left out,
     and a remark says so.
@@ -27,9 +27,9 @@ def available_backends(options: CompileOptions) -> Sequence[str]:
 
 def expect_backends(options: CompileOptions) -> Mapping[str, StepwellError]:
     """
-    Require that the backends which are asked for can be had.
+    Require the requested backends to be known and installed.
 
-    Returns: with `--fallback`, those that are not installed, and why.
+    Returns: with `--fallback`, the errors of backends that are not installed.
     Raises: StepwellError `unknown-backend`, `missing-package`.
     """
     missing: dict[str, StepwellError] = {}

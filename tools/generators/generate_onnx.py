@@ -65,7 +65,7 @@ def parameters(schema: OpSchema, what: str) -> list[OpSchema.FormalParameter]:
 
 
 def kind_of(attribute: OpSchema.Attribute) -> str:
-    """Kind of an attribute as the version table calls it."""
+    """The kind of an attribute in the version table."""
     kind = str(attribute.type).rpartition(".")[2].lower()
     return "type" if kind == "type_proto" else kind
 
@@ -88,7 +88,7 @@ def default_text(attribute: OpSchema.Attribute) -> str:
 
 
 def version_row(schema: OpSchema) -> str:
-    """One version as a row of the table."""
+    """The row of the version table for a schema."""
 
     def formal(what: str) -> str:
         words: list[str] = []
@@ -111,8 +111,8 @@ def version_row(schema: OpSchema) -> str:
 
 def union(versions: Schemas, what: str) -> dict[str, str]:
     """
-    Inputs or outputs over all versions: name -> `single`, `opt` or `var`. The newest version's order comes
-    first; what only older ones have follows.
+    The inputs or outputs of all versions: name -> `single`, `opt` or `var`. The newest version's come first,
+    in order; those of older versions follow.
     """
     names: dict[str, None] = {}
     for schema in reversed(versions):
@@ -144,6 +144,7 @@ def op_class(op_name: str, versions: Schemas) -> list[str]:
         for name, kind in attribute_kinds(schema).items()
         if kind != attributes[name]
     }
+    # Operands and results, then attributes: as regions for graphs, else as optional properties.
     fields = [(name, definition("operand", kind)) for name, kind in operands.items()]
     fields += [(name, definition("result", kind)) for name, kind in results.items()]
     taken = set(dir(OnnxOp)) | {name for name, _ in fields}
@@ -159,6 +160,7 @@ def op_class(op_name: str, versions: Schemas) -> list[str]:
         fields.append((f"{name}_attr" if clash else name, f"opt_prop_def({', '.join(arguments)})"))
     assert len({name for name, _ in fields}) == len(fields), op_name
     assert not {name for name, _ in fields} & set(dir(OnnxOp)), op_name
+    # The text of the class.
     since = ", ".join(str(schema.since_version) for schema in versions)
     lines = [
         "@irdl_op_definition",

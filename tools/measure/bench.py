@@ -1,4 +1,4 @@
-"""One model on all engines: latency, ratios, compile time and the largest difference."""
+"""Measurement of a model on all engines: latency, ratios, compile time and the largest difference."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from stepwell.tools.measure.peers import Runner, Stepwell, engine_named, onnxrun
 
 @dataclass
 class ModelResult:
-    """What was measured of one model at one number of threads."""
+    """The measurements of a model at a number of threads."""
 
     model: str
     threads: int
     milliseconds: dict[str, float] = field(default_factory=dict[str, float])
     """Median latency by engine."""
     ratios: dict[str, Ratio] = field(default_factory=dict[str, Ratio])
-    """A peer's time over ours."""
+    """The time of each peer over Stepwell's."""
     load_seconds: dict[str, float] = field(default_factory=dict[str, float])
     """Time to compile or load, by engine."""
     failed: dict[str, str] = field(default_factory=dict[str, str])

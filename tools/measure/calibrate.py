@@ -1,4 +1,4 @@
-"""What this machine can do at most: fused multiply-adds and copies per second, measured once and kept."""
+"""The limits of this machine: fused multiply-adds and copies per second, measured once and stored."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_voi
 
 @dataclass(frozen=True)
 class MachineLimits:
-    """The most that was measured, by number of threads: 1 and, where there are more cores, 2 and all."""
+    """The highest measured rates by number of threads: 1 and, where there are more cores, 2 and all."""
 
     gflops: Mapping[int, float]
     """f32, a multiply-add counts as two."""
     memory_gbps: Mapping[int, float]
-    """GB/s, read and written by copies of more than the caches hold."""
+    """GB/s read and written by copies of arrays larger than the caches."""
     cache_gbps: Mapping[int, float]
-    """The same of copies in the level-2 cache."""
+    """GB/s read and written by copies in the level-2 cache."""
 
     def flops(self, threads: int) -> float:
-        """Operations per second that so many threads can do."""
+        """The peak of floating-point operations per second of a number of threads."""
         return _nearest(self.gflops, threads)
 
     def bandwidth(self, threads: int, bytes: float) -> float:
@@ -69,7 +69,7 @@ def machine_limits(*, measure: bool = False) -> MachineLimits:
 
 
 def kept_limits() -> MachineLimits | None:
-    """What was measured before on this machine; None when nothing was."""
+    """The stored limits of this machine; None when nothing was measured."""
     try:
         data = cast(Mapping[str, Mapping[str, float]], json.loads(_file().read_text()))
         if data["machine"] != _machine():
@@ -94,7 +94,7 @@ def _file() -> Path:
 
 
 def _machine() -> dict[str, object]:
-    """What the figures belong to."""
+    """The description of the machine that the stored figures belong to."""
     return cast("dict[str, object]", json.loads(json.dumps(host_target().to_json())))
 
 
@@ -124,13 +124,13 @@ def _peak_gflops(library: Library, target: TargetDescription, threads: int) -> f
 
 
 def _copy_gbps(library: Library, target: TargetDescription, threads: int, size: int) -> float:
-    """Args: `size` in bytes of what each thread copies."""
+    """GB/s of copies by several threads. Args: `size` is the number of bytes that each thread copies."""
     run = _FUNCTION(library.address("copy"))
     step = _CHAINS * target.vector_bytes
     steps = size // step
     memory = [(aligned_empty(steps * step), aligned_empty(steps * step)) for _ in range(threads)]
     for array in chain(*memory):
-        array.view(np.uint8)[:] = 1  # pages that nobody wrote to are all the same one
+        array.view(np.uint8)[:] = 1  # pages without a write are all the same physical page
 
     def work(index: int, count: int) -> None:
         source, target = (_address(array) for array in memory[index])
@@ -145,7 +145,7 @@ def _address(array: Array) -> int:
 
 
 def _best_rate(work: Callable[[int, int], None], threads: int, count: int) -> float:
-    """Units of work per second that threads do together, when all work at the same time."""
+    """The best rate, in units of work per second, of threads that work at the same time."""
     while (taken := _seconds(work, threads, count)).min() < _ROUND_SECONDS:
         count *= 2
     rounds = [taken, *(_seconds(work, threads, count) for _ in range(_ROUNDS - 1))]
@@ -153,7 +153,7 @@ def _best_rate(work: Callable[[int, int], None], threads: int, count: int) -> fl
 
 
 def _seconds(work: Callable[[int, int], None], threads: int, count: int) -> npt.NDArray[np.float64]:
-    """Processor time of each thread: what else the machine does counts as little as it can."""
+    """Processor time of each thread, which other processes of the machine affect least."""
     barrier = Barrier(threads)
     taken = np.zeros(threads)
 
@@ -178,9 +178,11 @@ def _source(target: TargetDescription) -> str:
     loop = "%i = phi i64 [0, %entry], [%next, %loop]"
     after = "%next = add i64 %i, 1\n  %more = icmp slt i64 %next, %n\n  br i1 %more, label %loop, label %done"
     fma = f"call {vector} @llvm.fma.v{lanes}f32({vector}"
+    # multiply_add: a step is one FMA in each chain, which stay in registers until the stores.
     phis = [f"%x{c} = phi {vector} [%a, %entry], [%y{c}, %loop]" for c in range(_CHAINS)]
     steps = [f"%y{c} = {fma} %x{c}, {vector} %a, {vector} %a)" for c in range(_CHAINS)]
     stores = [f"store {vector} %y{c}, ptr %p, align 64" for c in range(_CHAINS)]
+    # copy: a step loads and stores a vector for each chain.
     moves = [_move(vector, c, target.vector_bytes) for c in range(_CHAINS)]
     body = _lines([loop, *phis, *steps, after])
     return f"""target triple = "{target.triple}"
@@ -207,7 +209,7 @@ done:
 
 
 def _move(vector: str, index: int, vector_bytes: int) -> str:
-    """One vector of a step of the copy."""
+    """LLVM IR that copies a vector in a step of the copy loop."""
     lines = [f"%o{index} = add i64 %at, {index * vector_bytes}"]
     lines += [f"%{p}{index} = getelementptr i8, ptr %{p}, i64 %o{index}" for p in "pq"]
     lines.append(f"%v{index} = load {vector}, ptr %p{index}, align {vector_bytes}")

@@ -1,4 +1,4 @@
-"""Timing several engines on one model: interleaved, so that a drift of the machine meets all alike."""
+"""Interleaved timing of several engines on a model, so that a drift of the machine affects all alike."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 from stepwell.tools.measure.peers import Runner
 
 ROUND_SECONDS = 0.05
-"""How long each engine runs in one round, at least once."""
+"""The time for which each engine runs in a round, at least once."""
 _SETTLE_SECONDS = 0.002  # for threads of the engine before to go to sleep
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Seconds a call of one engine: its median in each round."""
+    """The latency of an engine in seconds: the median of each round."""
 
     rounds: tuple[float, ...]
 
     @property
     def median(self) -> float:
-        """Seconds."""
+        """The median over the rounds, in seconds."""
         return float(np.median(self.rounds))
 
 
@@ -70,7 +70,7 @@ def _median_call(run: Runner, repeats: int, clock: Callable[[], float]) -> float
 
 
 def ratio(peer: Latency, ours: Latency) -> Ratio:
-    """How many times faster we are than a peer, with the bootstrap interval of the median."""
+    """The median of a peer's time over ours, with its bootstrap interval."""
     values = np.array(peer.rounds) / np.array(ours.rounds)
     rng = np.random.default_rng(0)
     draws = np.median(rng.choice(values, (2000, len(values))), axis=1)
@@ -79,5 +79,5 @@ def ratio(peer: Latency, ours: Latency) -> Ratio:
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """NaN for no values."""
+    """The geometric mean; NaN for no values."""
     return float(np.exp(np.mean(np.log(values)))) if values else float("nan")

@@ -1,4 +1,4 @@
-"""The engines that Stepwell is measured against, behind one interface; each is optional."""
+"""The engines that Stepwell is compared with, through a common interface; each is optional."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Engine(ABC):
     name: ClassVar[str]
     module: ClassVar[str]
     distribution: ClassVar[str]
-    """What the package index calls it."""
+    """The engine's name in the package index."""
 
     @classmethod
     def is_installed(cls) -> bool:
-        """Whether its package is there; nothing is imported."""
+        """Whether the engine's package is installed; without importing it."""
         return find_spec(cls.module) is not None
 
     @abstractmethod
@@ -37,7 +37,7 @@ class Engine(ABC):
 
 
 class Stepwell(Engine):
-    """Ourselves, through the public interface; `shapes` fixes inputs that the model leaves open."""
+    """Stepwell itself, through the public interface; `shapes` fixes inputs that the model leaves open."""
 
     name = "stepwell"
     module = "stepwell"
@@ -78,7 +78,7 @@ def onnxruntime_session(path: Path, threads: int, *, optimize: bool = True) -> A
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Its threads otherwise spin on after a run, and take a core from whoever is measured next.
+    # Its threads otherwise spin on after a run, and occupy a core while the next engine is measured.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     if not optimize:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -86,7 +86,7 @@ def onnxruntime_session(path: Path, threads: int, *, optimize: bool = True) -> A
 
 
 class OpenVino(Engine):
-    """OpenVINO on the CPU, held to f32 (by default it computes in bf16 where the CPU has AMX)."""
+    """OpenVINO on the CPU, restricted to f32 (by default it computes in bf16 where the CPU has AMX)."""
 
     name = "openvino"
     module = "openvino"
@@ -137,7 +137,8 @@ class Iree(Engine):
         driver = "local-sync" if threads == 1 else "local-task"
         config = api.Config(driver)
         module = api.load_vm_module(api.VmModule.copy_buffer(config.vm_instance, binary), config)
-        # Beside each function stands one that waits on fences, `name$async`, and the module's own `__init`.
+        # The module has also a variant of each function that waits on fences, `name$async`, and its own
+        # `__init`.
         names = [name for name in module.vm_module.function_names if "$" not in name and name[:2] != "__"]
         entry = module[names[0]]
         arrays = list(feeds.values())

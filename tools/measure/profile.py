@@ -1,4 +1,7 @@
-"""`stepwell run --profile`: where the time of a call goes, and what of the machine's peak kernels reach."""
+"""
+`stepwell run --profile`: the time of each part of a call, and the share of the machine's peak that kernels
+reach.
+"""
 
 from __future__ import annotations
 
@@ -30,26 +33,27 @@ class ProfileRow:
     """A part of a model's call; the microseconds of all rows add up to those of the call."""
 
     kind: str
-    """`kernel`; `host`, a call of what runs outside of compiled code; `allocation`; `outside`, the rest."""
+    """`kernel`; `host`, a call outside of compiled code; `allocation`; `outside`, the rest."""
     name: str
-    """Of a kernel as `--emit linalg` and `--dump` have it, such as `k0`; of a host call what it calls."""
+    """The name of a kernel as in `--emit linalg` and `--dump`, such as `k0`; of a host call, the callee."""
     kernel: str
     """The symbol of a kernel in the code."""
     nodes: tuple[str, ...]
     microseconds: float
-    """Of all its runs in one call of the model, where it is in a loop."""
+    """The time of all runs in a call of the model (several where it is in a loop)."""
     share: float
-    """Of the time of the call, in percent."""
+    """The percentage of the time of the call."""
     gflops: float = 0.0
     """Arithmetic operations in 1e9 a second; exact for contractions, else one for each element."""
     gigabytes_per_second: float = 0.0
-    """What it reads and writes, each once."""
+    """Bytes read and written, each counted once, in 1e9 a second."""
     percent_of_peak: float = 0.0
     """
-    The time that arithmetic or memory takes at least, whichever is more, of the time it took.
+    The least time that arithmetic or memory traffic needs, whichever is more, in percent of the measured
+    time.
 
-    Above 100 where an algorithm needs fewer operations (Winograd), a register holds more numbers (bytes), or
-    data stay in a faster cache.
+    Above 100 where an algorithm needs fewer operations (Winograd), a register has room for more numbers
+    (bytes), or data stay in a faster cache.
     """
     arithmetic: str = ""
     """`winograd`: operations of the direct convolution; `integer`: the peak is that of f32; else empty."""
@@ -61,7 +65,7 @@ def times_of(model: CompiledModel) -> KernelTimes:
         raise StepwellError(
             "no-profile",
             None,
-            "this model does not tell the times of its kernels",
+            "this model does not record the times of its kernels",
             help="profile the .onnx file itself, or compile with profile=True",
         )
     return model.kernel_times
@@ -79,6 +83,7 @@ def profile(
     times = times_of(model)
     inputs = [feeds[spec.name] for spec in model.interface.inputs]
     *seconds, allocation, total = _mean_times(model, times, inputs, runs)
+    # The least time of each call by the machine's limits: arithmetic or memory traffic.
     shapes = [np.asarray(value).shape for value in inputs]
     flops, moved = work_of(model.image.timed, model.interface.bind(shapes).values)
     most_bytes = np.array([limits.bandwidth(model.threads, size) for size in moved])
@@ -87,6 +92,7 @@ def profile(
     def shares(time: float) -> tuple[float, float]:
         return round(1e6 * time, 3), round(100 * time / total, 2)
 
+    # A row for each timed call, then allocations and the rest of the time.
     rows: list[ProfileRow] = []
     for i, (call, time, count) in enumerate(zip(model.image.timed, seconds, times.counts(), strict=True)):
         per_second = int(count) / time if time > 0 else 0.0
@@ -121,7 +127,7 @@ def _mean_times(model: CompiledModel, times: KernelTimes, inputs: Sequence[objec
 
 
 def profile_text(rows: Sequence[ProfileRow], limits: MachineLimits, threads: int) -> str:
-    """A table for people, the longest times first."""
+    """The profile as a table of text, the longest times first."""
     lines = [f"{'us':>10} {'share':>6} {'GFLOP/s':>8} {'GB/s':>7} {'of peak':>8}  {'part':11} nodes"]
     for row in sorted(rows, key=lambda row: -row.microseconds):
         part = f"{row.kind} {row.name}" if row.kind == "kernel" else row.kind
@@ -146,14 +152,14 @@ def _rates(row: ProfileRow) -> str:
 
 
 def _described(row: ProfileRow) -> str:
-    """The nodes of a row, or what it is without any, in the width of the table."""
+    """The nodes of a row, else its kind and name, cut to the width of the table."""
     text = _KINDS.get(row.kind) or ", ".join(row.nodes) or row.name
     text = f"{row.arithmetic or row.name}: {text}" if row.arithmetic or row.kind == "host" else text
     return text if len(text) <= MAX_NODES_CHARS else f"{text[: MAX_NODES_CHARS - 1]}…"
 
 
 def profile_json(rows: Sequence[ProfileRow], limits: MachineLimits, threads: int) -> dict[str, object]:
-    """The same as plain JSON values, in the order of the calls."""
+    """The profile as plain JSON values, in the order of the calls."""
     total = round(sum(row.microseconds for row in rows), 3)
     peak = _peak(limits, threads)
     return {"threads": threads, "peak": peak, "microseconds": total, "rows": [asdict(row) for row in rows]}

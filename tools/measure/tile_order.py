@@ -1,4 +1,4 @@
-"""Which register tiles this machine is fastest with: loops of each tile, measured."""
+"""The order of register tiles by speed on this machine, measured with a loop for each tile."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _STEPS = {"short": 64, "long": 1024}
 _ROUNDS = 5
 _ROUND_SECONDS = 2e-4
 _NO_DIFFERENCE = 0.02
-_ROW_BYTES = 4 * (_STEPS["long"] + 16)  # no power of two: rows of a tile shall not share their cache lines
+_ROW_BYTES = 4 * (_STEPS["long"] + 16)  # no power of two: rows of a tile shall not map to the same cache sets
 _ELEMENT_BYTES = 4
 _FUNCTION = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 3)
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of sums: its vector type, and the instruction that adds a product to one."""
+    """A kind of sums: the vector type, and the instruction that adds a product."""
 
     name: str
     vector: str
     scalar: str
     declaration: str
     add: Callable[[str, str, str, str], Sequence[str]]
-    """Lines from the names of the new sum, the old one and the two factors."""
+    """Returns lines of LLVM IR, given the names of the new sum, the old sum and the two factors."""
 
 
 def measure_tiles(target: TargetDescription, deadline: float) -> TileShares:
@@ -66,7 +66,7 @@ def _measure(
     for length, steps in _STEPS.items():
         runs = {tile: _FUNCTION(library.address(_name(kind, *tile))) for tile in kept}
         rates = dict.fromkeys(kept, 0.0)
-        for number in range(_ROUNDS):  # all tiles in each: what else the machine does is shared by all
+        for number in range(_ROUNDS):  # all tiles in each round: other load of the machine affects all alike
             if number and perf_counter() > deadline:
                 break
             for (m, v), run in runs.items():
@@ -79,7 +79,7 @@ def _measure(
 
 
 def _share(ratio: float) -> float:
-    """What a measurement can tell: tiles that are about as fast as the fastest one are equals."""
+    """The rounded ratio to the fastest tile; 1.0 for differences below the precision of the measurement."""
     return 1.0 if ratio > 1 - _NO_DIFFERENCE else round(ratio, 2)
 
 
@@ -112,7 +112,9 @@ def _kinds(target: TargetDescription) -> Sequence[_Kind]:
 
 
 def _integers(kind: str, name: str, words: str, parts: str, *, adds: bool) -> _Kind:
-    """Args: `adds` when the instruction adds the old sum itself."""
+    """
+    The sums of an integer dot-product instruction. Args: `adds` when the instruction adds the old sum itself.
+    """
 
     def lines(new: str, old: str, a: str, b: str) -> Sequence[str]:
         casts = [f"{new}.{c} = bitcast {words} {x} to {parts}" for c, x in (("a", a), ("b", b))]
@@ -134,12 +136,15 @@ def _source(kind: _Kind, rows: int, vectors: int, target: TargetDescription) -> 
     """LLVM IR of a function (times, steps, rows, panel, results) that computes a tile `times` times."""
     sums = [(r, c) for r in range(rows) for c in range(vectors)]
     vector, bytes = kind.vector, target.vector_bytes
+    # A step along K: the sums as phis, and the addresses of the panel's and the rows' elements.
     body = [f"%s{r}.{c} = phi {vector} [zeroinitializer, %again], [%t{r}.{c}, %loop]" for r, c in sums]
     body += [f"%at = mul i64 %i, {vectors * bytes}", "%here = getelementptr i8, ptr %panel, i64 %at"]
     body.append(f"%left = getelementptr {kind.scalar}, ptr %rows, i64 %i")
+    # Loads of the panel's vectors.
     for c in range(vectors):
         body.append(f"%q{c} = getelementptr i8, ptr %here, i64 {c * bytes}")
         body.append(f"%b{c} = load {vector}, ptr %q{c}, align {bytes}")
+    # For each row: the broadcast of its element, and a multiply-add to each sum.
     for r in range(rows):
         body += [
             f"%p{r} = getelementptr i8, ptr %left, i64 {r * _ROW_BYTES}",
@@ -150,6 +155,7 @@ def _source(kind: _Kind, rows: int, vectors: int, target: TargetDescription) -> 
         ]
         for c in range(vectors):
             body += kind.add(f"%t{r}.{c}", f"%s{r}.{c}", f"%a{r}", f"%b{c}")
+    # Stores of the sums after the last step.
     stores: list[str] = []
     for index, (r, c) in enumerate(sums):
         stores.append(f"%o{index} = getelementptr i8, ptr %out, i64 {index * bytes}")

@@ -1,4 +1,4 @@
-"""`stepwell-opt`: read a module, run passes over it, print it."""
+"""The command `stepwell-opt`: read a module, run passes over it, print the result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepwell.tools.failure import user_error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command; returns its exit status: 0, or 1 after an error that it has printed."""
+    """Run the command; returns the exit status: 0, or 1 after a printed error."""
     args = command_line().parse_args(argv)
     try:
         from stepwell.tools.opt.optimize import run  # numpy and the IR, which `--help` does not need
@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings_for_users():
             return run(args)
     except BrokenPipeError:
-        return 0  # the reader of our output has seen enough
+        return 0  # the reader of our output has closed the pipe
     except Exception as error:
         if args.debug:
             raise
@@ -31,7 +31,14 @@ def command_line() -> CommandLine:
     """The parser of the command."""
     parser = CommandLine(prog="stepwell-opt", description="Run passes over IR and print the result.")
     parser.add_argument("file", nargs="?", default="-", help=".mlir or .onnx; `-` or nothing: standard input")
-    parser.add_argument("-p", "--passes", default="", metavar="PIPELINE", help="pass,pass{option=value}")
+    parser.add_argument(
+        "-p",
+        "--passes",
+        "--pass-pipeline",
+        default="",
+        metavar="PIPELINE",
+        help="pass,pass{option=value}, or as MLIR has it: builtin.module(pass,func.func(pass))",
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -57,7 +64,7 @@ def command_line() -> CommandLine:
     printing.add_argument("--print-ir-diff", action="store_true", help="what each pass changes, as a diff")
     printing.add_argument("--snapshots", type=Path, metavar="FOLDER", help="write the IR after each pass")
     printing.add_argument("--print-op-counts", action="store_true", help="ops before and after each pass")
-    printing.add_argument("--remarks", action="store_true", help="print what passes have to say")
+    printing.add_argument("--remarks", action="store_true", help="print the remarks of passes")
 
     printing.add_argument(
         "--explain-match", metavar="[FILE]@NAME[:LINE]", help="why a pattern does not match, after the passes"

@@ -1,4 +1,6 @@
-"""`--verify-diagnostics`: errors and remarks that a file announces in comments, against those that appear."""
+"""
+`--verify-diagnostics`: compares the errors and remarks expected in a file's comments with those reported.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,10 @@ from stepwell.passes.context import Remark
 from stepwell.runtime.errors import StepwellError
 
 _ANY = re.compile(r"//\s*expected-\w|//.*expected-(?:error|remark|warning|note)(?:-re)?\s*(?:@|:|{{)")
-"""What looks like an expectation, well written or not."""
+"""Matches a comment that looks like an expectation, well-formed or not."""
 _COMMENT = re.compile(
     r"//.*?expected-(?P<kind>error|remark)(?P<re>-re)?\s*(?:@(?P<line>[+-]\d+|above|below|unknown))?\s*"
-    r"(?::\s*(?P<words>.*?)|{{(?P<braced>.*)}})\s*$"
+    r"(?::\s*(?P<text>.*?)|{{(?P<braced>.*)}})\s*$"
 )
 _REGEX = re.compile(r"{{(.*?)}}")
 _PLACE = re.compile(r":(\d+):\d+")
@@ -23,16 +25,16 @@ _PLACE = re.compile(r":(\d+):\d+")
 
 @dataclass(frozen=True)
 class Expectation:
-    """What must appear: words of a message, on a line (None: a message that names no line)."""
+    """An expected message: a part of its text, and its line (None: a message without a line)."""
 
     kind: Literal["error", "remark"]
-    words: str
+    text: str
     pattern: re.Pattern[str]
     line: int | None
     comment_line: int
 
     def is_met_by(self, where: str, message: str) -> bool:
-        """Whether a message is the one: its first place is on the line, and it holds the words."""
+        """Whether a message is the expected one: by the first line that `where` names, and by the text."""
         place = _PLACE.search(where)
         return self.line == (int(place[1]) if place else None) and (self.pattern.search(message) is not None)
 
@@ -40,13 +42,12 @@ class Expectation:
 @dataclass(frozen=True)
 class Expectations:
     """
-    The `// expected-error: words` and `// expected-remark: words` comments of a file.
+    The `// expected-error: text` and `// expected-remark: text` comments of a file.
 
-    A comment speaks of the next line that is not such a comment; `@+2` and `@-1` count lines from the comment
-    instead, `@above` and `@below` are the nearest lines that are none, and `@unknown` stands for a message
-    without a line. The words may be any part of the message. MLIR's spelling, `expected-error {{words}}`,
-    speaks of its own line unless `@` says otherwise. In `expected-error-re` words in double braces are
-    regular expressions.
+    A comment refers to the next line that is not such a comment; `@+2` and `@-1` count lines from the comment
+    instead, `@above` and `@below` are the nearest lines that are none, and `@unknown` means a message without
+    a line. The text may be any part of the message. MLIR's spelling, `expected-error {{text}}`, refers to its
+    own line unless `@` says otherwise. In `expected-error-re` parts in double braces are regular expressions.
     """
 
     file: str
@@ -54,7 +55,10 @@ class Expectations:
 
     @staticmethod
     def read(text: str, file: str) -> Expectations:
-        """Find the comments of a text. Raises: StepwellError `syntax` for those that cannot be read."""
+        """
+        The expectations in the comments of a text. Raises: StepwellError `syntax` for comments that cannot be
+        read.
+        """
         lines = text.split("\n")
         found = {n: _COMMENT.search(line) for n, line in enumerate(lines, 1) if _ANY.search(line)}
         expected: list[Expectation] = []
@@ -65,14 +69,17 @@ class Expectations:
                 unread.append(number)
                 continue
             kind = "error" if match["kind"] == "error" else "remark"
-            words = match["words"] or match["braced"] or ""
-            expected.append(Expectation(kind, words, pattern, _line(match, number, found), number))
+            wanted = match["text"] or match["braced"] or ""
+            expected.append(Expectation(kind, wanted, pattern, _line(match, number, found), number))
         if unread:
             raise _unreadable(file, [(n, lines[n - 1][lines[n - 1].index("expected-") :]) for n in unread])
         return Expectations(file, expected)
 
     def unmet_by(self, errors: Sequence[StepwellError], remarks: Sequence[Remark]) -> list[str]:
-        """What is wrong, a message each: what is missing, and unexpected errors; remarks may be extra."""
+        """
+        The mismatches as messages: missing diagnostics and unexpected errors; additional remarks are
+        accepted.
+        """
         missing = list(self.expected)
         problems: list[str] = []
 
@@ -88,16 +95,16 @@ class Expectations:
             if not meet("error", error.where, error.render()):
                 problems.append(f"unexpected error:\n{error.render()}")
         return problems + [
-            f"{self.file}:{e.comment_line}: expected {e.kind} was not found: {e.words}" for e in missing
+            f"{self.file}:{e.comment_line}: expected {e.kind} was not found: {e.text}" for e in missing
         ]
 
 
 def _pattern(match: re.Match[str]) -> re.Pattern[str] | None:
-    """The regular expression that finds the words of a comment; None when they are none themselves."""
-    words = match["braced"] if match["words"] is None else match["words"]
+    """The regular expression for the text of a comment; None when a part in braces is not a valid one."""
+    wanted = match["braced"] if match["text"] is None else match["text"]
     if not match["re"]:
-        return re.compile(re.escape(words))
-    parts = _REGEX.split(words)
+        return re.compile(re.escape(wanted))
+    parts = _REGEX.split(wanted)
     try:
         return re.compile(
             "".join(f"(?:{part})" if i % 2 else re.escape(part) for i, part in enumerate(parts))
@@ -107,7 +114,7 @@ def _pattern(match: re.Match[str]) -> re.Pattern[str] | None:
 
 
 def _line(match: re.Match[str], number: int, comments: Container[int]) -> int | None:
-    """The line that the comment on line `number` speaks of; None for a message without a line."""
+    """The line that the comment on line `number` refers to; None for a message without a line."""
     where = match["line"] or ("below" if match["braced"] is None else "+0")
     if where in ("above", "below"):
         step = 1 if where == "below" else -1
@@ -116,13 +123,13 @@ def _line(match: re.Match[str], number: int, comments: Container[int]) -> int | 
 
 
 def _unreadable(file: str, comments: Sequence[tuple[int, str]]) -> StepwellError:
-    """The error for comments that look like expectations."""
+    """The error for comments that look like expectations but cannot be read."""
     (first, text), *others = comments
     return StepwellError(
         "syntax",
         f"{file}:{first}",
         f"this is no comment that --verify-diagnostics can read: {text}",
         note=[f"also {file}:{number}: {text}" for number, text in others],
-        help="`expected-error: words`, or as in MLIR `expected-error@+1 {{words}}`; with -re the words hold "
+        help="`expected-error: text`, or as in MLIR `expected-error@+1 {{text}}`; with -re the text has "
         "{{regular expressions}}; @ takes +N, -N, above, below or unknown; beside errors there are remarks",
     )

@@ -1,4 +1,4 @@
-"""`stepwell-opt --explain-match`: where a pattern matches; if nowhere, what stopped it."""
+"""`stepwell-opt --explain-match`: the matches of a pattern; without any, the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.base import bodies_of
 from stepwell.passes.context import remark
 from stepwell.patterns.backend_tables import entries_of_backend, names_backend
-from stepwell.patterns.explain import closest, place_of
+from stepwell.patterns.explain import closest, located_name
 from stepwell.patterns.files import load_patterns
 from stepwell.patterns.nodes import Pattern
 from stepwell.patterns.registry import unknown_name
@@ -22,9 +22,9 @@ def explain_match(module: ModuleOp, which: str, ctx: StepwellContext) -> str:
     A line for each match of a pattern, or the deepest partial match of each function.
 
     Args: `which` is `@name`, of a pattern or rule in the module, `file@name`, or `backend@name` of a row of a
-    backend's table; `:location` behind it keeps to the ops of a line, or to those whose location holds a
-    text.
-    Raises: StepwellError `no-file`, `bad-pattern`; `bad-option` when no op is there.
+    backend's table; a suffix `:location` restricts it to the ops of a line, or to ops whose location contains
+    a text.
+    Raises: StepwellError `no-file`, `bad-pattern`; `bad-option` when no op has the location.
     """
     file, _, name = which.rpartition("@")
     name, _, location = name.partition(":")
@@ -34,7 +34,7 @@ def explain_match(module: ModuleOp, which: str, ctx: StepwellContext) -> str:
     lines: list[str] = []
     for func in bodies_of(module):
         matched, nearest = closest(patterns[name], func, location)
-        lines += [f"@{name} matches at {place_of(value)}" for value in matched]
+        lines += [f"@{name} matches at {located_name(value)}" for value in matched]
         if nearest is not None:
             lines.append(f"@{name} in @{_symbol_of(func)}: {nearest}")
     if location and not lines:

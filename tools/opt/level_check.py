@@ -1,4 +1,4 @@
-"""A warning for a pass that finds nothing to do, because the program is on another level than it works on."""
+"""The warning for a pass without effect, because the program is on another level than the pass works on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from stepwell.passes.instruments import Instrument
 
-# The level of a pass, by the folder it is in; passes of other folders are not asked.
+# The level of a pass, by its folder; passes of other folders are not checked.
 _FOLDERS: Mapping[str, str] = {
     "stepwell.passes.onnx": "onnx",
     "stepwell.frontend": "onnx",
@@ -51,7 +51,7 @@ _WAY_DOWN = {"graph": "convert-onnx-to-graph", "linalg": "convert-graph-to-linal
 
 
 class LevelCheck(Instrument):
-    """Warns on standard error before a pass that works on a level on which the program is not."""
+    """Warns on standard error before a pass of another level than the program's."""
 
     def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
         wanted = level_of_pass(step)
@@ -69,7 +69,7 @@ class LevelCheck(Instrument):
 
 
 def level_of_pass(step: ModulePass) -> str | None:
-    """The level that a pass of ours works on; None for one that may run on any."""
+    """The level that a pass of ours works on; None for a pass of any level."""
     if step.name in _ON_ANY_LEVEL:
         return None
     place = type(step).__module__

@@ -1,4 +1,4 @@
-"""What `stepwell-opt` does with its arguments."""
+"""The implementation of `stepwell-opt`: lists, or passes on each part of the input."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from argparse import Namespace
 from collections.abc import Iterator
 from io import StringIO
 
+from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
-from stepwell.dialects._xdsl import StepwellContext, all_dialects
+from stepwell.dialects._xdsl import DIALECTS, StepwellContext, all_dialects
 from stepwell.dialects.verify import verify_module, violation_error, violations
 from stepwell.passes import Instrument, PassContext, list_configs, parse_passes, run_pipeline
 from stepwell.passes.context import DEFAULT_OPT_LEVEL, config_value
 from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots, VerifyEach
-from stepwell.passes.registry import load_pass, our_passes
+from stepwell.passes.registry import all_passes, load_pass
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.ir_files import SPLIT_MARK, Part, read_parts, write_ir
@@ -26,7 +27,7 @@ from stepwell.tools.opt.level_check import LevelCheck
 
 
 def run(args: Namespace) -> int:
-    """Load plugins, then list what is known or run the passes. Returns: the exit status."""
+    """Load plugins, then print a list or run the passes. Returns: the exit status."""
     for plugin in args.load:
         load_plugin(plugin)
     return _list(args) if args.list else _run(args)
@@ -34,9 +35,11 @@ def run(args: Namespace) -> int:
 
 def _list(args: Namespace) -> int:
     if args.list == "passes":
-        rows = sorted(our_passes().items())
+        rows = list(all_passes().items())
     elif args.list == "dialects":
-        rows = [(name, "") for name in sorted(all_dialects())]
+        xdsls = get_all_dialects().keys() - DIALECTS.keys()
+        names = sorted(all_dialects(), key=lambda name: (name in xdsls, name))
+        rows = [(name, "xDSL's" if name in xdsls else "") for name in names]
     else:
         rows = [(key, str(option)) for key, option in list_configs().items()]
     width = max((len(name) for name, _ in rows), default=0)
@@ -53,7 +56,7 @@ def _run(args: Namespace) -> int:
     printed: list[str] = []
     ctx = StepwellContext(allow_unregistered=args.allow_unregistered_dialect)
     with _pass_context(args) as context:
-        parse_passes(args.passes)  # a mistake in the pipeline shows before one in the file
+        parse_passes(args.passes)  # an error in the pipeline is reported before one in the file
         for part in read_parts(args.file, split=args.split_input_file):
             if args.verify_diagnostics:
                 failed |= not _check_diagnostics(ctx, part, args.passes)
@@ -105,7 +108,7 @@ def _pass_context(args: Namespace) -> PassContext:
 
 
 def _printing(args: Namespace) -> Iterator[PrintIR]:
-    """What prints the IR around passes: those that the options name, or all."""
+    """The instrument that prints the IR before and after the passes that the options select, if any."""
     only_changes = args.print_ir_after_change or args.print_ir_diff
     after_all = args.print_ir_after_all or only_changes
     before = args.print_ir_before_all or [load_pass(name).name for name in args.print_ir_before]

@@ -11,11 +11,12 @@ from stepwell.lowering.onnx_to_graph.contrib.node import ContribNode, Meaning
 
 
 def _gelu(approximate: str) -> Meaning:
+    """The meaning of a gelu operator with an optional bias."""
     return lambda node: node.emit(graph.GeluOp(node.add(node.input(0), node.optional(1)), approximate))
 
 
 def _bias_split_gelu(node: ContribNode) -> SSAValue:
-    """The left half of the last axis times the gelu of the right one, after a bias."""
+    """The left half of the last axis times the gelu of the right half, after a bias."""
     value = node.add(node.input(0), node.input(1))
     dims = node.dims(value)
     halves = node.rewriter.insert(graph.SplitOp(value, len(dims) - 1, [dims[-1] // 2] * 2)).results
@@ -30,4 +31,4 @@ OPERATORS: Mapping[str, Meaning] = {
     "Gelu": _gelu("none"),
     "QuickGelu": lambda node: node.emit(graph.SiluOp(node.input(0), node.number("alpha", 1.702))),
 }
-"""What each operator of the domain means."""
+"""The operators of this file with their meanings."""

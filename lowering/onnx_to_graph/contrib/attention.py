@@ -23,9 +23,7 @@ Results = Sequence[SSAValue | None]
 
 
 def _multi_head(node: ContribNode) -> Results:
-    """
-    Attention of projected inputs; keys and values may be those of the past, and be joined with more of them.
-    """
+    """Attention of projected inputs; keys and values may come from a cache and be appended to it."""
     node.refuse_inputs(8, 9)
     query, key, value = _projections(node)
     key, value = _joined(node, 6, key), _joined(node, 7, value)
@@ -34,7 +32,7 @@ def _multi_head(node: ContribNode) -> Results:
 
 
 def _joined(node: ContribNode, position: int, new: SSAValue) -> SSAValue:
-    """Keys or values [B, N, T, H] behind those of the past, if an input gives them."""
+    """Keys or values [B, N, T, H] appended to those of the past, if an input gives a past."""
     if (past := node.optional(position)) is None:
         return new
     batch, heads, _, size = node.dims(new)
@@ -43,7 +41,7 @@ def _joined(node: ContribNode, position: int, new: SSAValue) -> SSAValue:
 
 
 def _projections(node: ContribNode) -> list[SSAValue]:
-    """Query, key and value [B, N, S, H]: a cache is given so, other inputs are split, and get their bias."""
+    """Query, key and value [B, N, S, H]: split into heads, with bias; a cache already has this layout."""
     heads = node.required("num_heads")
     query, key, value = node.input(0), node.optional(1), node.optional(2)
     if len(node.dims(query)) == 5:  # [B, S, N, 3, H]
@@ -68,14 +66,14 @@ def _projections(node: ContribNode) -> list[SSAValue]:
 
 
 def _unstacked(node: ContribNode, x: SSAValue) -> list[SSAValue]:
-    """The parts of a tensor along axis 3."""
+    """The parts of a tensor along axis 3, without that axis."""
     count = node.dims(x)[3].value
     parts = node.rewriter.insert(graph.SplitOp(x, 3, [1] * count)).results
     return [node.emit(graph.SqueezeOp(part, [3])) for part in parts]
 
 
 def _with_bias(node: ContribNode, x: SSAValue, begin: Dim) -> SSAValue:
-    """[B, S, N, H] plus the part of the bias that begins there, as [B, N, S, H]."""
+    """[B, S, N, H] plus the part of the bias from `begin` on, as [B, N, S, H]."""
     if (bias := node.optional(3)) is not None:
         heads, size = node.dims(x)[2:]
         part = node.emit(graph.SliceOp(bias, [begin], [begin + heads * size], [1]))
@@ -115,9 +113,9 @@ def attended_projection(
     node: ContribNode, projected: SSAValue, mask: int, past: int, bias: int | None
 ) -> Results:
     """
-    Result and present keys and values, from query, key and value side by side [B, S, …].
+    The result, and present keys and values, from query, key and value side by side [B, S, …].
 
-    `mask`, `past` and `bias` are the positions of these inputs.
+    Args: `mask`, `past` and `bias` are the positions of these inputs.
     """
     if node.integer("do_rotary", 0):
         raise node.unsupported("do_rotary is not supported yet")
@@ -145,4 +143,4 @@ OPERATORS: Mapping[str, Meaning] = {
     "Attention": _attention,
     "MultiHeadAttention": _multi_head,
 }
-"""What each operator of the domain means."""
+"""The operators of this file with their meanings."""

@@ -1,4 +1,6 @@
-"""`GroupQueryAttention` of `com.microsoft`: attention with a cache that is as long as each row needs."""
+"""
+`GroupQueryAttention` of `com.microsoft`: attention with a cache of keys and values, of a length per row.
+"""
 
 from __future__ import annotations
 
@@ -31,27 +33,28 @@ _PLAIN: Mapping[str, tuple[object, ...]] = {
     "kv_cache_bit_width": (0,),
     "sliding_window_cache": (0,),
 }
-"""Attributes of a quantized or cyclic cache, and the values that mean none."""
+"""Attributes of a quantized or cyclic cache, with the values that mean that it is neither."""
 
 
 def _group_query_attention(node: ContribNode) -> Sequence[SSAValue | None]:
     """
     Causal attention of new queries to the cache and the new keys; groups of heads share keys and values.
 
-    A row of the batch has `seqlens_k` + 1 keys with the new ones; those behind them are zeros in the results.
+    A row of the batch has `seqlens_k` + 1 keys with the new ones; the results have zeros after them.
     """
     _refuse_options(node)
     query, key, value = _heads(node)
     query, key = (_normalized(node, x, i) for x, i in ((query, 14), (key, 15)))
     rows = _rows_of(node, query)
     if node.integer("do_rotary", 0):
-        query, key = (_turned(node, x, rows) for x in (query, key))
+        query, key = (_rotated(node, x, rows) for x in (query, key))
     presents = [_present(node, new, node.optional(i), rows) for new, i in ((key, 3), (value, 4))]
     found = _attended(node, swap_heads(node, query), presents[0], presents[1], rows)
     return [found, *presents, None]
 
 
 def _refuse_options(node: ContribNode) -> None:
+    """Raises: StepwellError `unsupported` for options of a quantized or cyclic cache."""
     node.refuse_inputs(12, 13)
     for name, plain in _PLAIN.items():
         default = plain[0]
@@ -61,7 +64,7 @@ def _refuse_options(node: ContribNode) -> None:
 
 
 def _heads(node: ContribNode) -> list[SSAValue]:
-    """Query, key and value [B, S, N, H]; side by side in one input where key and value are absent."""
+    """Query, key and value [B, S, N, H]; side by side in one input if key and value are absent."""
     heads, shared = node.required("num_heads"), node.required("kv_num_heads")
     if heads % shared:
         raise node.invalid(f"{heads} heads are no multiple of {shared} heads of keys")
@@ -76,7 +79,7 @@ def _heads(node: ContribNode) -> list[SSAValue]:
 
 
 def _normalized(node: ContribNode, x: SSAValue, weight: int) -> SSAValue:
-    """The rms norm of each head, where the model gives its weight."""
+    """The rms norm of each head, if the model gives its weight."""
     if (scale := node.optional(weight)) is None:
         return x
     return node.emit(graph.RmsNormOp(x, scale, axis=3, eps=node.number("qk_norm_epsilon", 1e-6)))
@@ -84,20 +87,21 @@ def _normalized(node: ContribNode, x: SSAValue, weight: int) -> SSAValue:
 
 @dataclass(frozen=True)
 class _Rows:
-    """How long the rows of the batch are."""
+    """The numbers of keys in the rows of the batch: past, new and total."""
 
     batch: Dim
     new: Dim
-    """Keys that come in."""
+    """The number of new keys."""
     total: Dim
-    """Keys of the results."""
+    """The number of keys in the results."""
     lengths: SSAValue
-    """Keys of each row, the new ones too: i64 [B, 1]."""
+    """The keys of each row, the new ones included: i64 [B, 1]."""
     past: SSAValue
-    """Keys of each row before the new ones: i64 [B, 1]."""
+    """The keys of each row before the new ones: i64 [B, 1]."""
 
 
 def _rows_of(node: ContribNode, query: SSAValue) -> _Rows:
+    """The numbers of keys, from `seqlens_k` and `total_sequence_length`."""
     batch, new = node.dims(query)[:2]
     lengths = node.emit(graph.ReshapeOp(node.cast(node.input(5), i64), [batch, 1]))
     lengths = node.add(lengths, node.constant(1, i64))
@@ -114,7 +118,7 @@ def _rows_of(node: ContribNode, query: SSAValue) -> _Rows:
 
 
 def _size(node: ContribNode, value: SSAValue) -> tuple[Dim, ...]:
-    """A size that the model computes: an expression, or a symbol that is bound to it when the model runs."""
+    """A size computed by the model: an expression, or a symbol bound at run time."""
     vector = node.emit(graph.ReshapeOp(value, [1]))
     known = partly_symbolic_dims(value, node.lowering.weights)
     if known is not None and len(known) == 1 and not known[0].is_unknown:
@@ -122,7 +126,8 @@ def _size(node: ContribNode, value: SSAValue) -> tuple[Dim, ...]:
     return bound_elements(vector, node.rewriter)
 
 
-def _turned(node: ContribNode, x: SSAValue, rows: _Rows) -> SSAValue:
+def _rotated(node: ContribNode, x: SSAValue, rows: _Rows) -> SSAValue:
+    """Queries or keys after the rotary embedding of their positions."""
     positions = node.optional(9)
     if positions is None:
         positions = node.add(rows.past, count_up(node, rows.new, 1, 2))
@@ -133,25 +138,28 @@ def _turned(node: ContribNode, x: SSAValue, rows: _Rows) -> SSAValue:
 
 
 def _present(node: ContribNode, new: SSAValue, past: SSAValue | None, rows: _Rows) -> SSAValue:
-    """Keys or values [B, N, T, H]: the past ones of a row, then the new ones [B, S, N, H], then zeros."""
+    """Keys or values [B, N, T, H]: the past ones of each row, then the new ones [B, S, N, H], then zeros."""
     if past is None:
         return swap_heads(node, new)
+    # New keys at each position of the result, as if all positions were new
     heads, size = node.dims(new)[2:]
     past = node.shaped(past, [rows.batch, heads, node.dims(node.input(3))[2], size], "the past")
     zero, last = (
         node.constant(0, i64),
         node.emit(graph.SubtractOp(number_of(node, rows.new), node.constant(1, i64))),
     )
-    place = node.emit(graph.SubtractOp(count_up(node, rows.total, 1, 2), rows.past))
-    inside = node.emit(graph.ClipOp(place, zero, node.emit(graph.ReshapeOp(last, []))))
+    position = node.emit(graph.SubtractOp(count_up(node, rows.total, 1, 2), rows.past))
+    inside = node.emit(graph.ClipOp(position, zero, node.emit(graph.ReshapeOp(last, []))))
     added = swap_heads(node, node.emit(graph.GatherOp(new, inside, 1, batch_dims=1)))
+    # Past keys, filled with zeros to the length of the result
     missing = rows.total - node.dims(past)[2]
     kept = past
     if missing != 0:
         kept = node.emit(graph.PadOp(past, [0, 0, 0, 0, 0, 0, missing, 0]))
-    is_new = node.emit(graph.LessOp(place, number_of(node, rows.new)))
+    # Selection: past, new or zero
+    is_new = node.emit(graph.LessOp(position, number_of(node, rows.new)))
     tail = node.emit(graph.WhereOp(_as_keys(node, is_new), added, node.like(added, 0)))
-    is_past = node.emit(graph.LessOp(place, zero))
+    is_past = node.emit(graph.LessOp(position, zero))
     return node.emit(graph.WhereOp(_as_keys(node, is_past), kept, tail))
 
 
@@ -161,7 +169,9 @@ def _as_keys(node: ContribNode, x: SSAValue) -> SSAValue:
 
 
 def _attended(node: ContribNode, query: SSAValue, key: SSAValue, value: SSAValue, rows: _Rows) -> SSAValue:
-    """The result [B, S, N * H]; heads of a group stand on an axis behind that of their keys."""
+    """
+    The result [B, S, N * H]; the heads of a group are on an axis after that of the keys that they share.
+    """
     batch, heads, new, size = node.dims(query)
     shared = node.dims(key)[1]
     group = heads // shared
@@ -182,21 +192,24 @@ def _attended(node: ContribNode, query: SSAValue, key: SSAValue, value: SSAValue
 
 
 def _mask(node: ContribNode, like: SSAValue, rows: _Rows) -> SSAValue:
-    """What hides keys behind a query's own, before its window, or behind the row: [B, 1, 1, S, T]."""
+    """
+    The additive mask [B, 1, 1, S, T] of keys after a query's own, before its window, or past the end of the
+    row.
+    """
     past, lengths = (node.emit(graph.ExpandDimsOp(x, [1, 2, 4])) for x in (rows.past, rows.lengths))
     keys = count_up(node, rows.total, 4, 5)
-    place = node.add(past, count_up(node, rows.new, 3, 5))
+    position = node.add(past, count_up(node, rows.new, 3, 5))
     if not node.integer("causal", 1):
-        place = node.emit(graph.SubtractOp(lengths, node.constant(1, i64)))
-    is_seen = node.emit(graph.LessEqualOp(keys, place))
+        position = node.emit(graph.SubtractOp(lengths, node.constant(1, i64)))
+    is_seen = node.emit(graph.LessEqualOp(keys, position))
     if (window := node.integer("local_window_size", -1)) > 0:
-        begin = node.emit(graph.SubtractOp(place, node.constant(window, i64)))
+        begin = node.emit(graph.SubtractOp(position, node.constant(window, i64)))
         is_seen = node.emit(graph.AndOp(is_seen, node.emit(graph.LessOp(begin, keys))))
     return allowed_or(node, is_seen, like, lowest(node, like))
 
 
 def _sink(node: ContribNode, dims: Sequence[Dim], like: SSAValue) -> SSAValue | None:
-    """The score of a key without value: one a head, or 0 for a smooth softmax."""
+    """The score of a key without value: one per head, or 0 for a smooth softmax."""
     if (sink := node.optional(11)) is not None:
         sink = node.emit(graph.ReshapeOp(sink, [1, dims[1], dims[2], 1, 1]))
     elif node.integer("smooth_softmax", 0) == 1:
@@ -207,4 +220,4 @@ def _sink(node: ContribNode, dims: Sequence[Dim], like: SSAValue) -> SSAValue | 
 
 
 OPERATORS: Mapping[str, Meaning] = {"GroupQueryAttention": _group_query_attention}
-"""What each operator of the domain means."""
+"""The operators of this file with their meanings."""

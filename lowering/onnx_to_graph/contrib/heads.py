@@ -1,4 +1,4 @@
-"""What operators of attention share: heads, scores, masks."""
+"""Heads, scores and masks, for the operators of attention."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.lowering.onnx_to_graph.support import element_of
 from stepwell.runtime.dims import Dim
 
 DEFAULT_FILTER = -10000.0
-"""What a masked score gets added where the node does not say it."""
+"""The number added to a masked score by default."""
 
 
 def split_heads(node: ContribNode, x: SSAValue, heads: int) -> SSAValue:
@@ -50,7 +50,7 @@ def scale_of(node: ContribNode, query: SSAValue) -> float:
 
 
 def lowest(node: ContribNode, like: SSAValue) -> SSAValue:
-    """A number that hides any score, and is finite in the element type of a value."""
+    """A number that masks any score, and is finite in the element type of a value."""
     return node.like(like, -65504.0 if element_of(like) == f16 else -3.38e38)
 
 
@@ -60,19 +60,19 @@ def number_of(node: ContribNode, dim: Dim) -> SSAValue:
 
 
 def count_up(node: ContribNode, count: Dim, axis: int, rank: int) -> SSAValue:
-    """0, 1, … in i64 along an axis; the others have size 1."""
+    """The numbers 0, 1, … in i64 along an axis; the other axes have size 1."""
     shape = [Dim.of(1)] * rank
     shape[axis] = count
     return node.emit(graph.IotaOp(shape, axis, i64))
 
 
 def allowed_or(node: ContribNode, condition: SSAValue, like: SSAValue, other: SSAValue) -> SSAValue:
-    """0 where a key may be seen, else a number: what is added to the scores."""
+    """An additive mask of scores: 0 where a key is visible, else `other`."""
     return node.emit(graph.WhereOp(condition, node.like(like, 0), other))
 
 
 def causal_mask(node: ContribNode, like: SSAValue, queries: Dim, keys: Dim) -> SSAValue:
-    """What hides from each query the keys behind its own: [S, T], the last query sees all keys."""
+    """The additive mask [S, T] of keys after each query's own; the last query sees all keys."""
     rows = node.add(count_up(node, queries, 0, 2), number_of(node, keys - queries))
     is_seen = node.emit(graph.LessEqualOp(count_up(node, keys, 1, 2), rows))
     return allowed_or(node, is_seen, like, lowest(node, like))
@@ -82,17 +82,17 @@ def padding_mask(
     node: ContribNode, mask: SSAValue, like: SSAValue, batch: Dim, queries: Dim, keys: Dim
 ) -> SSAValue | None:
     """
-    What hides keys by a mask of ORT: [B, 1, 1 or S, T], or None for a mask without effect.
+    The additive mask [B, 1, 1 or S, T] for a mask input of ONNX Runtime; None for one without effect.
 
     Args: `mask` is [B] (how many keys a row has), [2 * B] (where they end, then where they start),
-    [3 * B + 2] (lengths, then offsets), [B, T], [B, S, T] or [B, 1, M, M]; in the last ones 0 hides.
+    [3 * B + 2] (lengths, then offsets), [B, T], [B, S, T] or [B, 1, M, M]; in the last three 0 masks.
     """
     dims = node.dims(mask)
     hidden = node.like(like, node.number("mask_filter_value", DEFAULT_FILTER))
     if len(dims) == 1:
         return allowed_or(node, _within_lengths(node, mask, batch, keys), like, hidden)
     if len(dims) == 2 and dims[1] == 1 and keys != 1:
-        return None  # a dummy, which hides nothing
+        return None  # a dummy, which masks nothing
     if len(dims) == 2:
         mask = node.emit(graph.ExpandDimsOp(node.shaped(mask, [batch, keys], "the mask"), [1, 2]))
     elif len(dims) == 3:
@@ -106,20 +106,21 @@ def padding_mask(
 
 
 def _within_lengths(node: ContribNode, mask: SSAValue, batch: Dim, keys: Dim) -> SSAValue:
-    """Whether a key stands within its row [B, 1, 1, T], by lengths, or by ends and starts."""
+    """Whether a key is inside its row [B, 1, 1, T], by lengths, or by ends and starts."""
     (size,) = node.dims(mask)
     if not any(size.proves_equal(n) for n in (batch, 2 * batch, 3 * batch + 2)):
         node.check_equal(size, batch, "the mask must have one length for each row of the batch")
         mask = node.emit(graph.ReshapeOp(mask, [batch]))
-    places = node.cast(count_up(node, keys, 3, 4), element_of(mask))
-    is_seen = node.emit(graph.LessOp(places, _column(node, mask, Dim.of(0), batch)))
+    positions = node.cast(count_up(node, keys, 3, 4), element_of(mask))
+    is_seen = node.emit(graph.LessOp(positions, _column(node, mask, Dim.of(0), batch)))
     if size.proves_equal(2 * batch) and not size.proves_equal(batch):
         starts = _column(node, mask, batch, 2 * batch)
-        is_seen = node.emit(graph.AndOp(is_seen, node.emit(graph.LessEqualOp(starts, places))))
+        is_seen = node.emit(graph.AndOp(is_seen, node.emit(graph.LessEqualOp(starts, positions))))
     return is_seen
 
 
 def _column(node: ContribNode, vector: SSAValue, start: Dim, limit: Dim) -> SSAValue:
+    """Part of a vector as a column [n, 1, 1, 1]."""
     part = node.emit(graph.SliceOp(vector, [start], [limit], [1]))
     return node.emit(graph.ReshapeOp(part, [limit - start, 1, 1, 1]))
 
@@ -144,17 +145,19 @@ class Attention:
         sink: SSAValue | None = None,
     ) -> tuple[SSAValue, SSAValue]:
         """
-        The result [B, N, S, H'], and the scores that the softmax takes.
+        The result [B, N, S, H'], and the scores before the softmax.
 
-        Args: `masks` are added to the scores; `softcap` bounds them by tanh before; `sink` […, S, 1] is one
-        more score, of a key without value.
+        Args: `masks` are added to the scores; before that, `softcap` bounds the scores by tanh; `sink` […, S,
+        1] is one more score, of a key without value.
         """
+        # Scores: queries x keys, scaled, bounded, masked
         product = node.emit(graph.MatmulOp(self.query, self.key, transpose_b=True))
         scores = node.scaled(product, self.scale)
         if softcap:
             scores = node.scaled(node.emit(graph.TanhOp(node.scaled(scores, 1 / softcap))), softcap)
         for mask in masks:
             scores = node.add(scores, mask)
+        # Weights: softmax over the keys, the sink's weight dropped
         last = len(node.dims(scores)) - 1
         whole = scores if sink is None else node.emit(graph.ConcatOp([scores, sink], last))
         weights = node.emit(graph.SoftmaxOp(whole, last))

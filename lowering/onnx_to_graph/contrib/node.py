@@ -1,4 +1,6 @@
-"""A node of ONNX Runtime's own domain: its inputs by position, its attributes, what emits its meaning."""
+"""
+A node of ONNX Runtime's own domain, with inputs by position, attributes, and helpers to emit its meaning.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ DOMAIN = "com.microsoft"
 
 
 class ContribNode:
-    """A call of an operator that has no class of its own."""
+    """A call of an operator without an op class."""
 
     def __init__(self, op: onnx.CallOp, lowering: OnnxLowering, rewriter: PatternRewriter):
         self.op = op
@@ -58,7 +60,7 @@ class ContribNode:
         return self.inputs[position] if position < len(self.inputs) else None
 
     def refuse_inputs(self, *positions: int) -> None:
-        """Raises: StepwellError `unsupported` when one of these inputs is given."""
+        """Raises: StepwellError `unsupported` if one of these inputs is given."""
         for position in positions:
             if self.optional(position) is not None:
                 raise self.unsupported(f"input {position} is not supported yet")
@@ -69,7 +71,7 @@ class ContribNode:
         return position not in absent and position < len(self.op.outputs) + len(absent)
 
     def dims(self, value: SSAValue) -> tuple[Dim, ...]:
-        """The dimensions of a value. Raises: StepwellError when the model does not say how many they are."""
+        """The dimensions of a value. Raises: StepwellError when its rank is unknown."""
         if not isinstance(value.type, TensorType):
             raise StepwellError(
                 "unsupported-dynamic-rank",
@@ -80,7 +82,7 @@ class ContribNode:
         return dims_of(tensor_of(value))
 
     def number(self, name: str, default: float) -> float:
-        """An attribute that is a number."""
+        """A numeric attribute."""
         match self.op.arguments.data.get(name):
             case IntegerAttr(value=value):
                 return value.data
@@ -90,17 +92,17 @@ class ContribNode:
                 return default
 
     def integer(self, name: str, default: int) -> int:
-        """An attribute that is a whole number."""
+        """An integer attribute."""
         return int(self.number(name, default))
 
     def required(self, name: str) -> int:
-        """A whole number that must be there. Raises: StepwellError `invalid-model` when it is not."""
+        """A required integer attribute. Raises: StepwellError `invalid-model` when it is missing."""
         if name not in self.op.arguments.data:
             raise self.invalid(f"the attribute {name} must be given")
         return self.integer(name, 0)
 
     def text(self, name: str, default: str) -> str:
-        """An attribute that is a string."""
+        """A string attribute."""
         value = self.op.arguments.data.get(name)
         return value.data if isinstance(value, StringAttr) else default
 
@@ -121,7 +123,7 @@ class ContribNode:
                 return None
 
     def integers(self, name: str) -> list[int] | None:
-        """An attribute that is a list of whole numbers; None when it is not given."""
+        """An attribute that is a list of integers; None when it is not given."""
         numbers = self.list_of(name)
         return None if numbers is None else [int(number) for number in numbers]
 
@@ -130,7 +132,7 @@ class ContribNode:
         return self.integer(name, default) % max(1, len(self.dims(value)))
 
     def array(self, value: SSAValue | None) -> Array | None:
-        """The array behind a constant; None for another value, and for an absent one."""
+        """The array of a constant; None for any other value, and for an absent one."""
         return self.lowering.array(value)
 
     def constant(self, number: float, element: Attribute = f32) -> SSAValue:
@@ -142,7 +144,7 @@ class ContribNode:
         return self.lowering.constant(np.ascontiguousarray(array), self.rewriter)
 
     def emit(self, op: Operation) -> SSAValue:
-        """Insert an op; its first result."""
+        """Insert an op; returns its first result."""
         return emit(op, self.rewriter)
 
     def like(self, value: SSAValue, number: float) -> SSAValue:
@@ -154,7 +156,7 @@ class ContribNode:
         return value if element_of(value) == element else self.emit(graph.CastOp(value, element))
 
     def add(self, a: SSAValue, b: SSAValue | None) -> SSAValue:
-        """The sum, where there is something to add."""
+        """The sum, or `a` if `b` is absent."""
         return a if b is None else self.emit(graph.AddOp(a, b))
 
     def scaled(self, value: SSAValue, factor: float) -> SSAValue:
@@ -163,7 +165,8 @@ class ContribNode:
 
     def shaped(self, value: SSAValue, dims: Sequence[Dim], what: str) -> SSAValue:
         """
-        A value of those dimensions: a call checks what is not proved. A fixed 1 may stay, to broadcast.
+        A value of the given dimensions, with run-time checks of what is not proved; a fixed 1 may remain, to
+        broadcast.
 
         Raises: StepwellError `shape-mismatch` when it cannot have them.
         """
@@ -181,7 +184,7 @@ class ContribNode:
         return self.emit(graph.ReshapeOp(value, wanted))
 
     def check_equal(self, a: Dim, b: Dim, message: str) -> None:
-        """Let a call check that two dimensions are equal, unless it is proved."""
+        """Insert a run-time check that two dimensions are equal, unless it is proved."""
         if not (a.proves_equal(b) or a.is_unknown or b.is_unknown):
             self.emit_check(graph.AssertOp(a, b, f"{self.name} at {describe_location(self.op)}: {message}"))
 
@@ -190,13 +193,13 @@ class ContribNode:
         self.rewriter.insert(op)
 
     def unsupported(self, what: str) -> StepwellError:
-        """The error for an option that we do not have."""
+        """The error for an unsupported option."""
         return StepwellError("unsupported", self.op, f"{self.name}: {what}")
 
     def invalid(self, what: str) -> StepwellError:
-        """The error for a node that its operator does not allow."""
+        """The error for a node that violates its operator's rules."""
         return StepwellError("invalid-model", self.op, f"{self.name}: {what}")
 
 
 Meaning: TypeAlias = Callable[[ContribNode], SSAValue | Sequence[SSAValue | None]]
-"""What an operator gives: its result, or its results by position, None for those that nobody wants."""
+"""Maps a node to the operator's result, or to its results by position, None for those without use."""

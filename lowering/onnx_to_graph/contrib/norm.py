@@ -1,4 +1,4 @@
-"""Normalizations of `com.microsoft`, those with a skip connection or an embedding before them → `graph`."""
+"""Normalizations of `com.microsoft`, some with a skip connection or an embedding before them → `graph`."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ def _with_skip(node: ContribNode) -> SSAValue:
 
 
 def _last(node: ContribNode, value: SSAValue) -> int:
+    """The last axis of a value."""
     return len(node.dims(value)) - 1
 
 
 def _simplified_layer_norm(node: ContribNode) -> Results:
-    """The rms norm, in the type that `stash_type` names."""
+    """The rms norm, computed in the type that `stash_type` names."""
     x, scale = node.input(0), node.input(1)
     if node.integer("stash_type", 1) != 1:
         raise node.unsupported(f"stash_type {node.integer('stash_type', 1)} is not supported yet")
@@ -61,7 +62,9 @@ def _inverse_deviation(node: ContribNode, x: SSAValue, axis: int) -> SSAValue:
 
 
 def _embed_layer_norm(node: ContribNode) -> Results:
-    """The layer norm of the sum of word, position and segment embeddings; how many words a row has."""
+    """
+    The layer norm of the sum of token, position and segment embeddings; also the tokens per row and the sum.
+    """
     ids = node.input(0)
     batch, length = node.dims(ids)
     total = node.emit(graph.GatherOp(node.input(2), ids, 0))
@@ -74,22 +77,26 @@ def _embed_layer_norm(node: ContribNode) -> Results:
         total = node.add(total, node.emit(graph.GatherOp(node.input(4), segments, 0)))
     eps = node.number("epsilon", 1e-12)
     norm = graph.LayerNormOp(total, node.input(5), node.input(6), axis=2, eps=eps)
-    return [node.emit(norm), _words(node, batch), total]
+    return [node.emit(norm), _token_counts(node, batch), total]
 
 
-def _words(node: ContribNode, batch: Dim) -> SSAValue:
-    """How many words of each row the mask keeps; 0 where there is none."""
+def _token_counts(node: ContribNode, batch: Dim) -> SSAValue:
+    """The number of tokens per row that the mask selects; 0 without a mask."""
     if (mask := node.optional(7)) is None:
         return node.emit(graph.BroadcastToOp(node.constant(0, i32), [batch]))
     return node.emit(graph.ReduceOp(node.cast(mask, i32), "sum", [1]))
 
 
 def _group_norm(node: ContribNode) -> SSAValue:
+    """The group norm of the input."""
     return _channels_normalized(node, node.input(0))
 
 
 def _skip_group_norm(node: ContribNode) -> Results:
-    """The group norm of X + skip + bias; skip and bias may be one number a channel. The sum comes second."""
+    """
+    The group norm of X + skip + bias; skip and bias may be one number per channel. The sum is the second
+    result.
+    """
     x, skip = node.input(0), node.input(3)
     dims = node.dims(x)
     if len(node.dims(skip)) == 2:
@@ -99,7 +106,7 @@ def _skip_group_norm(node: ContribNode) -> Results:
 
 
 def _channels_normalized(node: ContribNode, x: SSAValue) -> SSAValue:
-    """The group norm, channels last as a rule, with silu behind it where `activation` says so."""
+    """The group norm, channels last by default, followed by silu if `activation` is set."""
     last = len(node.dims(x)) - 1
     is_last = bool(node.integer("channels_last", 1))
     if is_last:
@@ -119,4 +126,4 @@ OPERATORS: Mapping[str, Meaning] = {
     "SkipLayerNormalization": _skip_layer_norm,
     "SkipSimplifiedLayerNormalization": _skip_rms_norm,
 }
-"""What each operator of the domain means."""
+"""The operators of this file with their meanings."""

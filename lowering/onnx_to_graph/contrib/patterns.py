@@ -31,18 +31,18 @@ OPERATORS: Mapping[str, Meaning] = {
     **rotary.OPERATORS,
     **standard.OPERATORS,
 }
-"""What each operator of the domain means."""
+"""All supported operators of the domain with their meanings."""
 
 ON_HOST = standard.ON_HOST
-"""Those that the host computes."""
+"""The operators that the host computes."""
 
 WITHOUT_DOMAIN = frozenset({"SimplifiedLayerNormalization"})
-"""Those that ONNX Runtime writes into the standard domain."""
+"""The operators that ONNX Runtime writes into the standard domain."""
 
 
 class ContribLowering(OnnxLowering):
     """
-    Operators of `com.microsoft`, by a table.
+    Operators of `com.microsoft`, converted by the table `OPERATORS`.
 
     ```mlir
     %y = "onnx.Call"(%a, %s, %z, %b, %t, %w, %u, %v) <{domain = "com.microsoft", op_type = "QLinearAdd", …}>
@@ -55,11 +55,12 @@ class ContribLowering(OnnxLowering):
     """
 
     def converts(self, op: Operation) -> bool:
-        """Whether the operator is one of the table."""
+        """Whether the operator is in the table."""
         return isinstance(op, onnx.CallOp) and meaning_of(op) is not None
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CallOp, rewriter: PatternRewriter) -> None:
+        """Emit the meaning of a known operator, and replace the call by the results that the model uses."""
         if (meaning := meaning_of(op)) is None:
             return
         node = ContribNode(op, self, rewriter)
@@ -69,13 +70,16 @@ class ContribLowering(OnnxLowering):
 
 
 def _given(node: ContribNode, position: int, value: SSAValue | None) -> SSAValue:
+    """
+    A result that the model uses. Raises: StepwellError `unsupported` if the meaning does not compute it.
+    """
     if value is None:
         raise node.unsupported(f"output {position} is not supported yet")
     return value
 
 
 def meaning_of(op: onnx.CallOp) -> Meaning | None:
-    """What a call means; None for operators that we do not know."""
+    """The meaning of a call; None for an unknown operator."""
     name = op.op_type.data
     is_known = op.domain.data == DOMAIN or (op.domain.data in ("", "ai.onnx") and name in WITHOUT_DOMAIN)
     return OPERATORS.get(name) if is_known else None

@@ -21,7 +21,7 @@ _U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 def _matmul(node: ContribNode) -> SSAValue:
-    """alpha · A · B, with the batch first and the rows second where `transBatch` says that it is not so."""
+    """alpha · A · B; with `transBatch` an operand has its rows before the batch dimensions."""
     operands = [_batch_first(node, i, name) for i, name in enumerate(("transBatchA", "transBatchB"))]
     # A vector has no rows to exchange.
     flags = [bool(node.integer(name, 0)) for name in ("transA", "transB")]
@@ -33,7 +33,7 @@ def _matmul(node: ContribNode) -> SSAValue:
 
 
 def _batch_first(node: ContribNode, position: int, name: str) -> SSAValue:
-    """An operand [rows, batch…, columns], where the attribute says so, as [batch…, rows, columns]."""
+    """An operand [rows, batch…, columns], if the attribute `name` is set, as [batch…, rows, columns]."""
     value = node.input(position)
     rank = len(node.dims(value))
     if not node.integer(name, 0) or rank < 3:
@@ -43,9 +43,9 @@ def _batch_first(node: ContribNode, position: int, name: str) -> SSAValue:
 
 def _matmul_bits(node: ContribNode) -> SSAValue:
     """
-    A · Bᵀ + bias, B of a few bits an element: blocks of a row share a scale and a zero point.
+    A · Bᵀ + bias, B of a few bits per element: blocks of a row share a scale and a zero point.
 
-    Bytes hold the first element in their lowest bits. Without zero points, the middle of the range is 0.
+    The first element of a byte is in its lowest bits. Without zero points, the middle of the range is 0.
     """
     bits, block = node.integer("bits", 4), node.required("block_size")
     rows, columns = node.required("N"), node.required("K")
@@ -73,7 +73,7 @@ def _matmul_bits(node: ContribNode) -> SSAValue:
 
 
 def _gather_blocks(node: ContribNode) -> SSAValue:
-    """Rows of a matrix of a few bits an element, by their indices: only these are unpacked and scaled."""
+    """Rows of a matrix of a few bits per element, by their indices: only these are unpacked and scaled."""
     data, indices, bits = node.input(0), node.input(1), node.integer("bits", 4)
     rank, block = len(node.dims(data)), node.integer("block_size", 128)
     if rank != 2 or node.axis("gather_axis", 0, data) != 0 or node.axis("quantize_axis", 1, data) != 1:
@@ -98,11 +98,13 @@ def _gather_blocks(node: ContribNode) -> SSAValue:
 def _unpacked(
     node: ContribNode, packed: SSAValue, bits: int, shape: tuple[int, int], columns: int
 ) -> SSAValue:
-    """The first columns of a matrix of that shape, whose rows take whole bytes, as elements of those bits."""
+    """
+    The first columns of a packed matrix as elements of `bits` bits; each row of `shape` occupies whole bytes.
+    """
     rows, width = shape
     element, size = IntegerType(bits, Signedness.UNSIGNED), -(-width * bits // 8)
     if (array := node.array(packed)) is not None:
-        # A constant is packed again, as kernels read it best, by a pass.
+        # A pass packs a constant again, in the best layout for kernels.
         shifts = np.arange(0, 8, bits, dtype=np.uint8)
         codes = (array.view(np.uint8).reshape(rows, size, 1) >> shifts) & ((1 << bits) - 1)
         return node.table(codes.reshape(rows, -1)[:, :columns].astype(dtype_of(element)))
@@ -111,7 +113,7 @@ def _unpacked(
 
 
 def _repeated(node: ContribNode, value: SSAValue, times: int, columns: int) -> SSAValue:
-    """Each column of a matrix several times in a row, up to a number of columns."""
+    """Each column of a matrix `times` times in a row, cut to `columns` columns."""
     rows, blocks = node.dims(value)
     wide = node.emit(graph.BroadcastToOp(node.emit(graph.ExpandDimsOp(value, [2])), [rows, blocks, times]))
     flat = node.emit(graph.ReshapeOp(wide, [rows, blocks * times]))
@@ -124,4 +126,4 @@ OPERATORS: Mapping[str, Meaning] = {
     "MatMulNBits": _matmul_bits,
     "TransposeMatMul": _matmul,
 }
-"""What each operator of the domain means."""
+"""The operators of this file with their meanings."""

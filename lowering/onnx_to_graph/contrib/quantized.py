@@ -1,7 +1,7 @@
 """
-Quantized operators of ONNX Runtime's own domain, as its quantizer writes them → `graph`.
+Quantized operators of ONNX Runtime's own domain, as written by its quantizer → `graph`.
 
-Each is what it says: dequantize, compute, quantize. `fold-qdq` makes integers of it.
+Each is emitted as dequantize, compute, quantize; `fold-qdq` makes integer ops of that.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 class _Node(ContribNode):
-    """A quantized operator: its scales and zero points too."""
+    """A quantized operator, with access to its scales and zero points."""
 
     def parameter(self, position: int) -> SSAValue | None:
-        """A scale or zero point; one of a single element has rank 0, and zeros are none."""
+        """A scale or zero point: rank 0 for a single element, None for zeros."""
         value = self.optional(position)
         if value is None:
             return None
@@ -42,7 +42,7 @@ class _Node(ContribNode):
         return self.emit(graph.ReshapeOp(value, []))
 
     def dequantized(self, position: int, axis: int = 1) -> SSAValue:
-        """The numbers of an input, whose scale and zero point follow it."""
+        """The numbers of an input, whose scale and zero point are the next two inputs."""
         scale = self.parameter(position + 1)
         assert scale is not None
         axis = axis if dims_of(scale.type) else 0
@@ -50,7 +50,7 @@ class _Node(ContribNode):
         return self.emit(graph.DequantizeOp(self.input(position), scale, point, axis=axis))
 
     def quantized(self, value: SSAValue, position: int) -> SSAValue:
-        """A value quantized by the scale at a position and the zero point behind it."""
+        """A value quantized by the scale at an input position and the zero point at the next one."""
         scale, point = self.parameter(position), self.optional(position + 1)
         assert scale is not None
         to = element_of(self.input(0)) if point is None else element_of(point)
@@ -61,27 +61,32 @@ _Meaning: TypeAlias = Callable[[_Node], SSAValue | Sequence[SSAValue | None]]
 
 
 def _binary(op_type: type[graph.AddOp] | type[graph.MultiplyOp]) -> _Meaning:
+    """The meaning of an elementwise operator on two quantized inputs."""
     return lambda node: node.quantized(node.emit(op_type(node.dequantized(0), node.dequantized(3))), 6)
 
 
 def _leaky_relu(node: _Node) -> SSAValue:
+    """`QLinearLeakyRelu`: a leaky relu between dequantize and quantize."""
     op = graph.LeakyReluOp(node.dequantized(0), node.number("alpha", 0.01))
     return node.quantized(node.emit(op), 3)
 
 
 def _softmax(node: _Node) -> SSAValue:
+    """`QLinearSoftmax`: a softmax along one axis between dequantize and quantize."""
     rank = len(dims_of(node.input(0).type))
     axis = int(node.number("axis", -1)) % max(rank, 1)
     return node.quantized(node.emit(graph.SoftmaxOp(node.dequantized(0), axis)), 3)
 
 
 def _global_average_pool(node: _Node) -> SSAValue:
+    """`QLinearGlobalAveragePool`: the mean over the spatial axes, channels first or last."""
     rank = len(dims_of(node.input(0).type))
     pixels = range(1, rank - 1) if node.number("channels_last", 0) else range(2, rank)
     return node.quantized(node.emit(graph.ReduceOp(node.dequantized(0), "mean", pixels, keep_dims=True)), 3)
 
 
 def _reduce_mean(node: _Node) -> SSAValue:
+    """`QLinearReduceMean`: the mean over some axes between dequantize and quantize."""
     rank = len(node.dims(node.input(0)))
     axes = [axis % rank for axis in node.integers("axes") or range(rank)]
     keep = bool(node.integer("keepdims", 1))
@@ -89,12 +94,13 @@ def _reduce_mean(node: _Node) -> SSAValue:
 
 
 def _where(node: _Node) -> SSAValue:
+    """`QLinearWhere`: a selection between two dequantized inputs."""
     chosen = graph.WhereOp(node.input(0), node.dequantized(1), node.dequantized(4))
     return node.quantized(node.emit(chosen), 7)
 
 
 def _attention(node: _Node) -> Sequence[SSAValue | None]:
-    """`Attention`, its projection a product of bytes."""
+    """`QAttention`: `Attention` with a projection of quantized inputs."""
     scale = node.parameter(4)
     assert scale is not None
     weights = graph.DequantizeOp(
@@ -108,6 +114,9 @@ def _attention(node: _Node) -> Sequence[SSAValue | None]:
 
 
 def _concat(node: _Node) -> SSAValue:
+    """
+    `QLinearConcat`: dequantized inputs joined along an axis; the result's parameters are the first inputs.
+    """
     parts = [node.dequantized(i) for i in range(2, len(node.inputs), 3)]
     axis = int(node.number("axis", 0)) % len(dims_of(parts[0].type))
     return node.quantized(node.emit(graph.ConcatOp(parts, axis)), 0)
@@ -137,13 +146,13 @@ def _gemm(node: _Node) -> SSAValue:
 
 
 def _integer_to_float(node: _Node) -> SSAValue:
-    """A · B of bytes as floats, plus a bias."""
+    """A · B of 8-bit integers as floats, plus a bias."""
     a, b, points = node.input(0), node.input(1), (node.parameter(4), node.parameter(5))
     return _scaled_product(node, a, b, points, (node.input(2), node.input(3)), node.optional(6))
 
 
 def _dynamic_matmul(node: _Node) -> SSAValue:
-    """A · B, A quantized by its own range."""
+    """A · B, A quantized by its own range at run time."""
     a = node.input(0)
     scale, point = dynamic_scale(a, node.constant, node.rewriter)
     a = node.emit(graph.QuantizeOp(a, scale, point, to=_U8))
@@ -159,12 +168,14 @@ def _scaled_product(
     scales: tuple[SSAValue, SSAValue],
     bias: SSAValue | None,
 ) -> SSAValue:
+    """An integer product times both scales, plus a bias."""
     sums = node.emit(graph.CastOp(exact_product(a, b, points, node.lowering, node.rewriter), f32))
     value = node.emit(graph.MultiplyOp(sums, node.emit(graph.MultiplyOp(*scales))))
     return value if bias is None else node.emit(graph.AddOp(value, bias))
 
 
 def _quantize(node: _Node) -> SSAValue:
+    """`QuantizeLinear` of the domain: per tensor, or along an axis for a vector of scales."""
     scale, point = node.parameter(1), node.optional(2)
     assert scale is not None
     axis = int(node.number("axis", 1)) % len(dims_of(node.input(0).type)) if dims_of(scale.type) else 0
@@ -194,8 +205,9 @@ _MEANINGS: Mapping[str, _Meaning] = {
 
 
 def _quantized(meaning: _Meaning) -> Meaning:
+    """A meaning on quantized nodes as one on plain nodes."""
     return lambda node: meaning(_Node(node.op, node.lowering, node.rewriter))
 
 
 OPERATORS: Mapping[str, Meaning] = {name: _quantized(meaning) for name, meaning in _MEANINGS.items()}
-"""What each operator of the domain means."""
+"""The operators of this file with their meanings."""

@@ -17,10 +17,10 @@ def rotated(
     node: ContribNode, x: SSAValue, tables: tuple[SSAValue, SSAValue], *, interleaved: bool
 ) -> SSAValue:
     """
-    Pairs of elements turned by angles: the first elements of each head, as many as there are angles for.
+    Heads whose leading elements are rotated in pairs, as many elements as there are angles for.
 
-    Args: `x` of rank 4, its last axis a head; `tables` are cosines and sines [B, S, 1, R / 2] or
-    [B, 1, S, R / 2]. Pairs are neighbours when `interleaved`, else an element of each half.
+    Args: `x` has rank 4, its last axis is a head; `tables` are cosines and sines [B, S, 1, R / 2] or
+    [B, 1, S, R / 2]. A pair is two neighbours if `interleaved`, else an element of each half.
     """
     *outer, size = node.dims(x)
     half = node.dims(tables[0])[-1]
@@ -34,18 +34,19 @@ def rotated(
         first, second = (node.emit(graph.SqueezeOp(part, [4])) for part in parts)
     else:
         first, second = node.rewriter.insert(graph.SplitOp(x, 3, [half, half])).results
-    turned = _turned(node, first, second, tables)
+    halves = _rotated_halves(node, first, second, tables)
     if interleaved:
-        columns = [node.emit(graph.ExpandDimsOp(part, [4])) for part in turned]
+        columns = [node.emit(graph.ExpandDimsOp(part, [4])) for part in halves]
         y = node.emit(graph.ReshapeOp(node.emit(graph.ConcatOp(columns, 4)), [*outer, whole]))
     else:
-        y = node.emit(graph.ConcatOp(turned, 3))
+        y = node.emit(graph.ConcatOp(halves, 3))
     return y if rest is None else node.emit(graph.ConcatOp([y, rest], 3))
 
 
-def _turned(
+def _rotated_halves(
     node: ContribNode, first: SSAValue, second: SSAValue, tables: tuple[SSAValue, SSAValue]
 ) -> list[SSAValue]:
+    """The two halves of a rotation: first · cos - second · sin, and second · cos + first · sin."""
     cosine, sine = tables
 
     def times(a: SSAValue, b: SSAValue) -> SSAValue:
@@ -67,7 +68,7 @@ def tables_at(
 
 
 def _rotary_embedding(node: ContribNode) -> SSAValue:
-    """The input [B, S, N * H] or [B, N, S, H], each head turned by the angles of its position."""
+    """The input [B, S, N * H] or [B, N, S, H] with each head rotated by the angles of its position."""
     for name, plain in (("is_packed_batching", 0), ("scale", 1)):
         if node.number(name, plain) != plain:
             raise node.unsupported(f"{name} = {node.number(name, plain)} is not supported yet")
@@ -85,7 +86,10 @@ def _rotary_embedding(node: ContribNode) -> SSAValue:
 
 
 def _heads(node: ContribNode, size: Dim) -> tuple[Dim, Dim]:
-    """How many heads there are, and their size: twice the angles, where not only a part of each is turned."""
+    """
+    The number of heads and their size: twice the number of angles, unless only a part of each head is
+    rotated.
+    """
     if node.integer("rotary_embedding_dim", 0):
         heads = Dim.of(node.required("num_heads"))
         return heads, size // heads
@@ -94,4 +98,4 @@ def _heads(node: ContribNode, size: Dim) -> tuple[Dim, Dim]:
 
 
 OPERATORS: Mapping[str, Meaning] = {"RotaryEmbedding": _rotary_embedding}
-"""What each operator of the domain means."""
+"""The operators of this file with their meanings."""

@@ -1,4 +1,4 @@
-"""Operators of `com.microsoft` that are one or several of ONNX's, which take their place."""
+"""Operators of `com.microsoft` that are replaced by one or several operators of ONNX."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepwell.lowering.onnx_to_graph.host_calls import STRING, host_results, siz
 from stepwell.lowering.onnx_to_graph.support import element_of
 
 _OPSET = 19
-"""The opset whose meaning of ONNX's operators counts."""
+"""The opset of the operators that are inserted."""
 _WINDOW = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")
 _CONV = (*_WINDOW, "group")
 
@@ -28,9 +28,9 @@ def standard(
     **attributes: Attribute,
 ) -> SSAValue:
     """
-    An operator of ONNX, which its own pattern converts next; its first result.
+    The first result of a new operator of ONNX, which its own pattern converts next.
 
-    Args: `names` are the attributes that it takes over from the node.
+    Args: `names` are the attributes that are copied from the node.
     """
     _, results = onnx.parameter_names(op_type)
     given = node.op.arguments.data
@@ -47,9 +47,9 @@ def _activated(
     node: ContribNode, value: SSAValue, name: str, parameters: Sequence[float], like: SSAValue
 ) -> SSAValue:
     """
-    A value after an activation, as fused operators name it; "" is none. `like` has its element type.
+    A value after an activation by its name in fused operators; "" is none. `like` has its element type.
 
-    Raises: StepwellError `unsupported` for a name that we do not know.
+    Raises: StepwellError `unsupported` for an unknown name.
     """
 
     def simple(op_type: type[onnx.OnnxOp], *names: str) -> SSAValue:
@@ -100,11 +100,13 @@ def _fused_gemm(node: ContribNode) -> SSAValue:
 
 
 def _channels_moved(node: ContribNode, value: SSAValue, rank: int, *, to_last: bool) -> SSAValue:
+    """A value with its channels moved from axis 1 to the last axis, or back."""
     perm = [0, *range(2, rank), 1] if to_last else [0, rank - 1, *range(1, rank - 1)]
     return standard(node, onnx.TransposeOp, [value], perm=DenseArrayBase.from_list(i64, perm))
 
 
 def _nhwc_max_pool(node: ContribNode) -> SSAValue:
+    """`NhwcMaxPool`: ONNX's `MaxPool` between transposes."""
     x, rank = node.input(0), len(node.dims(node.input(0)))
     pool = standard(
         node, onnx.MaxPoolOp, [_channels_moved(node, x, rank, to_last=False)], (*_WINDOW, "ceil_mode")
@@ -113,7 +115,7 @@ def _nhwc_max_pool(node: ContribNode) -> SSAValue:
 
 
 def _qlinear_conv(node: ContribNode) -> SSAValue:
-    """ONNX's, with channels last where the attribute says so; filters stay [M, C, …]."""
+    """ONNX's `QLinearConv`, between transposes if channels are last; filters are [M, C, …] in any case."""
     operands = [node.input(i) for i in range(8)]
     if not node.integer("channels_last", 0):
         return standard(node, onnx.QLinearConvOp, [*operands, node.optional(8)], _CONV)
@@ -124,7 +126,7 @@ def _qlinear_conv(node: ContribNode) -> SSAValue:
 
 
 def _qlinear_average_pool(node: ContribNode) -> SSAValue:
-    """The average of the numbers that the bytes stand for, quantized again."""
+    """`QLinearAveragePool`: the average of the dequantized numbers, quantized again."""
     x, rank = node.input(0), len(node.dims(node.input(0)))
     value = standard(node, onnx.DequantizeLinearOp, [x, node.input(1), node.optional(2)])
     is_last = bool(node.integer("channels_last", 0))
@@ -141,12 +143,14 @@ def _qlinear_average_pool(node: ContribNode) -> SSAValue:
 
 
 def _expand_dims(node: ContribNode) -> SSAValue:
+    """`ExpandDims`: ONNX's `Unsqueeze` at an axis of any integer type."""
     axes = standard(node, onnx.ReshapeOp, [node.input(1), node.table(np.array([1]))])
     axes = standard(node, onnx.CastOp, [axes], to=IntegerAttr(7, i64))
     return standard(node, onnx.UnsqueezeOp, [node.input(0), axes])
 
 
 def _range(node: ContribNode) -> SSAValue:
+    """`Range` with an optional step."""
     step = node.optional(2)
     if step is None:
         step = node.like(node.input(0), 1)
@@ -154,13 +158,14 @@ def _range(node: ContribNode) -> SSAValue:
 
 
 def _inverse(node: ContribNode) -> Sequence[SSAValue]:
+    """`Inverse` of matrices, by the host."""
     x = node.input(0)
     result = tensor_type(element_of(x), node.dims(x))
     return host_results("host.inverse", {}, [x], [result], node.rewriter)
 
 
 def _tokenizer(node: ContribNode) -> SSAValue:
-    """Strings → their parts; how many the longest has is known at run time only."""
+    """`Tokenizer`: strings → their parts; the greatest number of parts is known at run time only."""
     separators, pattern = node.texts("separators"), node.text("tokenexp", "")
     if bool(separators) == bool(pattern):
         raise node.invalid("either separators or tokenexp must be given")
@@ -193,7 +198,7 @@ OPERATORS: Mapping[str, Meaning] = {
     "Tokenizer": _tokenizer,
     "Trilu": lambda node: standard(node, onnx.TriluOp, [node.input(0), node.optional(1)], ("upper",)),
 }
-"""What each operator of the domain means."""
+"""The operators of this file with their meanings."""
 
 ON_HOST = frozenset({"Inverse", "Tokenizer"})
-"""Those that the host computes."""
+"""The operators that the host computes."""

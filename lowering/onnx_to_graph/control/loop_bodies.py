@@ -1,4 +1,4 @@
-"""The graphs of loops, converted with the types that hold in every iteration."""
+"""The graphs of loops, converted with types that are valid in every iteration."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from stepwell.runtime.meaning import Array
 
 @dataclass
 class ConvertedBody:
-    """The graph of a loop, converted: its arguments, and what it yields."""
+    """The converted graph of a loop: its arguments and yielded values."""
 
     region: Region
     carries: list[str]
-    """Symbols for sizes that iterations change; their values are the last arguments."""
+    """Symbols for sizes that change between iterations; their values are the last arguments."""
     location: LocationAttr
-    """Of the loop, for the ops that it adds."""
+    """The location of the loop, for new ops."""
 
     @property
     def block(self) -> Block:
-        """The block."""
+        """The block of the region."""
         return self.region.block
 
     @property
     def yields(self) -> Sequence[SSAValue]:
-        """What the block ends with."""
+        """The values that the block yields."""
         return yield_of(self.region).operands
 
     def emit(self, op: Operation) -> SSAValue:
-        """Insert an op at the end of the block; its first result."""
+        """Insert an op at the end of the block; returns its first result."""
         adopt_location(op, self.location)
         Rewriter.insert_op(op, InsertPoint.before(yield_of(self.region)))
         return op.results[0]
@@ -61,7 +61,7 @@ class ConvertedBody:
         return op.result
 
     def finish(self, values: Sequence[SSAValue]) -> None:
-        """Let the block end with other values."""
+        """Replace the yielded values."""
         end = graph.YieldOp(values)
         adopt_location(end, self.location)
         Rewriter.replace_op(yield_of(self.region), end, [])
@@ -77,13 +77,13 @@ def converted_body(
     fixed: bool = False,
 ) -> ConvertedBody | None:
     """
-    Convert the graph of a loop with the types that its arguments have in every iteration.
+    Convert the graph of a loop with argument types that are valid in every iteration.
 
     Args: `given` are the types of all arguments; those of the carried values, from `carried_at[0]` on, start
-    as the types of `inits`. What an iteration yields for them stands from `carried_at[1]` on. A size that
+    as the types of `inits`. An iteration yields their next values from `carried_at[1]` on. A size that
     changes gets a symbol of its own, and the graph is converted again; where shapes are `fixed`, as those of
-    Scan's states, a call checks that it does not change.
-    Returns: None when operators are left that have no conversion.
+    Scan's states, a run-time check requires that it does not change.
+    Returns: None when operators without conversion are left.
     Raises: StepwellError `unsupported-dynamic-rank` for a carried value of changing rank or element type.
     """
     first, yielded = carried_at
@@ -101,14 +101,14 @@ def converted_body(
             drop(trial)
             return None
         if fixed:
-            _hold_shapes(trial, types[first : first + len(inits)], yielded)
+            _check_shapes(trial, types[first : first + len(inits)], yielded)
         values = yield_of(trial.regions[0]).operands[yielded : yielded + len(inits)]
         changed = False
-        for place, (init, value) in enumerate(zip(inits, values, strict=True)):
-            type = types[first + place]
+        for index, (init, value) in enumerate(zip(inits, values, strict=True)):
+            type = types[first + index]
             if not may_carry(type, value.type, init.type):
                 changed = True
-                types[first + place] = _widened(op, place, type, value.type, names)
+                types[first + index] = _widened(op, index, type, value.type, names)
         region = trial.detach_region(trial.regions[0])
         drop(trial)
         if not changed:
@@ -118,27 +118,26 @@ def converted_body(
         region.erase()
 
 
-def _hold_shapes(op: onnx.OnnxOp, types: Sequence[Attribute], yielded: int) -> None:
-    """Let an iteration check that what it yields has the sizes that it was given."""
+def _check_shapes(op: onnx.OnnxOp, types: Sequence[Attribute], yielded: int) -> None:
+    """Add run-time checks to an iteration that carried values do not change their sizes."""
     end = yield_of(op.regions[0])
     rewriter = PatternRewriter(end)
-    for place, type in enumerate(types, start=yielded):
-        value = end.operands[place]
+    for index, type in enumerate(types, start=yielded):
+        value = end.operands[index]
         if type.name != TensorType.name or value.type.name != TensorType.name:
             continue
         dims = dims_of(type)
         if len(dims) == len(dims_of(value.type)):
             for size, dim in zip(dims_of(value.type), dims, strict=True):
-                what = f"carried value {place - yielded} must keep its size {dim}, found {size}"
+                what = f"carried value {index - yielded} must keep its size {dim}, found {size}"
                 assume_equal(op, size, dim, what, rewriter)
             if dims_of(value.type) != dims:
-                end.operands[place] = rewriter.insert(graph.ReshapeOp(value, dims)).result
+                end.operands[index] = rewriter.insert(graph.ReshapeOp(value, dims)).result
 
 
 def _set_argument(arg: BlockArgument, type: Attribute, location: LocationAttr) -> None:
     """
-    Give an argument its type. Where the graph declares a vector of one element for what is a scalar, it sees
-    the scalar in that shape.
+    Set the type of an argument; uses of a declared vector of one element get the scalar reshaped to [1].
     """
     declared = arg.type
     arg._type = type  # pyright: ignore[reportPrivateUsage]
@@ -157,14 +156,15 @@ def _set_argument(arg: BlockArgument, type: Attribute, location: LocationAttr) -
 
 
 def _tensor(type: Attribute) -> Tensor:
+    """A type as a ranked tensor type."""
     assert isinstance(type, TensorType)
     return cast(Tensor, type)
 
 
 def _widened(
-    op: onnx.OnnxOp, place: int, carried: Attribute, given: Attribute, names: list[str]
+    op: onnx.OnnxOp, index: int, carried: Attribute, given: Attribute, names: list[str]
 ) -> Attribute:
-    """A carried type with a symbol of its own for each size that may not be carried on."""
+    """A carried type with a new symbol for each size that may change."""
     joined = joined_type(carried, given)
     if joined is not None and carried.name != TensorType.name:
         return joined
@@ -172,7 +172,7 @@ def _widened(
         raise StepwellError(
             "unsupported-dynamic-rank",
             op,
-            f"{op.op_type}: carried value {place} changes from {carried} to {given}",
+            f"{op.op_type}: carried value {index} changes from {carried} to {given}",
             help="only sizes may change from one iteration to the next, not the number of dimensions",
         )
     tensor = _tensor(carried)

@@ -1,4 +1,4 @@
-"""`Loop` → `graph.for` where only the number of iterations counts, else `graph.while`."""
+"""`Loop` → `graph.for` if only a trip count ends it, else `graph.while`."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 MAX_ROWS = 4096
-"""Up to this number of iterations what a `while` collects has its rows beforehand; else it grows."""
+"""The most iterations for which a `while` collects values in preallocated rows; else the tensor grows."""
 
 
 class LoopLowering(RegionLowering):
     """
     A trip count alone makes a `graph.for`; a condition that the body computes makes a `graph.while`.
 
-    Values that iterations collect are rows of a tensor made before the loop, or joined to one that grows
-    where the number of iterations is not known. A missing condition follows the body's, as ONNX Runtime does.
+    Values that iterations collect are rows of a tensor allocated before the loop, or are appended to one that
+    grows if the number of iterations is unknown. A missing condition follows the body's, as in ONNX Runtime.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LoopOp, rewriter: PatternRewriter) -> None:
+        """Convert the body, then choose the kind of loop by whether an iteration may end it."""
         inits = list(op.v_initial)
         types = [INDEX_TYPE, CONDITION_TYPE, *(value.type for value in inits)]
         body = converted_body(self, op, types, inits, carried_at=(2, 1))
@@ -46,7 +47,7 @@ class LoopLowering(RegionLowering):
         rewriter.replace(op, [], build(op, body, count, condition, rewriter))
 
     def _goes_on(self, body: ConvertedBody, condition: SSAValue | None) -> bool:
-        """Whether an iteration never ends the loop: it yields true, or the condition that it was given."""
+        """Whether no iteration ends the loop: the body yields true, or the condition that it was given."""
         last = body.yields[0]
         while isinstance(last.owner, graph.ReshapeOp):
             last = last.owner.operands[0]
@@ -63,16 +64,18 @@ class LoopLowering(RegionLowering):
         condition: SSAValue | None,
         rewriter: PatternRewriter,
     ) -> list[SSAValue]:
-        """A loop that runs a number of times: what the operator gives."""
+        """The operator's results from a loop with a number of iterations."""
         if count is None:
             raise StepwellError("invalid-model", op, "Loop: neither a trip count nor a condition ends it")
         if condition is not None and self.known_number(condition) != 1:
             count = emit(graph.WhereOp(condition, count, self.scalar(0, i64, rewriter)), rewriter)
+        # Body: without its condition argument
         values = len(op.v_initial)
         number, going = body.block.args[:2]
         going.replace_all_uses_with(body.constant(np.array(True), self.weights))
         body.block.erase_arg(going)
         yields = list(body.yields)
+        # Collected values: rows of tensors that the loop carries
         rows = rows_of(self, op, count, rewriter) if yields[1 + values :] else Dim.of(0)
         stacked = Stacked(self, op, body, rewriter)
         collected = [
@@ -93,10 +96,11 @@ class LoopLowering(RegionLowering):
         condition: SSAValue | None,
         rewriter: PatternRewriter,
     ) -> list[SSAValue]:
-        """A loop that asks before each iteration: what the operator gives."""
+        """The operator's results from a loop with a condition before each iteration."""
         values = len(op.v_initial)
         limit = self.known_number(count)
         rows = Dim.of(max(limit, 0)) if limit is not None and limit <= MAX_ROWS else None
+        # Collected values: tensors that the loop carries
         number = body.block.args[0]
         yields = list(body.yields)
         stacked = Stacked(self, op, body, rewriter)
@@ -105,12 +109,14 @@ class LoopLowering(RegionLowering):
             for value in yields[1 + values :]
             for initial in stacked.collect(value, rows, number, at=2 + values)
         ]
+        # Body: also yields the next iteration number and the condition
         one = body.constant(np.array(1, np.int64), self.weights)
         following = body.emit(graph.AddOp(number, one))
         going = yields[0]
         if dims_of(going.type):
             going = body.emit(graph.ReshapeOp(going, []))
         body.finish([following, going, *yields[1 : 1 + values], *stacked.next_values])
+        # Loop: number, condition, carried and collected values
         first = self.scalar(0, i64, rewriter)
         start = condition if condition is not None else self.constant(np.array(True), rewriter)
         inits = [first, start, *op.v_initial, *collected]
@@ -125,11 +131,11 @@ class LoopLowering(RegionLowering):
 
 
 NO_LIMIT = 2**63 - 1
-"""What exporters write for a trip count that only the condition limits."""
+"""The trip count in files whose loop only the condition ends."""
 
 
 def _test_region(body: ConvertedBody, count: SSAValue | None) -> Region:
-    """The test of a `while` that has a trip count (or none) and carries a condition."""
+    """The test region of a `while` with an optional trip count and a carried condition."""
     block = Block(arg_types=list(body.block.arg_types))
     number, going = block.args[:2]
     if count is None:

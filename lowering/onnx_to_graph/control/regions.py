@@ -1,4 +1,4 @@
-"""What conversions of ONNX operators with graphs share; `If`."""
+"""The base class for conversions of ONNX operators with graphs; the conversion of `If`."""
 
 from __future__ import annotations
 
@@ -24,59 +24,67 @@ from stepwell.runtime.files.weights import WeightStore
 
 @dataclass
 class RegionLowering(OnnxLowering):
-    """A pattern whose op has graphs, which it converts before itself: their results' types are its own."""
+    """A pattern for an op with graphs: converts the graphs first, whose result types determine the op's."""
 
     patterns: list[RewritePattern] = field(default_factory=lambda: list[RewritePattern]())
     """All patterns of the conversion."""
 
     def known_number(self, value: SSAValue | None) -> int | None:
-        """A number that follows from constants and static shapes; None for another one, or an absent one."""
+        """
+        A number that follows from constants and static shapes; None for other values, and for an absent one.
+        """
         dims = None if value is None else self.known_dims(value)
         return dims[0].value if dims is not None and len(dims) == 1 and dims[0].is_static else None
 
     def known_dims(self, value: SSAValue) -> tuple[Dim, ...] | None:
-        """The elements of a tensor as dimensions, where they follow from constants and shapes."""
+        """The elements of a tensor as dimensions, if they follow from constants and shapes."""
         return SymbolicValues(self.weights).dims(value) if isinstance(value.type, TensorType) else None
 
     def convert_regions(self, op: Operation) -> bool:
-        """Convert what is in the regions of an op; whether nothing of level 0 is left there."""
+        """Convert the ops inside an op's regions; returns whether no op of level 0 is left there."""
         convert(op, self.patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
         return not any(inner.name.startswith("onnx.") for region in op.regions for inner in region.walk())
 
 
 def fresh_names(op: Operation) -> Callable[[int], list[str]]:
-    """What makes new symbols for the function of an op."""
+    """A function that makes new symbols in the function of an op."""
     return lambda count: fresh_symbols(op, count)
 
 
 def drop(op: Operation) -> None:
-    """Erase an op whatever uses it: what is around it goes too."""
+    """Erase an op regardless of uses: the ops around it are erased too."""
     op.detach()
     op.erase(safe_erase=False)
 
 
 class YieldLowering(OnnxLowering):
-    """The end of a converted graph → `graph.yield`."""
+    """The terminator of a converted graph → `graph.yield`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.YieldOp, rewriter: PatternRewriter) -> None:
+        """Replace the terminator by a `graph.yield` of the same values."""
         rewriter.replace(op, graph.YieldOp(op.values), [])
 
 
 class IfLowering(RegionLowering):
     """
-    `If` → `graph.if`; where the condition is known, the branch.
+    `If` → `graph.if`; for a known condition, the selected branch.
 
-    Branches whose results have other numbers of dimensions are possible where the condition compares sizes:
-    the first branch is taken, and a call with other sizes is refused.
+    Branches with results of different rank are supported if the condition compares sizes: the first branch is
+    selected, and a run-time check refuses calls with other sizes.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.IfOp, rewriter: PatternRewriter) -> None:
+        """
+        Select a branch for a known condition, build a `graph.if`, or assume one side of a comparison of
+        sizes.
+        """
         given = [len(region.block.last_op.operands) for region in op.regions if region.block.last_op]
         if given != [len(op.results)] * 2:
             wanted = f"each branch must give {len(op.results)} result{'s' * (len(op.results) != 1)}"
             raise StepwellError("invalid-model", op, f"If: {wanted}, found {given[0]} and {given[1]}")
+        # A known condition: one branch
         condition = self.as_scalar(op.cond, op, rewriter)
         assert condition is not None
         if (known := self.known_number(condition)) is not None:
@@ -84,6 +92,7 @@ class IfLowering(RegionLowering):
             return
         if not self.convert_regions(op):
             return
+        # Branches of compatible types: a `graph.if`
         then, otherwise = (yield_of(region).operand_types for region in (op.then_branch, op.else_branch))
         unlike = next((p for p in zip(then, otherwise, strict=True) if joined_type(*p) is None), None)
         if unlike is None:
@@ -91,12 +100,13 @@ class IfLowering(RegionLowering):
             new = graph.IfOp(condition, *regions, fresh=fresh_names(op))
             rewriter.replace(op, new, new.values)
             return
+        # Other branches: the condition is assumed
         sizes = _compared_sizes(condition, self.weights)
         if sizes is None:
             raise StepwellError(
                 "unsupported-dynamic-rank",
                 op,
-                f"If: the branches give {unlike[0]} and {unlike[1]}, of which no one type can hold both",
+                f"If: the branches give {unlike[0]} and {unlike[1]}, which have no common type",
                 help="let both branches give one rank, give the model's inputs fixed shapes that decide the "
                 "condition, or export without the branch",
             )
@@ -104,7 +114,7 @@ class IfLowering(RegionLowering):
         self._take(op, op.then_branch, rewriter)
 
     def _take(self, op: onnx.IfOp, region: Region, rewriter: PatternRewriter) -> None:
-        """Replace the op by one of its graphs; the operators of the other one need no conversion."""
+        """Replace the op by the ops of one branch; the operators of the other one need no conversion."""
         other = op.else_branch if region is op.then_branch else op.then_branch
         for inner in reversed(list(other.block.ops)):
             drop(inner)
@@ -117,7 +127,7 @@ class IfLowering(RegionLowering):
 
 
 def _compared_sizes(condition: SSAValue, weights: WeightStore) -> tuple[Dim, Dim] | None:
-    """The two sizes whose equality a condition is; None for any other condition."""
+    """The two sizes that a condition compares for equality; None for any other condition."""
     value = condition
     while isinstance(value.owner, graph.ReshapeOp | graph.SqueezeOp | graph.ExpandDimsOp | graph.CastOp):
         value = value.owner.operands[0]

@@ -1,4 +1,4 @@
-"""`Scan` → `graph.for` that takes slices apart and puts results together."""
+"""`Scan` → `graph.for` with slices of the scanned inputs and stacked outputs."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ Emit = Callable[[Operation], SSAValue]
 
 class ScanLowering(RegionLowering):
     """
-    A loop over the scanned axis: inputs lose it, outputs gain it; direction 1 goes from the end.
+    A loop over the scanned axis: inputs lose the axis, outputs gain one; direction 1 starts from the end.
 
-    Below opset 9 all values have a batch in front, which is a loop around it; a sequence may be shorter than
-    the axis, and the rest of its outputs is zeros.
+    Below opset 9 all values have a leading batch axis, which becomes a loop around it; a sequence may be
+    shorter than the axis, and the rest of its outputs is zeros.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ScanOp, rewriter: PatternRewriter) -> None:
+        """Split operands into states and scanned inputs, normalize the axes and build the loop."""
         if onnx.opset_of(op) < 9:
             self._with_batch(op, rewriter)
             return
@@ -49,12 +50,14 @@ class ScanLowering(RegionLowering):
     def _length(
         self, op: onnx.ScanOp, inputs: Sequence[SSAValue], axes: Sequence[int], rewriter: PatternRewriter
     ) -> Dim:
+        """The common length of the scanned axes, checked at run time."""
         lengths = [dims_of(x.type)[axis] for x, axis in zip(inputs, axes, strict=True)]
         for other in lengths[1:]:
             assume_equal(op, lengths[0], other, "the scanned inputs have different lengths", rewriter)
         return lengths[0]
 
     def _scalar_of(self, length: Dim, rewriter: PatternRewriter) -> SSAValue:
+        """A dimension as an i64 of rank 0."""
         return rewriter.insert(graph.ReshapeOp(extents([length], self, rewriter), [])).result
 
     def _loop(
@@ -67,23 +70,25 @@ class ScanLowering(RegionLowering):
         count: SSAValue,
         rewriter: PatternRewriter,
     ) -> graph.ForOp | None:
-        """The loop, not inserted yet; None when operators are left that have no conversion."""
+        """The loop, not inserted yet; None when operators without conversion are left."""
+        # Body: one slice of each input per iteration
         slices = [_without(x, axis) for x, axis in zip(inputs, axes, strict=True)]
         types = [*(state.type for state in states), *slices]
         body = converted_body(self, op, types, states, carried_at=(0, 0), fixed=True)
         if body is None:
             return None
         self._take_slices(op, body, len(states), inputs, axes, count)
+        # Outputs: each yielded value is a row of a tensor along its output axis
         yields = list(body.yields)[len(states) :]
         stacked = Stacked(self, op, body, rewriter)
         number = body.block.args[0]
         directions = _numbers(op, "scan_output_directions", len(yields))
         given = _numbers(op, "scan_output_axes", len(yields))
         collected: list[SSAValue] = []
-        for place, (value, axis, backward) in enumerate(zip(yields, given, directions, strict=True)):
+        for index, (value, axis, backward) in enumerate(zip(yields, given, directions, strict=True)):
             at = self._backward(body, count, number) if backward else number
             axis = normalized_axis(axis, rank_of(value, op) + 1, op)
-            position = 1 + len(states) + place
+            position = 1 + len(states) + index
             collected.append(stacked.add(value, length, at, at=position, axis=axis))
         body.finish([*body.yields[: len(states)], *stacked.next_values])
         return graph.ForOp(count, [*states, *collected], body.region, body.carries, fresh_names(op))
@@ -97,7 +102,7 @@ class ScanLowering(RegionLowering):
         axes: Sequence[int],
         count: SSAValue,
     ) -> None:
-        """Let the body number its iterations, and take its elements of the inputs by itself."""
+        """Give the body an iteration number, by which it slices the scanned inputs itself."""
         block = body.block
         first = block.first_op
         assert first is not None
@@ -118,16 +123,18 @@ class ScanLowering(RegionLowering):
             block.erase_arg(element)
 
     def _backward(self, body: ConvertedBody, count: SSAValue, number: SSAValue) -> SSAValue:
+        """The number of an iteration counted from the end, in the body."""
         return _last_minus(number, count, body.emit, self)
 
     def _with_batch(self, op: onnx.ScanOp, rewriter: PatternRewriter) -> None:
-        """Opset 8: a loop over the batch around the loop over the sequence."""
+        """Below opset 9: a loop over the batch around the loop over the sequence."""
         values = list(op.initial_state_and_scan_inputs)
         scanned = op.integer("num_scan_inputs")
         states, inputs = values[:-scanned], values[-scanned:]
         batch, length = dims_of(inputs[0].type)[:2]
         for other in inputs[1:]:
             assume_equal(op, length, dims_of(other.type)[1], "the sequences have different lengths", rewriter)
+        # Outer body: the batch element's states and sequences
         whole = self._scalar_of(length, rewriter)
         region = Region(Block(arg_types=[INDEX_TYPE]))
         block, number = region.block, region.block.args[0]
@@ -143,12 +150,13 @@ class ScanLowering(RegionLowering):
         if loop is None:
             region.block.erase(safe_erase=False)
             return
+        # Results: stacked along the batch
         emit(loop)
         block.add_op(graph.YieldOp(loop.values))
         outer = ConvertedBody(region, [], op.location)
         stacked = Stacked(self, op, outer, rewriter)
         collected = [
-            stacked.add(value, batch, number, at=1 + place) for place, value in enumerate(loop.values)
+            stacked.add(value, batch, number, at=1 + index) for index, value in enumerate(loop.values)
         ]
         outer.finish(stacked.next_values)
         new = graph.ForOp(self._scalar_of(batch, rewriter), collected, region, (), fresh_names(op))
@@ -162,12 +170,13 @@ def _last_minus(number: SSAValue, count: SSAValue, emit: Emit, lowering: OnnxLow
 
 
 def _without(value: SSAValue, axis: int) -> Tensor:
+    """The type of a tensor without an axis."""
     dims = dims_of(value.type)
     return tensor_type(tensor_of(value).element_type, [*dims[:axis], *dims[axis + 1 :]])
 
 
 def _numbers(op: onnx.ScanOp, name: str, count: int) -> Sequence[int]:
-    """An attribute of so many numbers, zeros when it is missing."""
+    """An integer list attribute; zeros when it is missing."""
     return op.integers(name) if op.has(name) else [0] * count
 
 

@@ -23,13 +23,16 @@ from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
 class SequenceMapLowering(RegionLowering):
     """
-    Lists are taken apart in step, tensors are passed whole, and what the graph gives is put into new lists.
+    A loop over the lists' elements in parallel; tensors are passed whole, results are appended to new lists.
 
-    The sizes of an element are symbols that each iteration defines anew.
+    The sizes of an element are symbols that each iteration defines again.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SequenceMapOp, rewriter: PatternRewriter) -> None:
+        """
+        Convert the body on elements with symbolic sizes, and carry a list per result through a `graph.for`.
+        """
         inputs = [op.input_sequence, *op.additional_inputs]
         names: list[list[str]] = []
         types: list[Attribute] = []
@@ -38,19 +41,21 @@ class SequenceMapLowering(RegionLowering):
             type, own = _named(element_of_list(value, op), op) if listed else (value.type, [])
             types.append(type)
             names.append(own)
+        # Body: on the elements at the iteration's number
         body = converted_body(self, op, types, [], carried_at=(0, 0))
         if body is None:
             return
         self._take_elements(body, inputs, types, names)
         number = numpy_call("host.sequence_length", {}, [op.input_sequence], [INDEX_TYPE])
         rewriter.insert(number)
+        # Results: lists that the loop carries and each iteration appends to
         collected: list[SSAValue] = []
         following: list[SSAValue] = []
-        for place, value in enumerate(body.yields):
+        for index, value in enumerate(body.yields):
             type = onnx.SequenceType(any_shape(value.type))
             empty = rewriter.insert(numpy_call("host.sequence_construct", {}, [], [type]))
             collected.append(empty.values[0])
-            carried = body.block.insert_arg(type, 1 + place)
+            carried = body.block.insert_arg(type, 1 + index)
             longer = numpy_call("host.sequence_insert", {}, [carried, value, None], [type])
             following.append(body.emit(longer))
         body.finish(following)
@@ -60,7 +65,7 @@ class SequenceMapLowering(RegionLowering):
     def _take_elements(
         self, body: ConvertedBody, inputs: list[SSAValue], types: list[Attribute], names: list[list[str]]
     ) -> None:
-        """Let the body take its elements of the lists by itself."""
+        """Let the body read its elements of the lists itself."""
         first = cast(Operation, body.block.first_op)
         number = body.block.insert_arg(INDEX_TYPE, 0)
         arguments = list(body.block.args[1:])
@@ -76,7 +81,7 @@ class SequenceMapLowering(RegionLowering):
 
 
 def _named(type: Attribute, op: Operation) -> tuple[Attribute, list[str]]:
-    """The type of an element with new symbols for its sizes, and those."""
+    """The type of an element with new symbols for its sizes, and these symbols."""
     if not isinstance(type, TensorType):
         return type, []
     tensor = cast(Tensor, type)

@@ -1,4 +1,4 @@
-"""What a loop collects: a carried tensor that each iteration writes a row of, or joins a row to."""
+"""Values that a loop collects: a carried tensor to which each iteration writes, or appends, a row."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 MAX_SPARE_BYTES = 1 << 26
-"""The most memory that rows may take of which not all may be needed."""
+"""The most memory of preallocated rows, not all of which may be needed."""
 
 
 class _Kind(Enum):
-    """How a loop collects: rows made beforehand, a tensor that grows, or elements of rows of any shape."""
+    """The ways to collect: preallocated rows, a tensor that grows, or elements of rows of any shape."""
 
     ROWS = 0
     GROWN = 1
@@ -35,13 +35,13 @@ class _Kind(Enum):
 
 
 def _bytes_of(value: SSAValue, rows: Dim) -> int:
-    """The bytes of so many rows, as far as they are known."""
+    """The bytes of a number of rows, as far as the sizes are known."""
     extents = [dim.value for dim in (rows, *dims_of(value.type)) if dim.is_static]
     return prod(extents) * dtype_of(tensor_of(value).element_type).itemsize if rows.is_static else 0
 
 
 class Stacked:
-    """The collecting tensors of one loop; arguments of its body are added as they are needed."""
+    """The collecting tensors of one loop; arguments of its body are added when needed."""
 
     def __init__(
         self, lowering: RegionLowering, op: onnx.OnnxOp, body: ConvertedBody, rewriter: PatternRewriter
@@ -50,15 +50,16 @@ class Stacked:
         self._inside = {*body.carries, *defined_names(body.region)}
         self._bound: dict[SSAValue, Dim] = {}
         self.next_values: list[SSAValue] = []
-        """What the body hands on for each of them."""
+        """The body's next value of each collecting tensor."""
         self._kinds: list[_Kind] = []
 
     def collect(self, value: SSAValue, rows: Dim | None, number: SSAValue, *, at: int) -> Sequence[SSAValue]:
         """
-        Let values of the iterations be stacked: in `rows` rows, or as many as there come to be (None).
+        Stack a value of the iterations: in `rows` preallocated rows, or in as many as there are iterations
+        (None).
 
         Args: `at` is the position of the body's first collecting argument.
-        Returns: what the loop carries for it before the loop.
+        Returns: the initial values of the collecting tensors.
         """
         position = at + len(self.next_values)
         if not self._is_known(value):
@@ -71,7 +72,7 @@ class Stacked:
         return [self.add(value, rows, number, at=position)]
 
     def results(self, values: Sequence[SSAValue], rows: Dim) -> list[SSAValue]:
-        """What the loop collected, from what it carried for it: as many rows as there were iterations."""
+        """The collected tensors, with as many rows as there were iterations, from the loop's results."""
         given = iter(values)
         found: list[SSAValue] = []
         for kind in self._kinds:
@@ -89,10 +90,13 @@ class Stacked:
         return found
 
     def _flat(self, value: SSAValue, *, at: int) -> Sequence[SSAValue]:
-        """Elements one after the other, and the shape of the last row, where only an iteration knows it."""
+        """
+        Collect the concatenated elements, and the shape of the last row, for shapes known in an iteration
+        only.
+        """
         dims = dims_of(tensor_of(value))
         if any(dim.is_unknown for dim in dims):
-            self._dims(value)  # refuses it
+            self._dims(value)  # raises
         elements = self._body.emit(graph.ReshapeOp(value, [prod(dims, start=Dim.of(1))]))
         initial = self.grow_along(elements, at=at)
         zeros = self._lowering.constant(np.zeros(len(dims), np.int64), self._rewriter)
@@ -102,7 +106,7 @@ class Stacked:
 
     def add(self, value: SSAValue, rows: Dim, number: SSAValue, *, at: int, axis: int = 0) -> SSAValue:
         """
-        Let a value of an iteration be row `number` of a tensor of `rows` rows along an axis.
+        Let a value of an iteration be row `number` of a tensor with `rows` rows along an axis.
 
         Args: `at` is the position of the body's new argument.
         Returns: the tensor before the loop, zeros.
@@ -116,12 +120,12 @@ class Stacked:
         return initial
 
     def grow(self, value: SSAValue, *, at: int) -> SSAValue:
-        """Let a value of an iteration be joined to a tensor as its last row; as `add`."""
+        """Append a value of an iteration to a tensor as its last row; as `add`."""
         self._dims(value)
         return self.grow_along(self._body.emit(graph.ExpandDimsOp(value, [0])), at=at)
 
     def grow_along(self, piece: SSAValue, *, at: int) -> SSAValue:
-        """Let a tensor of an iteration be joined to one that starts empty, along the first axis; as `add`."""
+        """Append a tensor of an iteration to an initially empty one, along the first axis; as `add`."""
         dims = dims_of(tensor_of(piece))[1:]
         initial = self._zeros(piece, [Dim.of(0), *dims])
         name = fresh_symbols(self._op, 1)[0]
@@ -138,7 +142,9 @@ class Stacked:
         return not any(dim.is_unknown or dim.symbols() & self._inside for dim in dims)
 
     def _dims(self, value: SSAValue) -> tuple[Dim, ...]:
-        """The dimensions of a row, which must be known before the loop. Raises: StepwellError."""
+        """
+        The dimensions of a row. Raises: StepwellError `unsupported` if they are not known before the loop.
+        """
         if not self._is_known(value):
             raise StepwellError(
                 "unsupported",
@@ -149,11 +155,12 @@ class Stacked:
         return dims_of(tensor_of(value))
 
     def _zeros(self, like: SSAValue, dims: list[Dim]) -> SSAValue:
+        """A tensor of zeros before the loop."""
         zero = self._lowering.scalar(0, tensor_of(like).element_type, self._rewriter)
         return emit(graph.FullOp(zero, dims), self._rewriter)
 
     def _offset(self, number: SSAValue) -> Dim:
-        """The number of an iteration as a symbol, which the body defines."""
+        """The number of an iteration as a symbol, which the body binds."""
         if number not in self._bound:
             name = fresh_symbols(self._op, 1)[0]
             self._body.emit(graph.BindSizesOp(number, [name]))
@@ -162,7 +169,7 @@ class Stacked:
 
 
 def rows_of(lowering: RegionLowering, op: onnx.OnnxOp, count: SSAValue, rewriter: PatternRewriter) -> Dim:
-    """A number of iterations as a dimension: a number, an expression, or a symbol for what is data."""
+    """A number of iterations as a dimension: a number, an expression, or a symbol bound at run time."""
     dims = lowering.known_dims(count)
     if dims is not None and len(dims) == 1 and not dims[0].is_unknown:
         return dims[0].maximum(0)

@@ -19,10 +19,11 @@ from stepwell.runtime.errors import StepwellError
 
 
 class NonMaxSuppressionLowering(HostLowering):
-    """`NonMaxSuppression` → the boxes that stay."""
+    """`NonMaxSuppression` → the selected boxes, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.NonMaxSuppressionOp, rewriter: PatternRewriter) -> None:
+        """Call `host.non_max_suppression` with the limits as operands; the number of boxes is data."""
         limits = (op.max_output_boxes_per_class, op.iou_threshold, op.score_threshold)
         center = op.has("center_point_box") and op.integer("center_point_box") == 1
         attributes = {"center": center}
@@ -37,6 +38,7 @@ class ImageDecoderLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ImageDecoderOp, rewriter: PatternRewriter) -> None:
+        """Call `host.image_decoder`; the number of channels follows from the pixel format."""
         pixel_format = op.string("pixel_format") if op.has("pixel_format") else "RGB"
         if pixel_format not in ("RGB", "BGR", "Grayscale"):
             raise StepwellError("invalid-model", op, f"ImageDecoder: unknown pixel format {pixel_format!r}")
@@ -48,6 +50,8 @@ class ImageDecoderLowering(HostLowering):
 
 @dataclass(frozen=True)
 class _Distribution:
+    """A host function that draws random numbers, with its parameters and their defaults."""
+
     function: str
     parameters: Mapping[str, float]
 
@@ -57,7 +61,7 @@ _UNIFORM = _Distribution("host.random_uniform", {"low": 0.0, "high": 1.0})
 
 
 class RandomLowering(HostLowering):
-    """`RandomNormal`, `RandomUniform`, and those like a tensor → random numbers."""
+    """`RandomNormal`, `RandomUniform` and their `…Like` forms → random numbers, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -65,6 +69,7 @@ class RandomLowering(HostLowering):
         op: onnx.RandomNormalOp | onnx.RandomUniformOp | onnx.RandomNormalLikeOp | onnx.RandomUniformLikeOp,
         rewriter: PatternRewriter,
     ) -> None:
+        """Call the generator of the distribution, with the shape of an attribute or of another tensor."""
         is_normal = isinstance(op, onnx.RandomNormalOp | onnx.RandomNormalLikeOp)
         kind = _NORMAL if is_normal else _UNIFORM
         like = op.operands[0] if op.operands else None
@@ -84,6 +89,7 @@ class DrawLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BernoulliOp | onnx.MultinomialOp, rewriter: PatternRewriter) -> None:
+        """Call `host.bernoulli` or `host.multinomial` on the probabilities."""
         dims = list(shape_of(op.input, op))
         element = element_of(op.input) if isinstance(op, onnx.BernoulliOp) else i32
         if op.has("dtype"):
@@ -98,6 +104,7 @@ class DrawLowering(HostLowering):
 
 
 def _seed_and_type(op: onnx.OnnxOp, element: Attribute) -> dict[str, object]:
+    """The attributes `seed` and `to` of a random function."""
     return {"seed": op.floating("seed") if op.has("seed") else None, "to": dtype_of(element)}
 
 

@@ -1,4 +1,6 @@
-"""Strings that only move: compiled code computes where each comes from, and the host picks them."""
+"""
+Ops that only move strings: compiled code computes the source position of each, and the host gathers them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from stepwell.runtime.errors import StepwellError
 
 def move_strings(module: ModuleOp) -> None:
     """
-    Let the host move strings.
+    Convert ops that move strings to ops on positions and a `host.take`.
 
     ```mlir
     %y = graph.gather %x, %i axis 1 … : (tensor<?x3x!onnx.string>, tensor<i64>) -> tensor<?x!onnx.string>
@@ -29,7 +31,7 @@ def move_strings(module: ModuleOp) -> None:
     %1 = graph.gather %0, %i axis 1 … : (tensor<?x3xi64>, tensor<i64>) -> tensor<?xi64>
     %y = graph.host_call "host.take"(%x, %1) …
     ```
-    Raises: StepwellError `unsupported` for an operator that would compute with them.
+    Raises: StepwellError `unsupported` for an operator that computes with strings.
     """
     for op in list(module.walk()):
         if isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE and _strings(op.operands):
@@ -39,29 +41,31 @@ def move_strings(module: ModuleOp) -> None:
 
 
 def _strings(values: Sequence[SSAValue]) -> list[SSAValue]:
+    """The tensors of strings among some values."""
     tensors = [value for value in values if isinstance(value.type, TensorType)]
     return [value for value in tensors if isinstance(tensor_of(value).element_type, onnx.StringType)]
 
 
 def _move(op: GraphOp, rewriter: PatternRewriter) -> None:
+    """Convert one op: run it on positions instead of strings, then take the strings at the results."""
     if isinstance(op, graph.HostCallOp):
         return
     if isinstance(op, graph.ConcatOp):
         result = tensor_type(STRING, dims_of(op.results[0].type))
-        told = {"axis": op.axis.value.data}
-        rewriter.replace(op, [], host_results("graph.concat", told, op.operands, [result], rewriter))
+        attributes = {"axis": op.axis.value.data}
+        rewriter.replace(op, [], host_results("graph.concat", attributes, op.operands, [result], rewriter))
         return
     strings = set(_strings(op.operands))
     moves = op.KIND is Kind.INJECTIVE or isinstance(op, graph.BroadcastToOp)
     if not moves or len(strings) != 1:
         raise StepwellError("unsupported", op, f"{op.name} of strings is not supported yet")
     (source,) = strings
-    places = _positions(source, rewriter)
-    moved = rewriter.insert(op.on([places if operand is source else operand for operand in op.operands]))
+    positions = _positions(source, rewriter)
+    moved = rewriter.insert(op.on([positions if operand is source else operand for operand in op.operands]))
 
-    def taken(place: SSAValue) -> SSAValue:
-        result = tensor_type(STRING, dims_of(place.type))
-        return host_results("host.take", {}, [source, place], [result], rewriter)[0]
+    def taken(position: SSAValue) -> SSAValue:
+        result = tensor_type(STRING, dims_of(position.type))
+        return host_results("host.take", {}, [source, position], [result], rewriter)[0]
 
     given = set(_strings(op.results))
     results = [
@@ -71,7 +75,7 @@ def _move(op: GraphOp, rewriter: PatternRewriter) -> None:
 
 
 def _positions(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """The place of each element in row-major order, in the shape of a tensor."""
+    """The row-major position of each element, in the shape of a tensor."""
 
     def inserted(op: Operation) -> SSAValue:
         return rewriter.insert(op).results[0]

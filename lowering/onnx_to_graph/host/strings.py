@@ -22,10 +22,11 @@ _STRING_CODE = IntegerAttr(8, i64)  # TensorProto.STRING
 
 
 class StringConstantLowering(HostLowering):
-    """`Constant` of strings → a call that makes them."""
+    """`Constant` of strings → a host call that creates them."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConstantOp, rewriter: PatternRewriter) -> None:
+        """Call `host.strings`; constants of numbers are left to `ConstantLowering`."""
         if isinstance(op.value, StringsAttr):
             values = [value.decode(errors="replace") for value in op.value.values()]
             shape = list(op.value.type.get_shape())
@@ -47,20 +48,22 @@ def _texts(op: onnx.OnnxOp, name: str) -> list[str]:
 
 
 class StringEqualLowering(HostLowering):
-    """`Equal` of strings."""
+    """`Equal` of strings, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.EqualOp, rewriter: PatternRewriter) -> None:
+        """Call `host.string_equal`; other element types are left to `BinaryLowering`."""
         if has_strings(op):
             result = tensor_type(i1, broadcast([shape_of(op.A, op), shape_of(op.B, op)]))
             rewriter.replace(op, [], host_results("host.string_equal", {}, [op.A, op.B], [result], rewriter))
 
 
 class StringWhereLowering(HostLowering):
-    """`Where` between strings."""
+    """`Where` between strings, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.WhereOp, rewriter: PatternRewriter) -> None:
+        """Call `host.string_where`; other element types are left to `WhereLowering`."""
         if has_strings(op):
             values = [op.condition, op.X, op.Y]
             result = tensor_type(STRING, broadcast([shape_of(value, op) for value in values]))
@@ -68,10 +71,13 @@ class StringWhereLowering(HostLowering):
 
 
 class StringCastLowering(HostLowering):
-    """`Cast` and `CastLike` from strings and to them."""
+    """`Cast` and `CastLike` from and to strings, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CastOp | onnx.CastLikeOp, rewriter: PatternRewriter) -> None:
+        """
+        Call the conversion between strings and numbers; casts between numbers are left to `CastLowering`.
+        """
         x = op.operands[0]
         dims, from_strings = shape_of(x, op), isinstance(element_of(x), onnx.StringType)
         if isinstance(op, onnx.CastLikeOp):
@@ -92,10 +98,11 @@ class StringCastLowering(HostLowering):
 
 
 class StringConcatLowering(HostLowering):
-    """`StringConcat` → strings one behind the other."""
+    """`StringConcat` → strings concatenated elementwise."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.StringConcatOp, rewriter: PatternRewriter) -> None:
+        """Call `host.string_concat` on operands that broadcast."""
         result = tensor_type(STRING, broadcast([shape_of(op.X, op), shape_of(op.Y, op)]))
         rewriter.replace(op, [], host_results("host.string_concat", {}, [op.X, op.Y], [result], rewriter))
 
@@ -105,6 +112,7 @@ class RegexFullMatchLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.RegexFullMatchOp, rewriter: PatternRewriter) -> None:
+        """Call `host.regex_full_match` with the pattern as an attribute."""
         result = tensor_type(i1, shape_of(op.X, op))
         attributes = {"pattern": op.string("pattern")}
         rewriter.replace(
@@ -113,10 +121,11 @@ class RegexFullMatchLowering(HostLowering):
 
 
 class StringSplitLowering(HostLowering):
-    """`StringSplit` → parts, and how many."""
+    """`StringSplit` → the parts of each string, and their number."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.StringSplitOp, rewriter: PatternRewriter) -> None:
+        """Call `host.string_split`; the greatest number of parts is data."""
         dims = shape_of(op.X, op)
         attributes = {
             "delimiter": op.string("delimiter") if op.has("delimiter") else "",
@@ -127,10 +136,11 @@ class StringSplitLowering(HostLowering):
 
 
 class StringNormalizerLowering(HostLowering):
-    """`StringNormalizer` → words without stop words, in one case."""
+    """`StringNormalizer` → strings without stop words, converted to one case."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.StringNormalizerOp, rewriter: PatternRewriter) -> None:
+        """Call `host.string_normalizer`; the number of remaining strings is data."""
         attributes = {
             "case": op.string("case_change_action") if op.has("case_change_action") else "NONE",
             "is_case_sensitive": op.integer("is_case_sensitive") if op.has("is_case_sensitive") else 0,
@@ -138,8 +148,8 @@ class StringNormalizerLowering(HostLowering):
         }
         leading = [1] if len(shape_of(op.X, op)) == 2 else []
         result = tensor_type(STRING, [*leading, "?"])
-        (words,) = host_results("host.string_normalizer", attributes, [op.X], [result], rewriter)
-        rewriter.replace(op, [], [sized_strings(words, rewriter)])
+        (texts,) = host_results("host.string_normalizer", attributes, [op.X], [result], rewriter)
+        rewriter.replace(op, [], [sized_strings(texts, rewriter)])
 
 
 class TfIdfVectorizerLowering(HostLowering):
@@ -147,6 +157,7 @@ class TfIdfVectorizerLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TfIdfVectorizerOp, rewriter: PatternRewriter) -> None:
+        """Call `host.tf_idf` with the pool of n-grams, of strings or integers, as attributes."""
         indexes = op.integers("ngram_indexes")
         strings = op.has("pool_strings")
         attributes = {

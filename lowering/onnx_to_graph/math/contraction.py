@@ -1,4 +1,4 @@
-"""Matrix products of ONNX → `graph.matmul` and what follows it."""
+"""Matrix products of ONNX → `graph.matmul`, scaling and bias."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ class MatMulLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MatMulOp, rewriter: PatternRewriter) -> None:
+        """Build the product of operands with agreeing batch dimensions."""
         rewriter.replace(op, graph.MatmulOp(*agreeing_batches(op, [op.A, op.B], self, rewriter)))
 
 
 class GemmLowering(OnnxLowering):
     """
-    `onnx.Gemm` → `graph.matmul`, times alpha, plus beta times C, where they are not 1.
+    `onnx.Gemm` → `graph.matmul`, times alpha, plus beta times C, if these are not 1.
 
     ```mlir
     %y = "onnx.Gemm"(%a, %b, %c) <{transB = 1 : i64}> : (tensor<8x4xf32>, tensor<3x4xf32>, tensor<3xf32>) -> …
@@ -36,6 +37,7 @@ class GemmLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GemmOp, rewriter: PatternRewriter) -> None:
+        """Build the product, scale it, and add the scaled bias unless beta is 0."""
         transpose_a, transpose_b = bool(op.integer("transA")), bool(op.integer("transB"))
         product = graph.MatmulOp(op.A, op.B, transpose_a=transpose_a, transpose_b=transpose_b)
         value = rewriter.insert(product).result
@@ -59,7 +61,7 @@ class GemmLowering(OnnxLowering):
 
 
 def _add_bias(value: SSAValue, bias: SSAValue, op: onnx.GemmOp, rewriter: PatternRewriter) -> SSAValue:
-    """The product plus C: a bias a column where C is one, else with broadcasting."""
+    """The product plus C: a `graph.bias_add` for one number per column, else a broadcast addition."""
     dims = shape_of(bias, op)
     if len(dims) == 1 and dims[0].proves_equal(dims_of(value.type)[1]):
         return rewriter.insert(graph.BiasAddOp(value, bias, 1)).result

@@ -1,4 +1,4 @@
-"""`Det` → elimination with pivots, one step a column."""
+"""`Det` → Gaussian elimination with pivots, one step per column."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
 from stepwell.runtime.dims import Dim
 
 MOST_STEPS = 32
-"""Written out; larger matrices take a loop, as those of open size do."""
+"""The most unrolled steps; larger matrices, and those of open size, use a loop."""
 
 
 class DetLowering(OnnxLowering):
     """
-    `Det` → the product of the pivots, its sign turned at each exchange of rows.
+    `Det` → the product of the pivots, its sign changed at each exchange of rows.
 
-    A step takes the row with the largest first element, subtracts its multiple from the others, and leaves a
-    matrix with one row and one column less. In a loop, which keeps the shapes, these rows and columns stay,
-    and are not looked at.
+    A step selects the row with the largest first element, subtracts multiples of it from the others, and
+    leaves a matrix with one row and one column less. In a loop, where shapes are fixed, eliminated rows and
+    columns remain but are ignored.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DetOp, rewriter: PatternRewriter) -> None:
+        """Flatten the batch, then unroll the elimination for small static sizes, else build a loop."""
         *batch, rows, columns = shape_of(op.X, op)
         size = rows if rows.is_static else columns
         assume_equal(op, rows, columns, "a matrix must be square", rewriter)
@@ -48,7 +49,7 @@ class DetLowering(OnnxLowering):
 
 
 def _eliminated(matrix: Value, size: int) -> tuple[Value, Value]:
-    """The pivot of the first column, with the sign of the exchange, and what is left of the matrix."""
+    """The pivot of the first column, with the sign of the row exchange, and the remaining matrix."""
     at = matrix.formula
     column = matrix.at(2, 0)
     best = at.op(graph.ArgmaxOp(abs(column).ssa, 1, keep_dims=True))
@@ -67,7 +68,7 @@ def _eliminated(matrix: Value, size: int) -> tuple[Value, Value]:
 
 
 def _in_a_loop(matrix: Value, start: Value, size: Dim) -> Value:
-    """The product of all pivots, times what it starts as."""
+    """The product of all pivots times `start`, by a `graph.for`."""
     rewriter, lowering = matrix.formula.rewriter, matrix.formula.lowering
     body = Block(arg_types=[INDEX_TYPE, matrix.ssa.type, start.ssa.type])
     inside = Formula(lowering, PatternRewriter(InsertPoint.at_end(body)))
@@ -80,18 +81,18 @@ def _in_a_loop(matrix: Value, start: Value, size: Dim) -> Value:
 
 
 def _step(matrix: Value, number: Value, size: Dim) -> tuple[Value, Value]:
-    """As `_eliminated`, of the matrix from a row and a column on, which are known at run time only."""
+    """As `_eliminated`, for the matrix from row and column `number` on, which is known at run time only."""
     at = matrix.formula
-    place, index = number.reshape([1]), at.iota(size, i64)
-    sizes = at.where(index < number, -1.0, abs(matrix.gather(place, 2).reshape(matrix.dims[:2])))
+    position, index = number.reshape([1]), at.iota(size, i64)
+    sizes = at.where(index < number, -1.0, abs(matrix.gather(position, 2).reshape(matrix.dims[:2])))
     best = at.op(graph.ArgmaxOp(sizes.ssa, 1, keep_dims=True))
-    row, first = matrix.gather(best, 1, batch_dims=1), matrix.gather(place, 1)
+    row, first = matrix.gather(best, 1, batch_dims=1), matrix.gather(position, 1)
     row = row.reshape([matrix.dims[0], 1, size])
-    pivot = row.gather(place, 2)
+    pivot = row.gather(position, 2)
     sign = at.where(best.equals(number), at.number(1, matrix.element), -1.0)
     others = at.where(index.unsqueeze(0).equals(best).unsqueeze(2), first, matrix)
     safe = at.where(pivot.equals(0.0), at.number(1, matrix.element), pivot)
-    rest = others - others.gather(place, 2) / safe * row
+    rest = others - others.gather(position, 2) / safe * row
     return (pivot.reshape([matrix.dims[0], 1]) * sign).reshape([matrix.dims[0]]), rest
 
 

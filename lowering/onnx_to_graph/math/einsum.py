@@ -30,6 +30,7 @@ class EinsumLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.EinsumOp, rewriter: PatternRewriter) -> None:
+        """Make the equation explicit, and the sizes with the same letter equal."""
         ranks = [rank_of(value, op) for value in op.Inputs]
         equation = explicit_equation(op.string("equation"), ranks, op)
         terms = equation.partition("->")[0].split(",")
@@ -37,7 +38,7 @@ class EinsumLowering(OnnxLowering):
 
 
 def _unified(op: onnx.EinsumOp, terms: Sequence[str], rewriter: PatternRewriter) -> list[SSAValue]:
-    """Operands in which a letter stands for one dimension, a number where there is one, or for a fixed 1."""
+    """Operands whose dimensions with the same letter are equal, a number if one is known, or a fixed 1."""
     sizes: dict[str, Dim] = {}
     for term, value in zip(terms, op.Inputs, strict=True):
         for letter, dim in zip(term, shape_of(value, op), strict=True):
@@ -56,9 +57,9 @@ def _unified(op: onnx.EinsumOp, terms: Sequence[str], rewriter: PatternRewriter)
 
 def explicit_equation(text: str, ranks: Sequence[int], op: onnx.OnnxOp) -> str:
     """
-    An equation of ONNX as `graph.einsum` has it, for operands of these ranks.
+    An equation of ONNX in the syntax of `graph.einsum`, for operands of these ranks.
 
-    Without `->` the result has the letters that occur once, by code point, behind the ellipsis.
+    Without `->` the result has the letters that occur once, by code point, after the ellipsis.
     Raises: StepwellError `invalid-model` for an equation that does not fit the operands.
     """
     inputs, arrow, result = "".join(text.split()).partition("->")
@@ -76,7 +77,7 @@ def explicit_equation(text: str, ranks: Sequence[int], op: onnx.OnnxOp) -> str:
         result = (ELLIPSIS if hidden else "") + "".join(once)
     spelled: list[str] = []
     for term, rank in zip(terms, ranks, strict=True):
-        # Aligned at the right: a shorter ellipsis stands for the last of its letters.
+        # Aligned at the right: a shorter ellipsis is replaced by the last of its letters.
         count = rank - len(term) + len(ELLIPSIS)
         spelled.append(
             term.replace(ELLIPSIS, stands_for[len(stands_for) - count :]) if ELLIPSIS in term else term

@@ -1,4 +1,4 @@
-"""Elementwise ONNX operators without parameters → the `graph` op of that meaning, or a chain of one."""
+"""Elementwise ONNX operators without parameters → the corresponding `graph` op, or a chain of such ops."""
 
 from __future__ import annotations
 
@@ -75,22 +75,28 @@ CHAINS: Mapping[type[onnx.OnnxOp], type[BinaryOp]] = {
 
 
 class UnaryLowering(OnnxLowering):
-    """An operator on one tensor, without attributes → its row in `UNARY`."""
+    """An operator on one tensor, without attributes → the op in `UNARY`."""
 
     takes = tuple(UNARY)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
+        """Replace the op by its counterpart in `UNARY`."""
         rewriter.replace(op, UNARY[type(op)](op.operands[0]))
 
 
 class BinaryLowering(OnnxLowering):
-    """An operator on two tensors that broadcast → its row in `BINARY`, or in `SWAPPED` turned round."""
+    """
+    An operator on two tensors that broadcast → the op in `BINARY`, or in `SWAPPED` with exchanged operands.
+    """
 
     takes = (*BINARY, *SWAPPED)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
+        """
+        Align and broadcast the operands, exchange those of `SWAPPED`; strings are left to the host's pattern.
+        """
         if has_strings(op):
             return
         target = BINARY.get(type(op)) or SWAPPED[type(op)]
@@ -100,12 +106,15 @@ class BinaryLowering(OnnxLowering):
 
 
 class ChainLowering(OnnxLowering):
-    """An operator on any number of tensors → a chain of its row in `CHAINS`; a mean is divided by them."""
+    """
+    An operator on any number of tensors → a chain of the op in `CHAINS`; a mean is divided by their number.
+    """
 
     takes = tuple(CHAINS)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
+        """Fold the operands from left to right; a `Mean` is divided by their number."""
         target = CHAINS[type(op)]
         operands = agreeing(op, op.operands, self, rewriter)
         result = reduce(lambda a, b: emit(target(a, b), rewriter), operands)
@@ -120,6 +129,7 @@ class WhereLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.WhereOp, rewriter: PatternRewriter) -> None:
+        """Broadcast the operands; strings are left to the host's pattern."""
         if has_strings(op):
             return
         rewriter.replace(op, graph.WhereOp(*agreeing(op, [op.condition, op.X, op.Y], self, rewriter)))
@@ -130,6 +140,7 @@ class ReciprocalLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ReciprocalOp, rewriter: PatternRewriter) -> None:
+        """Divide a constant 1 by the input."""
         one = self.scalar(1, element_of(op.X), rewriter)
         rewriter.replace(op, graph.DivideOp(one, op.X))
 
@@ -139,6 +150,7 @@ class IdentityLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.IdentityOp, rewriter: PatternRewriter) -> None:
+        """Replace the result by the input."""
         rewriter.replace(op, [], [op.input])
 
 
@@ -147,6 +159,7 @@ class ModLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ModOp, rewriter: PatternRewriter) -> None:
+        """Round the quotient toward 0 with `fmod`, else down."""
         rounding = "trunc" if op.integer("fmod") else "floor"
         a, b = agreeing(op, [op.A, op.B], self, rewriter)
         rewriter.replace(op, graph.RemainderOp(a, b, rounding))
@@ -157,6 +170,7 @@ class BitShiftLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BitShiftOp, rewriter: PatternRewriter) -> None:
+        """Choose the shift by the attribute `direction`."""
         target = graph.ShiftLeftOp if op.string("direction") == "LEFT" else graph.ShiftRightOp
         number, bits = agreeing(op, [op.X, op.Y], self, rewriter)
         rewriter.replace(op, target(number, bits))
@@ -167,6 +181,7 @@ class IsInfLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.IsInfOp, rewriter: PatternRewriter) -> None:
+        """Copy the flags for both signs."""
         positive, negative = op.integer("detect_positive"), op.integer("detect_negative")
         rewriter.replace(op, graph.IsInfOp(op.X, positive=bool(positive), negative=bool(negative)))
 

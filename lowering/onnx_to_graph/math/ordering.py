@@ -12,10 +12,11 @@ from stepwell.runtime.errors import StepwellError
 
 
 class TopKLowering(ShapeLowering):
-    """`TopK` → `graph.top_k`; an unsorted one comes out sorted."""
+    """`TopK` → `graph.top_k`; results are sorted even if the model asks for unsorted ones."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TopKOp, rewriter: PatternRewriter) -> None:
+        """Read k from attribute or input, as a number or a symbol bound at run time."""
         given = op.K
         if given is not None and rank_of(given, op) == 1:
             given = renamed(op, given, [Dim.of(1)], "K is one number", rewriter)
@@ -31,6 +32,7 @@ class ReverseSequenceLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ReverseSequenceOp, rewriter: PatternRewriter) -> None:
+        """Check that the axes are 0 and 1 in any order."""
         axes = op.integer("batch_axis"), op.integer("time_axis")
         if sorted(axes) != [0, 1]:
             raise StepwellError(

@@ -1,4 +1,4 @@
-"""ONNX reductions, positions of extrema, and softmax with its kin → `graph`."""
+"""ONNX reductions, positions of extrema, and softmax variants → `graph`."""
 
 from __future__ import annotations
 
@@ -58,6 +58,9 @@ class ReduceLowering(RunTimeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Reduction, rewriter: PatternRewriter) -> None:
+        """
+        Reduce over known axes, or over axes that are data; `ReduceLogSum` takes the logarithm afterwards.
+        """
         kind = KINDS[type(op)]
         if is_bool(element_of(op.data)):
             kind = {"max": "or", "min": "and"}.get(kind, kind)
@@ -72,7 +75,7 @@ class ReduceLowering(RunTimeLowering):
         rewriter.replace(op, [], [result])
 
     def _axes(self, op: Reduction) -> list[int]:
-        """The axes, from attribute or input; when there are none all, unless the model wants none."""
+        """The axes, from attribute or input; without any all axes, unless `noop_with_empty_axes` is set."""
         rank = rank_of(op.data, op)
         if op.axes is not None:
             axes = self.numbers(op, "axes", op.axes) if not self.is_data(op, op.axes) else ()
@@ -89,6 +92,7 @@ class ArgReduceLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ArgMaxOp | onnx.ArgMinOp, rewriter: PatternRewriter) -> None:
+        """Normalize the axis; equal extrema are resolved by `select_last_index`."""
         target = graph.ArgmaxOp if isinstance(op, onnx.ArgMaxOp) else graph.ArgminOp
         axis = normalized_axis(op.integer("axis"), rank_of(op.data, op), op)
         last = op.has("select_last_index") and bool(op.integer("select_last_index"))
@@ -98,9 +102,9 @@ class ArgReduceLowering(OnnxLowering):
 
 def _as_rows(op: onnx.OnnxOp, x: SSAValue, rewriter: PatternRewriter) -> tuple[SSAValue, int]:
     """
-    A tensor and the axis along which `Softmax` and its kin work.
+    A tensor and the axis along which `Softmax`, `LogSoftmax` or `Hardmax` is computed.
 
-    Below opset 13 they see a matrix: all dimensions from `axis` on are one.
+    Below opset 13 the tensor is a matrix: the dimensions before `axis`, and those from it on, are merged.
     """
     dims = shape_of(x, op)
     axis = normalized_axis(op.integer("axis"), len(dims), op) if dims else 0
@@ -115,6 +119,7 @@ class SoftmaxLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SoftmaxOp | onnx.LogSoftmaxOp, rewriter: PatternRewriter) -> None:
+        """Compute along the axis of the (possibly merged) matrix, and restore the shape."""
         rows, axis = _as_rows(op, op.input, rewriter)
         target = graph.SoftmaxOp if isinstance(op, onnx.SoftmaxOp) else graph.LogSoftmaxOp
         result = emit(target(rows, axis), rewriter)
@@ -126,6 +131,7 @@ class HardmaxLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.HardmaxOp, rewriter: PatternRewriter) -> None:
+        """Compare the indices along the axis with the first argmax, and cast to the element type."""
         rows, axis = _as_rows(op, op.input, rewriter)
         best = emit(graph.ArgmaxOp(rows, axis, keep_dims=True), rewriter)
         index = emit(graph.IotaOp(shape_of(rows, op), axis, i64), rewriter)
@@ -134,6 +140,7 @@ class HardmaxLowering(OnnxLowering):
 
 
 def _reshaped(value: SSAValue, like: SSAValue, op: onnx.OnnxOp, rewriter: PatternRewriter) -> SSAValue:
+    """A value in the shape of another."""
     shape = shape_of(like, op)
     return value if shape_of(value, op) == shape else emit(graph.ReshapeOp(value, shape), rewriter)
 

@@ -14,25 +14,28 @@ from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, bound_el
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_type, normalized_axis, rank_of
 from stepwell.runtime.dims import Dim
 
-MEL = 2595 / log(10)  # a mel by the natural logarithm
+MEL = 2595 / log(10)  # the factor of the mel scale, for the natural logarithm
 
 
 def transform(x: Value, axis: int, length: Dim, *, inverse: bool = False, onesided: bool = False) -> Value:
     """
-    The discrete Fourier transform along an axis, as a product with the matrix of its sines and cosines.
+    The discrete Fourier transform along an axis, as a product with the matrix of sines and cosines.
 
-    Args: `x` has real parts, or pairs, in its last dimension; `length` is what the axis is cut or filled to.
-    Returns: pairs; the first half of them where `onesided`. From such a half the inverse makes real numbers.
+    Args: `x` has real parts, or (real, imaginary) pairs, in its last dimension; the axis is cut or filled
+    with zeros to `length`.
+    Returns: pairs, only the first half if `onesided`; the inverse of such a half has real numbers.
     """
     element = x.element
     if not x.dims[-1].is_static:
-        x = resized(x, x.rank - 1, Dim.of(2))  # of real parts the others are 0
-    x = x.cast(f64)  # in f32 what should vanish would be off by some units of the largest sample
+        x = resized(x, x.rank - 1, Dim.of(2))  # missing imaginary parts are 0
+    x = x.cast(f64)  # in f32 the error at zeros would be some units of the largest sample
+    # The axis before the pairs, cut or filled
     order = [*(i for i in range(x.rank - 1) if i != axis), axis, x.rank - 1]
     from_half = inverse and onesided
     x = resized(x.transpose(order), x.rank - 2, length // 2 + 1 if from_half else length)
     real = x.at(-1, 0)
     imaginary = x.at(-1, 1) if x.dims[-1] == 2 else None
+    # Products with the matrix of waves
     if from_half:
         parts = [_from_half(real, imaginary, length)]
     else:
@@ -40,6 +43,7 @@ def transform(x: Value, axis: int, length: Dim, *, inverse: bool = False, onesid
         parts = _products(real, imaginary, length, bins, -1.0 if inverse else 1.0)
     if inverse:
         parts = [part / x.formula.extent(length, x.element) for part in parts]
+    # Pairs, with the axis moved back
     pairs = x.formula.concat([part.unsqueeze(part.rank) for part in parts], x.rank - 1)
     return pairs.transpose([order.index(i) for i in range(x.rank)]).cast(element)
 
@@ -57,7 +61,7 @@ def resized(x: Value, axis: int, length: Dim) -> Value:
 
 
 def waves(at: Formula, length: Dim, rows: Dim, columns: Dim) -> tuple[Value, Value]:
-    """Cosine and sine of 2π·row·column / length; the product is taken modulo the length, and so exact."""
+    """Cosine and sine of 2π·row·column / length; the product is computed modulo the length, and so exact."""
     phase = at.iota(rows, i64).unsqueeze(1) * at.iota(columns, i64).unsqueeze(0) % at.extent(length, i64)
     angle = phase.cast(f64) * (2 * pi) / at.extent(length, f64)
     return angle.apply(graph.CosOp), angle.apply(graph.SinOp)
@@ -76,7 +80,7 @@ def _products(real: Value, imaginary: Value | None, length: Dim, bins: Dim, sign
 
 
 def _from_half(real: Value, imaginary: Value | None, length: Dim) -> Value:
-    """The real signal behind the first half of its transform: all bins but the outermost count twice."""
+    """The real signal whose transform has this first half: all bins but the outermost count twice."""
     at, half = real.formula, length // 2 + 1
     bins = at.iota(half, i64)
     once = bins.equals(0) | (bins * 2).equals(at.extent(length, i64))
@@ -90,11 +94,12 @@ class DftLowering(ShapeLowering):
     """
     `DFT` → a product with a matrix.
 
-    An axis that is data becomes the middle of three dimensions, whose sizes are then data too.
+    An axis that is data becomes the middle one of three dimensions, whose sizes are data too.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DFTOp, rewriter: PatternRewriter) -> None:
+        """Transform along an axis known now, or along one that is data."""
         x = Formula(self, rewriter).value(op.input)
         rank = rank_of(op.input, op)
         given = self.sizes(op, "dft_length", op.dft_length, rewriter)
@@ -102,26 +107,28 @@ class DftLowering(ShapeLowering):
             result = self._at_run_time(op, x, given[0] if given else None, op.axis)
         else:
             axis = self.integers(op.axis) or ((op.integer("axis"),) if op.has("axis") else (-2,))
-            place = normalized_axis(axis[0], rank, op)
-            result = self._along(op, x, place, given[0] if given else None)
+            position = normalized_axis(axis[0], rank, op)
+            result = self._along(op, x, position, given[0] if given else None)
         rewriter.replace(op, [], [result.ssa])
 
     def _along(self, op: onnx.DFTOp, x: Value, axis: int, length: Dim | None) -> Value:
+        """The transform along a known axis."""
         inverse, onesided = bool(op.integer("inverse")), bool(op.integer("onesided"))
         if length is None:
             length = (x.dims[axis] - 1) * 2 if inverse and onesided else x.dims[axis]
         return transform(x, axis, length, inverse=inverse, onesided=onesided)
 
     def _at_run_time(self, op: onnx.DFTOp, x: Value, length: Dim | None, axis: SSAValue) -> Value:
+        """The transform along an axis that is data, as the middle axis of a tensor [before, size, after]."""
         at, dims = x.formula, x.dims[:-1]
-        place = at.value(axis).cast(i64).reshape([])
-        place = at.where(place < 0, place + x.rank, place)
-        places, sizes = at.iota(len(dims), i64), at.op(graph.ExtentsOp(dims))
-        here = places.equals(place)
-        before = at.where(places < place, sizes, 1).reduce("prod", [0], keep_dims=True)
-        behind = at.where(places > place, sizes, 1).reduce("prod", [0], keep_dims=True)
+        position = at.value(axis).cast(i64).reshape([])
+        position = at.where(position < 0, position + x.rank, position)
+        positions, sizes = at.iota(len(dims), i64), at.op(graph.ExtentsOp(dims))
+        here = positions.equals(position)
+        before = at.where(positions < position, sizes, 1).reduce("prod", [0], keep_dims=True)
+        after = at.where(positions > position, sizes, 1).reduce("prod", [0], keep_dims=True)
         size = at.where(here, sizes, 0).reduce("sum", [0], keep_dims=True)
-        three = bound_elements(at.concat([before, size, behind], 0).ssa, at.rewriter)
+        three = bound_elements(at.concat([before, size, after], 0).ssa, at.rewriter)
         flags = bound_elements(here.cast(i64).ssa, at.rewriter)
         result = self._along(op, x.reshape([*three, x.dims[-1]]), 1, length)
         shape = [flag * result.dims[1] + (1 - flag) * dim for flag, dim in zip(flags, dims, strict=True)]
@@ -129,10 +136,11 @@ class DftLowering(ShapeLowering):
 
 
 class StftLowering(ShapeLowering):
-    """`STFT` → frames by `gather`, times the window, and their transforms; only whole frames count."""
+    """`STFT` → frames by `gather`, times the window, and their transforms; incomplete frames are dropped."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.STFTOp, rewriter: PatternRewriter) -> None:
+        """Gather overlapping frames, multiply them by the window and transform them."""
         at = Formula(self, rewriter)
         signal = at.value(op.signal)
         (step,) = self.sizes(op, "frame_step", op.frame_step, rewriter) or (Dim.of(1),)
@@ -151,10 +159,13 @@ class StftLowering(ShapeLowering):
 
 
 class MelWeightMatrixLowering(ShapeLowering):
-    """`MelWeightMatrix` → triangles over the bins of a spectrum, their corners evenly spaced in mels."""
+    """`MelWeightMatrix` → triangles over the bins of a spectrum, with corners evenly spaced in mels."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MelWeightMatrixOp, rewriter: PatternRewriter) -> None:
+        """
+        Build rising and falling edges between neighbouring corners; coinciding corners give 1 at their bin.
+        """
         at = Formula(self, rewriter)
         (bands,) = self.sizes(op, "num_mel_bins", op.num_mel_bins, rewriter) or (Dim.of(0),)
         (length,) = self.sizes(op, "dft_length", op.dft_length, rewriter) or (Dim.of(0),)
@@ -169,7 +180,7 @@ class MelWeightMatrixLowering(ShapeLowering):
         rewriter.replace(op, [], [weight.cast(element_type(op.integer("output_datatype"), op)).ssa])
 
     def _corners(self, op: onnx.MelWeightMatrixOp, bands: Dim, length: Dim, at: Formula) -> Value:
-        """The bin of each corner: one more than bands at either end."""
+        """The bins of the corners of all bands, with an additional one at either end."""
         edges = (op.lower_edge_hertz, op.upper_edge_hertz)
         low, high = (
             (at.value(hertz).cast(f32).reshape([]) / 700 + 1).apply(graph.LogOp) * MEL for hertz in edges

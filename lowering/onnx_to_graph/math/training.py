@@ -1,4 +1,4 @@
-"""Optimizer steps of ONNX's training preview → `graph`: one chain of formulas a tensor."""
+"""Optimizer steps of ONNX's training preview → `graph`: a chain of formulas per tensor."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
 
 class OptimizerLowering(OnnxLowering):
-    """What optimizers share: tensors in groups (all X, all gradients, all state), results in groups too."""
+    """Optimizers with operands and results in groups: all X, all gradients, all states."""
 
     def groups(
         self, op: onnx.AdagradOp | onnx.AdamOp | onnx.MomentumOp, number: int, rewriter: PatternRewriter
     ) -> list[tuple[Value, ...]]:
-        """The tensors of each parameter: itself, its gradient, its state."""
+        """The tensors of each parameter: the parameter, its gradient, its states."""
         at = Formula(self, rewriter)
         count = len(op.inputs) // number
         groups = [op.inputs[i::count] for i in range(count)]
@@ -31,7 +31,7 @@ class OptimizerLowering(OnnxLowering):
 
 
 def regularized(op: onnx.OnnxOp, x: Value, gradient: Value) -> Value:
-    """The gradient with that of the L2 norm of the parameter."""
+    """The gradient plus that of the L2 norm of the parameter."""
     factor = op.floating("norm_coefficient") if op.has("norm_coefficient") else 0.0
     return gradient + x * factor if factor else gradient
 
@@ -41,6 +41,7 @@ class AdagradLowering(OptimizerLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.AdagradOp, rewriter: PatternRewriter) -> None:
+        """Emit one Adagrad step for each parameter: new parameter and sum of squares."""
         at = Formula(self, rewriter)
         rate, step = at.value(op.R), at.value(op.T)
         rate = rate / (step.cast(rate.element) * op.floating("decay_factor") + 1)
@@ -57,6 +58,7 @@ class AdamLowering(OptimizerLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.AdamOp, rewriter: PatternRewriter) -> None:
+        """Emit one Adam step for each parameter: new parameter, mean and mean square."""
         at = Formula(self, rewriter)
         alpha, beta = op.floating("alpha"), op.floating("beta")
         rate, step = at.value(op.R), at.value(op.T)
@@ -80,6 +82,7 @@ class MomentumLowering(OptimizerLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MomentumOp, rewriter: PatternRewriter) -> None:
+        """Emit one momentum step for each parameter: new parameter and velocity."""
         at = Formula(self, rewriter)
         alpha = op.floating("alpha")
         rate, step = at.value(op.R), at.value(op.T)

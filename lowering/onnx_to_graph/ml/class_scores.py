@@ -1,4 +1,4 @@
-"""Scores of classes in `ai.onnx.ml`: their transforms, the best class and its label."""
+"""Scores of classes in `ai.onnx.ml`: transforms, the best class and its label."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stepwell.runtime.errors import StepwellError
 Labels: TypeAlias = "tuple[int, ...] | tuple[str, ...]"
 
 POST = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-"""Transforms of scores, by the numbers of TreeEnsemble 5."""
+"""Transforms of scores, in the order of TreeEnsemble 5's numbers."""
 
 
 def class_labels(op: onnx.OnnxOp, integers: str = "classlabels_int64s") -> Labels:
@@ -35,7 +35,7 @@ def post_transform(
     op: onnx.OnnxOp, name: str, scores: SSAValue, lowering: OnnxLowering, rewriter: PatternRewriter
 ) -> SSAValue:
     """
-    Scores [rows, classes] after a transform by its name. Raises: StepwellError `invalid-model` for another.
+    Scores [rows, classes] after a transform by its name. Raises: StepwellError `invalid-model` for others.
     """
     match name:
         case "NONE":
@@ -45,7 +45,7 @@ def post_transform(
         case "SOFTMAX":
             return emit(graph.SoftmaxOp(scores, 1), rewriter)
         case "SOFTMAX_ZERO":
-            # Scores of zero stay zero, and have no part in the sum.
+            # Scores of zero remain zero, and are left out of the sum.
             zero = lowering.scalar(0, element_of(scores), rewriter)
             is_zero = emit(graph.EqualOp(scores, zero), rewriter)
             lowest = lowering.scalar(-np.inf, element_of(scores), rewriter)
@@ -59,7 +59,7 @@ def post_transform(
 
 def _probit(chance: Value) -> Value:
     """
-    The number below which a normal variable stays with a chance, near enough.
+    The quantile of the normal distribution for a probability, approximated.
 
     Source: Winitzki 2008, "A handy approximation for the error function and its inverse", a = 0.147.
     """
@@ -81,8 +81,8 @@ def class_scores(
     """
     The label of each row, and its scores after the transform of the op.
 
-    One column of scores for two labels is that of the second: it wins above 0.5 where scores are chances
-    (`is_chance`), else above 0; the first one's is the rest.
+    With two labels, a single column of scores is the second label's: it wins above 0.5 if scores are
+    probabilities (`is_chance`), else above 0; the first label's score is the complement.
     """
     transform = op.string("post_transform")
     if dims_of(scores.type)[1] != 1 or len(labels) > 2:
@@ -108,7 +108,7 @@ def label_of(
     lowering: OnnxLowering,
     rewriter: PatternRewriter,
 ) -> SSAValue:
-    """The labels at positions [rows]; strings are looked up by the host."""
+    """The labels at positions [rows]; the host looks up strings."""
     if isinstance(labels[0], str):
         type = tensor_type(STRING, dims_of(index.type))
         return host_results("host.take_string", {"values": [*labels]}, [index], [type], rewriter)[0]

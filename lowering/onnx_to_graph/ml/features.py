@@ -37,6 +37,7 @@ class ScalerLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ScalerOp, rewriter: PatternRewriter) -> None:
+        """Subtract the offset and multiply by the scale, as far as given."""
         x = as_f32(op.X, rewriter)
         for name, combine in (("offset", graph.SubtractOp), ("scale", graph.MultiplyOp)):
             if op.has(name):
@@ -46,10 +47,11 @@ class ScalerLowering(OnnxLowering):
 
 
 class NormalizerLowering(OnnxLowering):
-    """`Normalizer` → rows divided by their norm; a row of norm 0 stays."""
+    """`Normalizer` → rows divided by their norm; a row of norm 0 is unchanged."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.NormalizerOp, rewriter: PatternRewriter) -> None:
+        """Divide by the norm along the last axis, with 0 replaced by 1."""
         x, last = as_f32(op.X, rewriter), len(shape_of(op.X, op)) - 1
         kinds = {"L1": "l1", "L2": "l2", "MAX": "max"}
         kind = kinds.get(name := op.string("norm"))
@@ -67,16 +69,18 @@ class BinarizerLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BinarizerOp, rewriter: PatternRewriter) -> None:
+        """Compare with the threshold, and cast to the input's type."""
         element = element_of(op.X)
         limit = self.scalar(op.floating("threshold"), element, rewriter)
         rewriter.replace(op, graph.CastOp(emit(graph.LessOp(limit, op.X), rewriter), element))
 
 
 class ImputerLowering(OnnxLowering):
-    """`Imputer` → one value, possibly NaN, replaced by others, one a feature."""
+    """`Imputer` → a value, possibly NaN, replaced by others, one per feature."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ImputerOp, rewriter: PatternRewriter) -> None:
+        """Select the replacement where the element equals the replaced value, or is NaN if that is NaN."""
         element = element_of(op.X)
         floats = is_float(element)
         name = "imputed_value_floats" if floats else "imputed_value_int64s"
@@ -91,10 +95,11 @@ class ImputerLowering(OnnxLowering):
 
 
 class ArrayFeatureExtractorLowering(OnnxLowering):
-    """`ArrayFeatureExtractor` → features picked along the last axis; a vector is one row."""
+    """`ArrayFeatureExtractor` → selected features along the last axis; a vector is one row."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ArrayFeatureExtractorOp, rewriter: PatternRewriter) -> None:
+        """Flatten the indices and gather along the last axis."""
         dims, count = shape_of(op.X, op), prod(shape_of(op.Y, op), start=Dim.of(1))
         picked = emit(graph.ReshapeOp(op.Y, [count]), rewriter)
         x = op.X if len(dims) > 1 else emit(graph.ExpandDimsOp(op.X, [0]), rewriter)
@@ -102,10 +107,11 @@ class ArrayFeatureExtractorLowering(OnnxLowering):
 
 
 class FeatureVectorizerLowering(OnnxLowering):
-    """`FeatureVectorizer` → features side by side, in f32; a vector has one a row."""
+    """`FeatureVectorizer` → features side by side, in f32; a vector has one feature per row."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.FeatureVectorizerOp, rewriter: PatternRewriter) -> None:
+        """Cast to f32, make vectors columns, and concatenate along axis 1."""
         parts = [as_f32(x, rewriter) for x in op.X]
         columns = [
             x if len(dims_of(x.type)) > 1 else emit(graph.ExpandDimsOp(x, [1]), rewriter) for x in parts
@@ -117,18 +123,19 @@ class OneHotEncoderLowering(OnnxLowering):
     """
     `OneHotEncoder` → 1 where a value equals a category, along a new axis; the host compares strings.
 
-    With `zeros` 0 a value of no category should be an error; it gets zeros as well, as in ONNX Runtime.
+    With `zeros` 0 a value without category should be an error; it gets zeros as well, as in ONNX Runtime.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OneHotEncoderOp, rewriter: PatternRewriter) -> None:
+        """Compare each element with all categories along a new last axis."""
         dims = list(shape_of(op.X, op))
         if has_strings(op):
-            words = [word.decode() for word in op.strings("cats_strings")]
+            texts = [text.decode() for text in op.strings("cats_strings")]
             type = tensor_type(i64, dims)
-            told = _mapping(words, [*range(len(words))], -1)
-            x = host_results("host.encode_labels", told, [op.X], [type], rewriter)[0]
-            categories = np.arange(len(words))
+            attributes = _mapping(texts, [*range(len(texts))], -1)
+            x = host_results("host.encode_labels", attributes, [op.X], [type], rewriter)[0]
+            categories = np.arange(len(texts))
         else:
             x, categories = op.X, np.array(op.integers("cats_int64s"))
         table = self.constant(categories.astype(dtype_of(element_of(x))), rewriter)
@@ -137,18 +144,21 @@ class OneHotEncoderLowering(OnnxLowering):
 
 
 def _mapping(keys: Sequence[object], values: Sequence[object], default: object) -> dict[str, object]:
+    """The attributes of `host.encode_labels`."""
     return {"keys": [*keys], "values": [*values], "default": default}
 
 
 class LabelEncoderLowering(OnnxLowering):
     """
-    `LabelEncoder`, `CategoryMapper` → the value of each key: compared and gathered, by the host for strings.
+    `LabelEncoder`, `CategoryMapper` → the value of each key: by comparison and gather, or by the host for
+    strings.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
         self, op: onnx.LabelEncoderOp | onnx.CategoryMapperOp, rewriter: PatternRewriter
     ) -> None:
+        """Look up by comparison, or call `host.encode_labels` if keys or values are strings."""
         keys, values, default = self._tables(op)
         if len(keys) != len(values):
             message = f"{op.op_type}: {len(keys)} keys for {len(values)} values"
@@ -158,10 +168,10 @@ class LabelEncoderLowering(OnnxLowering):
             is_text = isinstance(default, str)
             element = STRING if is_text else types.element_of(default.dtype)
             rest = default if is_text else default.item()
-            told = _mapping(_listed(keys), _listed(values), rest)
+            attributes = _mapping(_listed(keys), _listed(values), rest)
             type = tensor_type(element, dims)
             rewriter.replace(
-                op, [], host_results("host.encode_labels", told, [op.operands[0]], [type], rewriter)
+                op, [], host_results("host.encode_labels", attributes, [op.operands[0]], [type], rewriter)
             )
             return
         rewriter.replace(op, [], [self._looked_up(op.operands[0], keys, values, default, rewriter)])
@@ -178,27 +188,27 @@ class LabelEncoderLowering(OnnxLowering):
             lost = self.constant(np.isnan(keys.astype(np.float64)), rewriter)
             both = emit(graph.AndOp(emit(graph.IsNanOp(wide), rewriter), lost), rewriter)
             equal = emit(graph.OrOp(equal, both), rewriter)
-        place = emit(graph.CastOp(equal, i64), rewriter)
-        first = emit(graph.ArgmaxOp(place, rank, keep_dims=False), rewriter)
-        known = emit(graph.ReduceOp(place, "max", [rank], keep_dims=False), rewriter)
+        hits = emit(graph.CastOp(equal, i64), rewriter)
+        first = emit(graph.ArgmaxOp(hits, rank, keep_dims=False), rewriter)
+        known = emit(graph.ReduceOp(hits, "max", [rank], keep_dims=False), rewriter)
         is_known = emit(graph.EqualOp(known, self.scalar(1, i64, rewriter)), rewriter)
         found = emit(graph.GatherOp(self.constant(values, rewriter), first, 0), rewriter)
         rest = self.constant(np.asarray(default, values.dtype), rewriter)
         return emit(graph.WhereOp(is_known, found, rest), rewriter)
 
     def _tables(self, op: onnx.LabelEncoderOp | onnx.CategoryMapperOp) -> tuple[Table, Table, Any]:
-        """Keys, values, and what other keys give."""
+        """The keys, the values, and the default for other keys."""
         if isinstance(op, onnx.CategoryMapperOp):
-            words, numbers = self._list(op, "cats", "strings"), self._list(op, "cats", "int64s")
+            texts, numbers = self._list(op, "cats", "strings"), self._list(op, "cats", "int64s")
             if has_strings(op):
-                return words, numbers, np.int64(op.integer("default_int64"))
-            return numbers, words, op.string("default_string")
+                return texts, numbers, np.int64(op.integer("default_int64"))
+            return numbers, texts, op.string("default_string")
         if op.has("classes_strings"):  # opset 1
-            words = self._list(op, "classes", "strings")
-            places = np.arange(len(words))
+            texts = self._list(op, "classes", "strings")
+            indices = np.arange(len(texts))
             if has_strings(op):
-                return words, places, np.int64(op.integer("default_int64"))
-            return places, words, op.string("default_string")
+                return texts, indices, np.int64(op.integer("default_int64"))
+            return indices, texts, op.string("default_string")
         keys, values = self._any_list(op, "keys"), self._any_list(op, "values")
         if op.has("default_tensor"):
             return keys, values, self._tensor(op, "default_tensor").reshape(-1)[0]
@@ -211,28 +221,32 @@ class LabelEncoderLowering(OnnxLowering):
         return keys, values, values.dtype.type(-1)
 
     def _any_list(self, op: onnx.OnnxOp, name: str) -> Table:
+        """The keys or values from whichever attribute the model has."""
         for kind in ("strings", "int64s", "floats"):
             if op.has(f"{name}_{kind}"):
                 return self._list(op, name, kind)
         return self._tensor(op, f"{name}_tensor").reshape(-1)
 
     def _list(self, op: onnx.OnnxOp, name: str, kind: str) -> Table:
+        """The keys or values from a list attribute of a kind."""
         match kind:
             case "strings":
-                return np.array([word.decode() for word in op.strings(f"{name}_strings")], object)
+                return np.array([text.decode() for text in op.strings(f"{name}_strings")], object)
             case "int64s":
                 return np.array(op.integers(f"{name}_int64s"), np.int64)
             case _:
                 return np.array(op.floats(f"{name}_floats"), np.float32)
 
     def _tensor(self, op: onnx.OnnxOp, name: str) -> Table:
+        """The keys or values from a tensor attribute."""
         value = required_attribute(op, name)
         if isinstance(value, onnx.StringsAttr):
-            return np.array([word.decode() for word in value.values()], object)
+            return np.array([text.decode() for text in value.values()], object)
         return array_of(value, self.weights)
 
 
 def _listed(table: Table) -> list[object]:
+    """A table as a Python list."""
     return cast("list[object]", table.tolist())
 
 

@@ -1,4 +1,6 @@
-"""Linear models of `ai.onnx.ml` → a matrix product and a transform of the scores; ZipMap is the host's."""
+"""
+Linear models of `ai.onnx.ml` → a matrix product and a transform of the scores; the host computes ZipMap.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,13 @@ from stepwell.runtime.errors import StepwellError
 
 
 class LinearLowering(OnnxLowering):
-    """What linear models share."""
+    """The base class of linear models, with the scores."""
 
     def scores(self, op: onnx.OnnxOp, targets: int, rewriter: PatternRewriter) -> SSAValue:
-        """x wᵀ + b: [rows, targets]. Raises: StepwellError `invalid-model` for coefficients in no rows."""
+        """
+        x wᵀ + b: [rows, targets]. Raises: StepwellError `invalid-model` for coefficients that are not whole
+        rows.
+        """
         coefficients = np.array(op.floats("coefficients"), np.float32)
         if targets < 1 or coefficients.size % targets:
             message = f"{op.op_type}: {coefficients.size} coefficients do not make {targets} rows"
@@ -40,6 +45,7 @@ class LinearRegressorLowering(LinearLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LinearRegressorOp, rewriter: PatternRewriter) -> None:
+        """Compute the scores of all targets, then their transform."""
         y = self.scores(op, op.integer("targets"), rewriter)
         rewriter.replace(op, [], [post_transform(op, op.string("post_transform"), y, self, rewriter)])
 
@@ -49,6 +55,7 @@ class LinearClassifierLowering(LinearLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LinearClassifierOp, rewriter: PatternRewriter) -> None:
+        """Compute the scores of all classes, then labels and transform."""
         labels = class_labels(op, "classlabels_ints")
         rows = len(op.floats("intercepts")) if op.has("intercepts") else len(labels)
         scores = self.scores(op, rows or len(labels), rewriter)
@@ -56,10 +63,11 @@ class LinearClassifierLowering(LinearLowering):
 
 
 class ZipMapLowering(HostLowering):
-    """`ZipMap` → a list of dictionaries, a row each."""
+    """`ZipMap` → a list of dictionaries, one per row."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ZipMapOp, rewriter: PatternRewriter) -> None:
+        """Call `host.zip_map` with the labels as keys."""
         labels = class_labels(op)
         key = STRING if isinstance(labels[0], str) else i64
         result = onnx.SequenceType(onnx.MapType(key, tensor_type(f32, [])))

@@ -19,53 +19,55 @@ _TARGETS = {"TO_FLOAT": f32, "TO_INT64": i64, "TO_STRING": STRING}
 
 
 def _dtype(element: Attribute) -> np.dtype[np.generic] | None:
-    """The numpy type of numbers; None for texts."""
+    """The numpy type of numbers; None for strings."""
     return None if isinstance(element, onnx.StringType) else dtype_of(element)
 
 
 def _map_of(op: onnx.DictVectorizerOp | onnx.CastMapOp) -> onnx.MapType:
-    """The type of the input. Raises: StepwellError `invalid-model` for another one than a dictionary."""
+    """The type of the input. Raises: StepwellError `invalid-model` for any type but a dictionary."""
     if not isinstance(op.X.type, onnx.MapType):
         raise StepwellError("invalid-model", op, f"{op.op_type} takes a map, found {op.X.type}")
     return op.X.type
 
 
 class DictVectorizerLowering(HostLowering):
-    """`DictVectorizer` → the values of a vocabulary in a row [1, words]; 0, or no text, for missing ones."""
+    """`DictVectorizer` → the values of a vocabulary's keys in a row [1, keys]; 0 or "" for missing keys."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DictVectorizerOp, rewriter: PatternRewriter) -> None:
+        """Call `host.map_values` with the vocabulary as keys."""
         element = _map_of(op).element
         if not isinstance(element, TensorType):
             raise StepwellError("invalid-model", op, f"DictVectorizer of a map to {element}")
         element_type = cast(Tensor, element).element_type
         keys: list[object] = []
         if op.has("string_vocabulary"):
-            keys += [word.decode() for word in op.strings("string_vocabulary")]
+            keys += [text.decode() for text in op.strings("string_vocabulary")]
         elif op.has("int64_vocabulary"):
             keys += op.integers("int64_vocabulary")
-        told = {"keys": keys, "dtype": _dtype(element_type)}
+        attributes = {"keys": keys, "dtype": _dtype(element_type)}
         result = tensor_type(element_type, [1, len(keys)])
-        rewriter.replace(op, [], host_results("host.map_values", told, [op.X], [result], rewriter))
+        rewriter.replace(op, [], host_results("host.map_values", attributes, [op.X], [result], rewriter))
 
 
 class CastMapLowering(HostLowering):
     """
-    `CastMap` → the values of a dictionary in a row, by ascending keys, or at the place of their keys.
+    `CastMap` → the values of a dictionary in a row, by ascending keys, or at the positions of their keys.
 
-    The sparse form has `max_map` places, 0 where there is no key.
+    The sparse form has `max_map` positions, with 0 where there is no key.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CastMapOp, rewriter: PatternRewriter) -> None:
+        """Call `host.cast_map`; a sparse result has `max_map` elements, a dense one a size that is data."""
         _map_of(op)
         if (target := _TARGETS.get(op.string("cast_to"))) is None:
             raise StepwellError("invalid-model", op, f"CastMap: no type is named {op.string('cast_to')}")
         is_sparse = op.string("map_form") == "SPARSE"
-        places = op.integer("max_map") if is_sparse else 0
-        told = {"places": places, "dtype": _dtype(target)}
-        result = tensor_type(target, [1, places if is_sparse else "?"])
-        rewriter.replace(op, [], host_results("host.cast_map", told, [op.X], [result], rewriter))
+        positions = op.integer("max_map") if is_sparse else 0
+        attributes = {"places": positions, "dtype": _dtype(target)}
+        result = tensor_type(target, [1, positions if is_sparse else "?"])
+        rewriter.replace(op, [], host_results("host.cast_map", attributes, [op.X], [result], rewriter))
 
 
 PATTERNS: list[type[OnnxLowering]] = [CastMapLowering, DictVectorizerLowering]

@@ -1,4 +1,4 @@
-"""Support vector machines of `ai.onnx.ml` → kernels with the support vectors, and sums of them."""
+"""Support vector machines of `ai.onnx.ml` → kernels with the support vectors, and weighted sums of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Table = npt.NDArray[np.float32]
 
 
 class SupportVectorLowering(OnnxLowering):
-    """What machines share: kernels of rows with vectors."""
+    """The base class of support vector machines, with kernels of rows and vectors."""
 
     def rows(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> Value:
         """The input [rows, features] in f32; a vector is one row."""
@@ -31,7 +31,7 @@ class SupportVectorLowering(OnnxLowering):
         return x.unsqueeze(0) if len(shape_of(op.operands[0], op)) == 1 else x
 
     def table(self, op: onnx.OnnxOp, name: str, rows: int) -> Table:
-        """A list of floats as a matrix. Raises: StepwellError `invalid-model` when it makes no such rows."""
+        """A list of floats as a matrix. Raises: StepwellError `invalid-model` if it is not whole rows."""
         numbers = np.array(op.floats(name), np.float32)
         if rows < 1 or not numbers.size or numbers.size % rows:
             message = f"{op.op_type}: {numbers.size} {name} do not make {rows} rows"
@@ -63,19 +63,20 @@ class SupportVectorLowering(OnnxLowering):
 
 
 def _parameters(op: onnx.OnnxOp) -> Sequence[float]:
-    """Gamma, the number that is added, the degree."""
+    """Gamma, the additive constant, the degree."""
     return op.floats("kernel_params") if op.has("kernel_params") else ()
 
 
 class SvmRegressorLowering(SupportVectorLowering):
     """
-    `SVMRegressor` → a weighted sum of kernels, or of the features; the sign of it for one class.
+    `SVMRegressor` → a weighted sum of kernels or features; its sign for one class.
 
     Transforms of the result are not applied, as in ONNX Runtime.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SVMRegressorOp, rewriter: PatternRewriter) -> None:
+        """Multiply the kernels, or without support vectors the features, by the coefficients, and add rho."""
         x, count = self.rows(op, rewriter), op.integer("n_supports")
         if count:
             x = self.kernels(op, x, self.table(op, "support_vectors", count), rewriter)
@@ -90,12 +91,13 @@ class SvmClassifierLowering(SupportVectorLowering):
     """
     `SVMClassifier` → the votes of a machine for each pair of classes, or the scores of a linear model.
 
-    Scores are those of the pairs, or chances of the classes where the model has `prob_a`: these the host
+    Scores are those of the pairs, or probabilities of the classes if the model has `prob_a`, which the host
     couples. The label of a linear model of two classes follows ONNX Runtime.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SVMClassifierOp, rewriter: PatternRewriter) -> None:
+        """Use the linear model without support vectors, else the machines of all pairs of classes."""
         labels = class_labels(op, "classlabels_ints")
         counts = op.integers("vectors_per_class") if op.has("vectors_per_class") else ()
         if not any(counts):
@@ -108,6 +110,7 @@ class SvmClassifierLowering(SupportVectorLowering):
         rewriter.replace(op, [], [label_of(best.ssa, labels, self, rewriter), scores])
 
     def _linear(self, op: onnx.OnnxOp, classes: int, rewriter: PatternRewriter) -> tuple[Value, SSAValue]:
+        """The best class and the scores of a linear model."""
         weights = self.table(op, "coefficients", classes)
         scores = self.rows(op, rewriter).matmul(self.matrix(weights.T, rewriter)) + op.floats("rho")[0]
         best = scores.formula.op(graph.ArgmaxOp(scores.ssa, 1, keep_dims=False))
@@ -121,6 +124,7 @@ class SvmClassifierLowering(SupportVectorLowering):
     def _machines(
         self, op: onnx.OnnxOp, counts: Sequence[int], rewriter: PatternRewriter
     ) -> tuple[Value, SSAValue]:
+        """The class with most votes, and the scores or probabilities of all pairs."""
         vectors = self.table(op, "support_vectors", sum(counts))
         kernels = self.kernels(op, self.rows(op, rewriter), vectors, rewriter)
         pairs = list(combinations(range(len(counts)), 2))
@@ -142,7 +146,7 @@ class SvmClassifierLowering(SupportVectorLowering):
 
 
 def _both_scores(op: onnx.OnnxOp, scores: Value) -> SSAValue:
-    """Scores of two classes from those of their pair, as ONNX Runtime has them: no transform but LOGISTIC."""
+    """The scores of two classes from those of their pair, as in ONNX Runtime: no transform but LOGISTIC."""
     match transform := op.string("post_transform"):
         case "NONE":
             other = -scores
@@ -162,7 +166,8 @@ def _pair_weights(coefficients: Table, counts: Sequence[int]) -> Table:
     """
     The weight of each kernel for each pair of classes: 0 for vectors of other classes.
 
-    Args: `coefficients` [classes - 1, vectors]: of a vector, its weights against the other classes in order.
+    Args: `coefficients` [classes - 1, vectors]: the weights of each vector against the other classes in
+    order.
     """
     starts = np.concatenate([[0], np.cumsum(counts)])
     rows: list[Table] = []
@@ -175,13 +180,13 @@ def _pair_weights(coefficients: Table, counts: Sequence[int]) -> Table:
 
 
 def _chances(op: onnx.OnnxOp, scores: Value, classes: int, rewriter: PatternRewriter) -> SSAValue:
-    """Chances of the classes, from those of each pair: σ(-(a · score + b))."""
+    """The probabilities of the classes, from those of each pair: σ(-(a · score + b))."""
     count = scores.dims[1].value
     a, b = (scores.formula.array(op.floats(name)[:count], f32) for name in ("prob_a", "prob_b"))
     pairs = (-(scores * a + b)).apply(graph.SigmoidOp)
     result = tensor_type(f32, [scores.dims[0], classes])
-    told = {"classes": classes}
-    return host_results("host.couple_chances", told, [pairs.ssa], [result], rewriter)[0]
+    attributes = {"classes": classes}
+    return host_results("host.couple_chances", attributes, [pairs.ssa], [result], rewriter)[0]
 
 
 PATTERNS: list[type[OnnxLowering]] = [SvmClassifierLowering, SvmRegressorLowering]

@@ -1,4 +1,4 @@
-"""Ensembles of trees of `ai.onnx.ml` → `graph.tree_ensemble`: every mode of a node comes down to `<=`."""
+"""Ensembles of trees of `ai.onnx.ml` → `graph.tree_ensemble`: every mode of a node is reduced to `<=`."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 
 @dataclass
 class Forest:
-    """Nodes of all trees in one table, as `graph.tree_ensemble` takes them."""
+    """The nodes of all trees in one table, as operands of `graph.tree_ensemble`."""
 
     dtype: np.dtype[np.generic]
-    """Of the thresholds."""
+    """The type of the thresholds."""
     features: list[int] = field(default_factory=list[int])
     thresholds: list[float] = field(default_factory=list[float])
     children: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """If not below the threshold, and if so."""
+    """The next nodes of each node: above the threshold, and not above it."""
     missing: list[bool] = field(default_factory=list[bool])
     leaves: dict[int, dict[int, float]] = field(default_factory=dict[int, dict[int, float]])
-    """Node to target to weight."""
+    """Maps the number of a leaf, then a target, to a weight."""
     roots: list[int] = field(default_factory=list[int])
 
     def reserve(self) -> int:
-        """The number of a new node, which is a leaf until it is set."""
+        """The number of a new node, which is a leaf until `branch` sets it."""
         number = len(self.features)
         self.features.append(0)
         self.thresholds.append(0.0)
@@ -54,15 +54,15 @@ class Forest:
         self, node: int, mode: str, feature: int, value: float, then: int, other: int, tracks: bool
     ) -> None:
         """
-        Let a node go to `then` where `x[feature] mode value`, else to `other`; NaN to `then` if `tracks`.
+        Let a node branch to `then` if `x[feature] mode value`, else to `other`; NaN to `then` if `tracks`.
 
-        `x < v` is `x <= the number before v`; what is the opposite of another mode exchanges the ways; equal
-        takes a second node.
+        `x < v` becomes `x <= the number before v`; the opposite of another mode exchanges the branches;
+        equality needs a second node.
         """
         match mode:
             case "GTE" | "GT" | "NEQ":
                 opposite = {"GTE": "LT", "GT": "LEQ", "NEQ": "EQ"}[mode]
-                # NaN differs from everything; it is neither above nor below.
+                # NaN differs from every number; it is neither above nor below.
                 self.branch(node, opposite, feature, value, other, then, mode != "NEQ" and not tracks)
             case "LT":
                 self.branch(node, "LEQ", feature, self._before(value), then, other, tracks)
@@ -77,7 +77,7 @@ class Forest:
     def member(
         self, node: int, feature: int, values: Sequence[float], then: int, other: int, tracks: bool
     ) -> None:
-        """Let a node go to `then` where `x[feature]` is one of some numbers."""
+        """Let a node branch to `then` if `x[feature]` is one of some numbers."""
         for value in values[:-1]:
             rest = self.reserve()
             self.branch(node, "EQ", feature, value, then, rest, tracks)
@@ -85,11 +85,12 @@ class Forest:
         self.branch(node, "EQ", feature, values[-1], then, other, tracks)
 
     def _before(self, value: float) -> float:
+        """The greatest number less than a value, in the type of the thresholds."""
         exact = np.array(value, self.dtype)
         return float(np.nextafter(exact, np.array(-np.inf, self.dtype)))
 
     def depth(self, op: onnx.OnnxOp) -> int:
-        """The most steps to a leaf. Raises: StepwellError `invalid-model` for nodes in a circle."""
+        """The most steps to a leaf. Raises: StepwellError `invalid-model` for a cycle of nodes."""
         level, steps = self.roots, 0
         while level := list({c for n in level if self.children[n] != (n, n) for c in self.children[n]}):
             steps += 1
@@ -98,10 +99,10 @@ class Forest:
         return steps
 
     def weights(self, targets: int, absent: float, op: onnx.OnnxOp) -> npt.NDArray[np.float64]:
-        """What each node says, a row a node; `absent` where a leaf says nothing of a target."""
+        """The weights [nodes, targets]; `absent` where a leaf has no weight for a target."""
         table = np.full((len(self.features), targets), absent)
-        for node, said in self.leaves.items():
-            for target, weight in said.items():
+        for node, by_target in self.leaves.items():
+            for target, weight in by_target.items():
                 if not 0 <= target < targets:
                     message = f"{op.op_type}: a leaf names target {target}, there are {targets}"
                     raise StepwellError("invalid-model", op, message)
@@ -110,14 +111,16 @@ class Forest:
 
 
 def numbers_of(op: onnx.OnnxOp, name: str, weights: WeightStore) -> Array | None:
-    """An attribute of floats, or the same as a tensor (`…_as_tensor`, for doubles); None when absent."""
+    """An attribute of floats, or its tensor form (`…_as_tensor`, for doubles); None when absent."""
     if (tensor := op.attribute(f"{name}_as_tensor")) is not None:
         return array_of(tensor, weights)
     return np.array(op.floats(name), np.float32) if op.has(name) else None
 
 
 def _ints(op: onnx.OnnxOp, name: str, count: int) -> Sequence[int]:
-    """An attribute of ints, all 0 when it is absent. Raises: StepwellError for another number of them."""
+    """
+    An attribute of ints, all 0 if it is absent. Raises: StepwellError `invalid-model` for another length.
+    """
     values = op.integers(name) if op.has(name) else (0,) * count
     if len(values) not in (0, count):
         raise StepwellError(
@@ -130,13 +133,14 @@ def classic_forest(op: onnx.OnnxOp, leaf: str, dtype: np.dtype[np.generic], weig
     """
     The trees of TreeEnsembleClassifier (`leaf` is "class") or TreeEnsembleRegressor ("target").
 
-    Raises: StepwellError `invalid-model` for nodes that are not there, or no tree.
+    Raises: StepwellError `invalid-model` for missing nodes, or without a tree.
     """
     nodes = op.integers("nodes_nodeids")
     count = len(nodes)
     trees = _ints(op, "nodes_treeids", count)
     forest = Forest(dtype)
-    place = {key: forest.reserve() for key in zip(trees, nodes, strict=True)}
+    number_of = {key: forest.reserve() for key in zip(trees, nodes, strict=True)}
+    # Branches
     modes = [mode.decode().removeprefix("BRANCH_") for mode in op.strings("nodes_modes")]
     values = numbers_of(op, "nodes_values", weights)
     features, tracks = (
@@ -148,36 +152,44 @@ def classic_forest(op: onnx.OnnxOp, leaf: str, dtype: np.dtype[np.generic], weig
     for i, mode in enumerate(modes):
         if mode == "LEAF":
             continue
-        then, other = (_at(op, place, (trees[i], way[i])) for way in ways)
+        then, other = (_at(op, number_of, (trees[i], way[i])) for way in ways)
         reached |= {then, other}
         value = 0.0 if values is None else float(values[i])
         _check_mode(op, mode)
-        forest.branch(place[trees[i], nodes[i]], mode, features[i], value, then, other, bool(tracks[i]))
-    forest.roots = [number for number in place.values() if number not in reached]
+        forest.branch(number_of[trees[i], nodes[i]], mode, features[i], value, then, other, bool(tracks[i]))
+    # Roots: nodes that are no node's child
+    forest.roots = [number for number in number_of.values() if number not in reached]
     if not forest.roots:
-        raise StepwellError("invalid-model", op, f"{op.op_type} has no tree: each node is behind another one")
+        raise StepwellError(
+            "invalid-model", op, f"{op.op_type} has no tree: each node is the child of another"
+        )
+    # Leaves: weights of the same leaf and target add up
     leaf_weights = numbers_of(op, f"{leaf}_weights", weights)
-    said = zip(*(op.integers(f"{leaf}_{part}") for part in ("treeids", "nodeids", "ids")), strict=True)
-    for (tree, node, target), weight in zip(said, [] if leaf_weights is None else leaf_weights, strict=True):
-        leaves = forest.leaves.setdefault(_at(op, place, (tree, node)), {})
+    entries = zip(*(op.integers(f"{leaf}_{part}") for part in ("treeids", "nodeids", "ids")), strict=True)
+    for (tree, node, target), weight in zip(
+        entries, [] if leaf_weights is None else leaf_weights, strict=True
+    ):
+        leaves = forest.leaves.setdefault(_at(op, number_of, (tree, node)), {})
         leaves[target] = leaves.get(target, 0.0) + float(weight)
     return forest
 
 
-def _at(op: onnx.OnnxOp, place: Mapping[tuple[int, int], int], key: tuple[int, int]) -> int:
-    if key not in place:
+def _at(op: onnx.OnnxOp, number_of: Mapping[tuple[int, int], int], key: tuple[int, int]) -> int:
+    """The number of a node by its tree and id. Raises: StepwellError `invalid-model` for a missing node."""
+    if key not in number_of:
         message = f"{op.op_type}: tree {key[0]} has no node {key[1]}, which another one names"
         raise StepwellError("invalid-model", op, message)
-    return place[key]
+    return number_of[key]
 
 
 def _check_mode(op: onnx.OnnxOp, mode: str) -> None:
+    """Raises: StepwellError `invalid-model` for an unknown mode."""
     if mode not in _MODES:
         raise StepwellError("invalid-model", op, f"{op.op_type}: no mode of a node is named {mode}")
 
 
 def forest_of(op: onnx.TreeEnsembleOp, dtype: np.dtype[np.generic], store: WeightStore) -> Forest:
-    """The trees of TreeEnsemble 5. Raises: StepwellError `invalid-model` for nodes that are not there."""
+    """The trees of TreeEnsemble 5. Raises: StepwellError `invalid-model` for missing nodes."""
     splits, modes = tensor_of(op, "nodes_splits", store), tensor_of(op, "nodes_modes", store)
     count = len(splits)
     forest = Forest(dtype)
@@ -207,18 +219,18 @@ def forest_of(op: onnx.TreeEnsembleOp, dtype: np.dtype[np.generic], store: Weigh
             forest.member(inner[i], features[i], next(members), then, other, bool(tracks[i]))
         else:
             forest.branch(inner[i], mode, features[i], float(splits[i]), then, other, bool(tracks[i]))
-    # A tree of one leaf is a node that goes to that leaf either way.
+    # A tree of one leaf is a node whose two branches both lead to that leaf.
     forest.roots = [way(root, 0) for root in op.integers("tree_roots")]
     return forest
 
 
 def tensor_of(op: onnx.OnnxOp, name: str, weights: WeightStore) -> Array:
-    """An attribute that is a tensor. Raises: StepwellError `invalid-model` when there is none."""
+    """A tensor attribute. Raises: StepwellError `invalid-model` when it is missing."""
     return array_of(required_attribute(op, name), weights)
 
 
 def _member_sets(op: onnx.OnnxOp, weights: WeightStore) -> Iterator[Sequence[float]]:
-    """The sets of MEMBER nodes, in the order of these; NaN ends each."""
+    """The sets of MEMBER nodes, in the order of the nodes; NaN terminates each."""
     values: list[float] = []
     for number in tensor_of(op, "membership_values", weights) if op.has("membership_values") else ():
         if np.isnan(number):
@@ -232,9 +244,9 @@ def _member_sets(op: onnx.OnnxOp, weights: WeightStore) -> Iterator[Sequence[flo
 
 @dataclass
 class ForestLowering(OnnxLowering):
-    """What the three operators share."""
+    """The base class of the three operators, with the scores of a forest."""
 
-    def said(
+    def leaf_scores(
         self,
         op: onnx.OnnxOp,
         forest: Forest,
@@ -242,7 +254,9 @@ class ForestLowering(OnnxLowering):
         aggregate: str,
         rewriter: PatternRewriter,
     ) -> SSAValue:
-        """What a forest says of each row: [rows, targets], before base values and transforms."""
+        """
+        The aggregated weights of a forest for each row, [rows, targets], before base values and transforms.
+        """
         x = op.operands[0]
         if not is_float(element_of(x)):
             x = emit(graph.CastOp(x, f32), rewriter)
@@ -264,7 +278,7 @@ class ForestLowering(OnnxLowering):
         return y
 
     def with_base(self, op: onnx.OnnxOp, scores: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-        """Scores and their base values."""
+        """Scores plus their base values."""
         base = numbers_of(op, "base_values", self.weights)
         if base is None or not base.size:
             return scores
@@ -272,7 +286,7 @@ class ForestLowering(OnnxLowering):
         return emit(graph.AddOp(scores, values), rewriter)
 
     def threshold_dtype(self, op: onnx.OnnxOp) -> np.dtype[np.generic]:
-        """What numbers are compared as: the type of x, f32 for integers."""
+        """The type in which numbers are compared: that of x, f32 for integers."""
         element = element_of(op.operands[0])
         return dtype_of(element if is_float(element) else f32)
 
@@ -282,10 +296,11 @@ class TreeEnsembleLowering(ForestLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TreeEnsembleOp, rewriter: PatternRewriter) -> None:
+        """Build the forest, aggregate its leaves and transform the scores."""
         forest = forest_of(op, self.threshold_dtype(op), self.weights)
         aggregate = _AGGREGATES[op.integer("aggregate_function")]
         targets = op.integer("n_targets") if op.has("n_targets") else 1
-        scores = self.said(op, forest, targets, aggregate, rewriter)
+        scores = self.leaf_scores(op, forest, targets, aggregate, rewriter)
         rewriter.replace(
             op, [], [post_transform(op, POST[op.integer("post_transform")], scores, self, rewriter)]
         )
@@ -296,9 +311,10 @@ class TreeEnsembleRegressorLowering(ForestLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TreeEnsembleRegressorOp, rewriter: PatternRewriter) -> None:
+        """Build the forest of targets, add base values and transform the scores."""
         forest = classic_forest(op, "target", self.threshold_dtype(op), self.weights)
         aggregate = op.string("aggregate_function")
-        scores = self.said(op, forest, op.integer("n_targets"), aggregate, rewriter)
+        scores = self.leaf_scores(op, forest, op.integer("n_targets"), aggregate, rewriter)
         scores = as_f32(self.with_base(op, scores, rewriter), rewriter)
         rewriter.replace(op, [], [post_transform(op, op.string("post_transform"), scores, self, rewriter)])
 
@@ -308,13 +324,14 @@ class TreeEnsembleClassifierLowering(ForestLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TreeEnsembleClassifierOp, rewriter: PatternRewriter) -> None:
+        """Build the forest of classes, or of one column for two labels, then labels and scores."""
         forest = classic_forest(op, "class", self.threshold_dtype(op), self.weights)
         labels = class_labels(op)
         classes = len(labels)
-        weights = [w for said in forest.leaves.values() for w in said.values()]
+        weights = [w for by_target in forest.leaves.values() for w in by_target.values()]
         # Two labels and one column of weights: the score of the second one.
         binary = classes == 2 and set(op.integers("class_ids")) <= {0}
-        scores = self.said(op, forest, 1 if binary else classes, "SUM", rewriter)
+        scores = self.leaf_scores(op, forest, 1 if binary else classes, "SUM", rewriter)
         scores = as_f32(self.with_base(op, scores, rewriter), rewriter)
         chance = all(w >= 0 for w in weights)
         rewriter.replace(op, [], class_scores(op, scores, labels, chance, self, rewriter))

@@ -1,4 +1,4 @@
-"""ONNX activations → the `graph` op of that meaning, or a composition of such."""
+"""ONNX activations → the corresponding `graph` op, or a composition of ops."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class LeakyReluLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LeakyReluOp, rewriter: PatternRewriter) -> None:
+        """Copy the slope `alpha`."""
         rewriter.replace(op, graph.LeakyReluOp(op.X, op.floating("alpha")))
 
 
@@ -32,6 +33,7 @@ class EluLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.EluOp, rewriter: PatternRewriter) -> None:
+        """Copy the coefficient `alpha`."""
         rewriter.replace(op, graph.EluOp(op.X, op.floating("alpha")))
 
 
@@ -40,6 +42,7 @@ class SeluLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SeluOp, rewriter: PatternRewriter) -> None:
+        """Multiply an `elu` by gamma."""
         gamma = self.scalar(op.floating("gamma"), element_of(op.X), rewriter)
         rewriter.replace(op, graph.MultiplyOp(emit(graph.EluOp(op.X, op.floating("alpha")), rewriter), gamma))
 
@@ -49,6 +52,7 @@ class CeluLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CeluOp, rewriter: PatternRewriter) -> None:
+        """Add the positive part, and the negative part by `expm1`."""
         element = element_of(op.X)
         alpha = self.scalar(op.floating("alpha"), element, rewriter)
         power = emit(graph.Expm1Op(emit(graph.DivideOp(op.X, alpha), rewriter)), rewriter)
@@ -62,6 +66,7 @@ class GeluLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GeluOp, rewriter: PatternRewriter) -> None:
+        """Copy the approximation, `none` or `tanh`."""
         rewriter.replace(op, graph.GeluOp(op.X, op.string("approximate")))
 
 
@@ -70,6 +75,7 @@ class SwishLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SwishOp, rewriter: PatternRewriter) -> None:
+        """Copy the factor `alpha` of the sigmoid's argument."""
         rewriter.replace(op, graph.SiluOp(op.X, op.floating("alpha")))
 
 
@@ -78,6 +84,7 @@ class SwiGluLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SwiGLUOp, rewriter: PatternRewriter) -> None:
+        """Multiply the silu of A by B, with broadcasting."""
         a, b = agreeing(op, [op.A, op.B], self, rewriter)
         gate = emit(graph.SiluOp(a, op.floating("alpha")), rewriter)
         rewriter.replace(op, graph.MultiplyOp(gate, b))
@@ -88,6 +95,7 @@ class HardSigmoidLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.HardSigmoidOp, rewriter: PatternRewriter) -> None:
+        """Emit the clipped line with the op's alpha and beta."""
         result = hard_sigmoid(self, op.X, op.floating("alpha"), op.floating("beta"), rewriter)
         rewriter.replace(op, [], [result])
 
@@ -97,6 +105,7 @@ class HardSwishLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.HardSwishOp, rewriter: PatternRewriter) -> None:
+        """Multiply the input by the clipped line x / 6 + 1 / 2."""
         gate = hard_sigmoid(self, op.X, 1 / 6, 1 / 2, rewriter)
         rewriter.replace(op, graph.MultiplyOp(op.X, gate))
 
@@ -106,6 +115,7 @@ class MishLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MishOp, rewriter: PatternRewriter) -> None:
+        """Multiply the input by the tanh of its softplus."""
         gate = emit(graph.TanhOp(emit(graph.SoftplusOp(op.X), rewriter)), rewriter)
         rewriter.replace(op, graph.MultiplyOp(op.X, gate))
 
@@ -115,6 +125,7 @@ class SoftsignLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SoftsignOp, rewriter: PatternRewriter) -> None:
+        """Divide the input by one plus its absolute value."""
         one = self.scalar(1, element_of(op.input), rewriter)
         size = emit(graph.AddOp(one, emit(graph.AbsOp(op.input), rewriter)), rewriter)
         rewriter.replace(op, graph.DivideOp(op.input, size))
@@ -125,6 +136,7 @@ class ThresholdedReluLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ThresholdedReluOp, rewriter: PatternRewriter) -> None:
+        """Select the input above alpha, else 0."""
         element = element_of(op.X)
         above = emit(graph.LessOp(self.scalar(op.floating("alpha"), element, rewriter), op.X), rewriter)
         rewriter.replace(op, graph.WhereOp(above, op.X, self.scalar(0, element, rewriter)))
@@ -135,6 +147,7 @@ class ShrinkLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ShrinkOp, rewriter: PatternRewriter) -> None:
+        """Select x + bias below -lambd, x - bias above lambd, else 0."""
         x, element = op.input, element_of(op.input)
 
         def number(value: float) -> SSAValue:
@@ -150,10 +163,11 @@ class ShrinkLowering(OnnxLowering):
 
 
 class PReluLowering(OnnxLowering):
-    """`PRelu` → x where x >= 0, else x * slope; below opset 7 the slope is a scalar or one a channel."""
+    """`PRelu` → x where x >= 0, else x * slope; below opset 7 the slope is a scalar or one per channel."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.PReluOp, rewriter: PatternRewriter) -> None:
+        """Align the slope with the channels in old opsets, broadcast it, and select by the sign."""
         slope, rank = op.slope, rank_of(op.X, op)
         if onnx.opset_of(op) < 7 and rank_of(slope, op) == 1 and shape_of(slope, op)[0] != 1 and rank > 2:
             slope = emit(graph.ExpandDimsOp(slope, range(1, rank - 1)), rewriter)
@@ -164,12 +178,15 @@ class PReluLowering(OnnxLowering):
 
 
 class ClipLowering(OnnxLowering):
-    """`Clip` → `graph.clip`; a bound that is absent, by attribute or input, is no bound."""
+    """`Clip` → `graph.clip`; an absent bound, attribute or input, is no bound."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ClipOp, rewriter: PatternRewriter) -> None:
+        """
+        Read the bounds from attributes below opset 11, else from inputs; without bounds return the input.
+        """
         if onnx.opset_of(op) < 11:
-            # Defaults, as ±3.4e38 at opset 6, are left out: only attributes that the model has count.
+            # Defaults, such as ±3.4e38 at opset 6, are ignored: only attributes of the model are bounds.
             given = [op.floating(name) if name in op.properties else None for name in ("min", "max")]
             element = element_of(op.input)
             lo, hi = (None if bound is None else self.scalar(bound, element, rewriter) for bound in given)

@@ -20,7 +20,8 @@ _ACTIVATIONS = ("none", "silu", "swish")
 
 class CausalConvWithStateLowering(OnnxLowering):
     """
-    `CausalConvWithState` → `graph.conv` with a group a channel; its end is the state for the next call.
+    `CausalConvWithState` → `graph.conv` with a group per channel; its last elements are the state for the
+    next call.
 
     ```mlir
     %y, %s = "onnx.CausalConvWithState"(%x, %w, %past) : (tensor<1x2x5xf32>, tensor<2x1x3xf32>, …) -> …
@@ -29,11 +30,12 @@ class CausalConvWithStateLowering(OnnxLowering):
     %y = graph.conv %0, %w groups 2 … : (tensor<1x2x7xf32>, tensor<2x1x3xf32>) -> tensor<1x2x5xf32>
     %s = graph.slice %0 starts <[0, 0, 5]> … : tensor<1x2x7xf32> -> tensor<1x2x2xf32>
     ```
-    Where the number of channels or the kernel's size is open, a gather of the windows, and a sum of products.
+    If the number of channels or the kernel's size is open: a gather of the windows, and a sum of products.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CausalConvWithStateOp, rewriter: PatternRewriter) -> None:
+        """Join past and input, convolve, add the bias, apply the activation, and slice off the state."""
         activation = op.string("activation")
         if activation not in _ACTIVATIONS:
             raise StepwellError("invalid-model", op, f"{op.op_type}: there is no activation {activation!r}")
@@ -57,7 +59,7 @@ class CausalConvWithStateLowering(OnnxLowering):
         rewriter.erase(op)
 
     def _joined(self, op: onnx.CausalConvWithStateOp, at: Formula, x: Value, kernel: Dim) -> Value:
-        """The new elements behind those of the past, or as many zeros: one less than the kernel has."""
+        """The new elements after those of the past, or after zeros: one less than the kernel's size."""
         zero = Dim.of(0)
         if op.past_state is None:
             (before,) = defined_sizes([kernel - 1], at.rewriter)
@@ -71,6 +73,7 @@ class CausalConvWithStateLowering(OnnxLowering):
 
 
 def _of_rank_3(op: onnx.OnnxOp, dims: Sequence[Dim]) -> Sequence[Dim]:
+    """Three dimensions. Raises: StepwellError `invalid-model` for another rank."""
     if len(dims) != 3:
         raise StepwellError("invalid-model", op, f"{op.op_type}: its tensors have rank 3, found {len(dims)}")
     return dims
@@ -84,8 +87,8 @@ def _convolved(at: Formula, joined: Value, filters: Value, length: Dim) -> Value
             joined.ssa, filters.ssa, strides=[1], dilations=[1], pads=[0, 0], groups=channels.value
         )
         return at.op(conv)
-    places = at.iota(length, i64).unsqueeze(1) + at.iota(kernel, i64)
-    products = joined.cast(f32).gather(places, 2) * filters.cast(f32)
+    positions = at.iota(length, i64).unsqueeze(1) + at.iota(kernel, i64)
+    products = joined.cast(f32).gather(positions, 2) * filters.cast(f32)
     return products.reduce("sum", [3]).cast(joined.element)
 
 

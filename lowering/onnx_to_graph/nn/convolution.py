@@ -26,9 +26,10 @@ from stepwell.runtime.window import dilated
 
 def known_filters(op: onnx.OnnxOp, x: SSAValue, w: SSAValue, rewriter: PatternRewriter) -> SSAValue:
     """
-    Filters [O, I, spatial…] whose open sizes are what the model says elsewhere, checked by a call.
+    Filters [O, I, spatial…] whose open sizes are inferred from the node and its input, checked at run time.
 
-    `kernel_shape` gives the kernel, the channels of the input give I, or O where `op` is transposed.
+    `kernel_shape` gives the kernel, the channels of the input give I, or O if `op` is a transposed
+    convolution.
     Raises: StepwellError `invalid-model` when `kernel_shape` differs from a known size.
     """
     dims = list(shape_of(w, op))
@@ -42,7 +43,7 @@ def known_filters(op: onnx.OnnxOp, x: SSAValue, w: SSAValue, rewriter: PatternRe
     if isinstance(op, onnx.ConvTransposeOp):
         known[0] = channels if channels.is_static else dims[0]
     else:
-        known[0] = dims[0] // groups * groups  # so that groups of filters, taken apart and joined, are these
+        known[0] = dims[0] // groups * groups  # so that groups of filters, split and joined, have this size
         if groups == 1 or (channels.is_static and channels.value % groups == 0):
             known[1] = channels // groups
     return renamed(op, w, known, "kernel_shape, or the input's channels, and the filters", rewriter)
@@ -62,15 +63,15 @@ def kernel_of(op: onnx.OnnxOp, w: SSAValue) -> tuple[int, ...]:
 
 
 def padded_input(
-    x: SSAValue, windows: Windows, rewriter: PatternRewriter, border: SSAValue | None = None
+    x: SSAValue, windows: Windows, rewriter: PatternRewriter, fill: SSAValue | None = None
 ) -> tuple[SSAValue, list[int]]:
-    """The input and the pads that are left for the op: expressions become a `graph.pad` with a number."""
+    """The input and the pads for the op: symbolic pads become a `graph.pad` before it."""
     if (pads := windows.static_pads) is not None:
         return x, pads
     rank = len(windows.kernel)
     none = [Dim.of(0), Dim.of(0)]
     outer = [*none, *windows.pads[:rank], *none, *windows.pads[rank:]]
-    return rewriter.insert(graph.PadOp(x, outer, value=border)).result, [0] * 2 * rank
+    return rewriter.insert(graph.PadOp(x, outer, value=fill)).result, [0] * 2 * rank
 
 
 class ConvLowering(OnnxLowering):
@@ -87,6 +88,7 @@ class ConvLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConvOp, rewriter: PatternRewriter) -> None:
+        """Infer filters and windows, pad the input if pads are symbolic, then add the bias."""
         w = known_filters(op, op.X, op.W, rewriter)
         windows = windows_of(op, op.X, dims_of(w.type)[2:])
         x, pads = padded_input(op.X, windows, rewriter)
@@ -107,7 +109,7 @@ def replace_with_bias(
     bias: SSAValue | None,
     rewriter: PatternRewriter,
 ) -> None:
-    """Replace an operator by a convolution and, when it has one, its bias."""
+    """Replace an operator by a convolution, followed by the addition of a bias if there is one."""
     if bias is None:
         rewriter.replace(op, made)
     else:
@@ -118,12 +120,13 @@ class ConvTransposeLowering(OnnxLowering):
     """
     `onnx.ConvTranspose` → `graph.conv_transpose`, and `graph.bias_add` for its bias.
 
-    An `output_shape` or SAME_* gives the total padding of each axis: SAME_UPPER puts its smaller half first,
-    all others the larger; a negative total is cells that only get the bias, at the high end.
+    An `output_shape` or SAME_* gives the total padding of each axis: with SAME_UPPER the smaller half is at
+    the low end, else the larger; a negative total means cells at the high end that only get the bias.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConvTransposeOp, rewriter: PatternRewriter) -> None:
+        """Infer filters and pads; symbolic pads become a crop of the unpadded result."""
         w = known_filters(op, op.X, op.W, rewriter)
         rank = spatial_rank(op, op.X)
         strides = optional_integers(op, "strides") or (1,) * rank
@@ -156,7 +159,7 @@ class ConvTransposeLowering(OnnxLowering):
         dilations: Sequence[int],
         extra: Sequence[int],
     ) -> list[Dim]:
-        """All begins, then all ends; an expression for an output shape over an input of unknown size."""
+        """All begins, then all ends; expressions for an output shape over an input of unknown size."""
         sizes = shape_of(op.X, op)[2:]
         kind = op.string("auto_pad")
         shape = optional_integers(op, "output_shape")

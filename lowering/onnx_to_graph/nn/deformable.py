@@ -1,4 +1,6 @@
-"""`DeformConv` → pixels sampled at shifted places, one column for each output pixel, and a matrix product."""
+"""
+`DeformConv` → pixels sampled at shifted positions, one column for each output pixel, and a matrix product.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +29,10 @@ class DeformConvLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DeformConvOp, rewriter: PatternRewriter) -> None:
+        """
+        Sample the columns of all output pixels, multiply by the mask, then by the filters, and add the bias.
+        """
+        # Sampling: the weighted neighbours of each shifted position
         at = Formula(self, rewriter)
         x, w = at.value(op.X), at.value(known_filters(op, op.X, op.W, rewriter))
         kernel_sizes = kernel_of(op, w.ssa)
@@ -50,6 +56,7 @@ class DeformConvLowering(OnnxLowering):
                 .reshape([batch, shifts, kernel, *out])
             )
             columns = columns * mask.unsqueeze(mask.rank)
+        # Product: filters x columns, per group
         columns = columns.transpose([0, 1, columns.rank - 1, *range(2, columns.rank - 1)])
         depth, pixel_count = channels // groups * kernel, prod(out, start=Dim.of(1))
         columns = columns.reshape([batch, groups, depth, pixel_count])
@@ -63,7 +70,7 @@ class DeformConvLowering(OnnxLowering):
     def _neighbours(
         self, op: onnx.DeformConvOp, at: Formula, offset: Value, sizes: list[Dim], kernel: Sequence[int]
     ) -> tuple[Value, Value]:
-        """Flat places and weights of the neighbours: (batch, shifts, kernel, out…, 2 an axis)."""
+        """The flat positions and weights of the neighbours: (batch, shifts, kernel, out…, 2 per axis)."""
         offset, count = offset.cast(f32), len(sizes)
         batch, out = offset.dims[0], offset.dims[2:]
         shifts, elements = op.integer("offset_group"), prod(kernel)
@@ -79,10 +86,10 @@ class DeformConvLowering(OnnxLowering):
             inside = inside.broadcast_to([Dim.of(k) for k in kernel]).reshape([elements, *[1] * count])
             start = at.iota(out[axis], f32) * strides[axis] - pads[axis]
             start = start.reshape([out[axis] if i == axis else 1 for i in range(count)])
-            place, weight = neighbours(offset.at(3, axis) + inside + start, size, "linear", "zeros", True)
-            behind = [3 + count + d for d in range(count) if d != axis]
-            place, weight = place.unsqueeze(*behind), weight.unsqueeze(*behind)
-            flat = place if flat is None else flat * at.extent(size, i64) + place
+            position, weight = neighbours(offset.at(3, axis) + inside + start, size, "linear", "zeros", True)
+            trailing = [3 + count + d for d in range(count) if d != axis]
+            position, weight = position.unsqueeze(*trailing), weight.unsqueeze(*trailing)
+            flat = position if flat is None else flat * at.extent(size, i64) + position
             weights = weight if weights is None else weights * weight
         assert flat is not None and weights is not None
         return flat, weights

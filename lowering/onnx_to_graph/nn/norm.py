@@ -28,12 +28,13 @@ class BatchNormalizationLowering(OnnxLowering):
     """
     `BatchNormalization` → `graph.batch_norm`, in training with the statistics of the batch.
 
-    Below opset 9, `spatial = 0` has statistics for each element of a sample: the samples are seen as vectors.
+    Below opset 9, `spatial = 0` has statistics for each element of a sample: samples are reshaped to vectors.
     Training below opset 14 is refused.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BatchNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Choose inference or training; training below opset 14 is unsupported."""
         if not is_training(op):
             self._infer(op, rewriter)
         elif onnx.opset_of(op) >= 14:
@@ -47,8 +48,11 @@ class BatchNormalizationLowering(OnnxLowering):
             )
 
     def _train(self, op: onnx.BatchNormalizationOp, rewriter: PatternRewriter) -> None:
-        """Running statistics are those given, times the momentum, and for the rest those of the batch."""
+        """
+        Normalize by the batch's statistics; running statistics are momentum · given + (1 - momentum) · batch.
+        """
         given_mean, given_variance, scale, bias = _of_channels(op, shape_of(op.X, op)[1], rewriter)
+        # Statistics of the batch, per channel
         element, axes = element_of(op.input_mean), [i for i in range(rank_of(op.X, op)) if i != 1]
         x = _as_element(op.X, element, rewriter)
         centre = emit(graph.ReduceOp(x, "mean", axes, keep_dims=True), rewriter)
@@ -56,6 +60,7 @@ class BatchNormalizationLowering(OnnxLowering):
         mean = emit(graph.ReduceOp(x, "mean", axes), rewriter)
         square = emit(graph.MultiplyOp(centred, centred), rewriter)
         variance = emit(graph.ReduceOp(square, "mean", axes), rewriter)
+        # Running statistics
         momentum = op.floating("momentum")
         old, new = (self.scalar(number, element, rewriter) for number in (momentum, 1 - momentum))
 
@@ -73,6 +78,7 @@ class BatchNormalizationLowering(OnnxLowering):
         rewriter.replace(op, [], results)
 
     def _infer(self, op: onnx.BatchNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Normalize by the given statistics, per channel, or per element with `spatial = 0`."""
         element = element_of(op.input_mean)
         x, dims = op.X, shape_of(op.X, op)
         axis = min(1, len(dims) - 1)
@@ -91,7 +97,7 @@ class BatchNormalizationLowering(OnnxLowering):
 
 
 def _of_channels(op: onnx.BatchNormalizationOp, channels: Dim, rewriter: PatternRewriter) -> list[SSAValue]:
-    """Mean, variance, scale and bias, vectors of as many elements as the input has channels."""
+    """Mean, variance, scale and bias, as vectors with an element per channel of the input."""
     what = "channels of input and of its statistics"
     vectors = (op.input_mean, op.input_var, op.scale, op.B)
     return [renamed(op, vector, [channels], what, rewriter) for vector in vectors]
@@ -100,7 +106,7 @@ def _of_channels(op: onnx.BatchNormalizationOp, channels: Dim, rewriter: Pattern
 def _with_channels(
     op: onnx.OnnxOp, x: SSAValue, axis: int, vector: SSAValue, rewriter: PatternRewriter
 ) -> SSAValue:
-    """The input with as many channels as there are statistics, which a call checks where it is not proved."""
+    """The input with as many channels as there are statistics, checked at run time unless proved."""
     dims, (channels,) = list(shape_of(x, op)), shape_of(vector, op)
     if dims[axis] == channels or dims[axis].is_unknown or not channels.is_static:
         return x
@@ -110,11 +116,12 @@ def _with_channels(
 
 
 def _as_element(value: SSAValue, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
+    """A value in an element type."""
     return value if element_of(value) == element else emit(graph.CastOp(value, element), rewriter)
 
 
 def is_training(op: onnx.BatchNormalizationOp) -> bool:
-    """Whether it computes statistics: by attribute from opset 14 on, by the number of outputs below."""
+    """Whether the op computes statistics: by attribute from opset 14 on, by the number of outputs below."""
     if onnx.opset_of(op) >= 14:
         return bool(op.integer("training_mode"))
     if op.has("is_test") and op.integer("is_test"):
@@ -123,10 +130,11 @@ def is_training(op: onnx.BatchNormalizationOp) -> bool:
 
 
 class LayerNormalizationLowering(OnnxLowering):
-    """`LayerNormalization` → `graph.layer_norm`; the statistics are results only when the model has them."""
+    """`LayerNormalization` → `graph.layer_norm`; the statistics are results only if the model uses them."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LayerNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Infer the sizes of scale and bias, and return the statistics that the model uses."""
         vectors = [op.Scale, *([] if op.B is None else [op.B])]
         x, scale, *bias = conforming(op, [op.X, *vectors], rewriter)
         norm = rewriter.insert(
@@ -149,6 +157,7 @@ class RmsNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.RMSNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Infer the size of the scale, and compute in `stash_type`."""
         axis = normalized_axis(op.integer("axis"), rank_of(op.X, op), op)
         compute_type = element_type(op.integer("stash_type"), op)
         eps = op.floating("epsilon")
@@ -161,14 +170,18 @@ class InstanceNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.InstanceNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Copy the epsilon."""
         rewriter.replace(op, graph.InstanceNormOp(op.input, op.scale, op.B, eps=op.floating("epsilon")))
 
 
 class GroupNormalizationLowering(OnnxLowering):
-    """`GroupNormalization` → `graph.group_norm`; below opset 21 scale and bias are one a group: repeated."""
+    """
+    `GroupNormalization` → `graph.group_norm`; below opset 21 scale and bias are per group, and are repeated.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GroupNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Repeat scale and bias per channel below opset 21."""
         groups, scale, bias = op.integer("num_groups"), op.scale, op.bias
         channels = shape_of(op.X, op)[1]
         if onnx.opset_of(op) < 21 and channels != groups:
@@ -178,7 +191,7 @@ class GroupNormalizationLowering(OnnxLowering):
 
 
 def repeated(vector: SSAValue, times: Dim, op: onnx.OnnxOp, rewriter: PatternRewriter) -> SSAValue:
-    """Each element of a vector several times in a row."""
+    """Each element of a vector `times` times in a row."""
     (size,) = shape_of(vector, op)
     column = emit(graph.ExpandDimsOp(vector, [1]), rewriter)
     return emit(
@@ -191,6 +204,7 @@ class MeanVarianceNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MeanVarianceNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Divide the centred input by its deviation over the axes plus 1e-9."""
         axes = normalized_axes(op.integers("axes"), rank_of(op.X, op), op)
         mean = emit(graph.ReduceOp(op.X, "mean", axes, keep_dims=True), rewriter)
         centred = emit(graph.SubtractOp(op.X, mean), rewriter)
@@ -206,6 +220,7 @@ class LpNormalizationLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LpNormalizationOp, rewriter: PatternRewriter) -> None:
+        """Normalize the axis, copy the order p."""
         axis = normalized_axis(op.integer("axis"), rank_of(op.input, op), op)
         rewriter.replace(op, graph.LpNormOp(op.input, axis, op.integer("p")))
 
@@ -215,6 +230,7 @@ class LrnLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LRNOp, rewriter: PatternRewriter) -> None:
+        """Copy size, alpha, beta and bias."""
         rewriter.replace(
             op,
             graph.LrnOp(

@@ -1,4 +1,4 @@
-"""Pools of ONNX → `graph.pool`; pools over the whole image → `graph.reduce`."""
+"""Pools of ONNX → `graph.pool`; pools over the whole feature map → `graph.reduce`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class PoolLowering(OnnxLowering):
     def match_and_rewrite(
         self, op: onnx.MaxPoolOp | onnx.AveragePoolOp | onnx.LpPoolOp, rewriter: PatternRewriter
     ) -> None:
-        kernel = op.integers("kernel_shape") if op.has("kernel_shape") else _whole_image(op, op.X)
+        """Determine kernel and windows; symbolic pads are left to `_of_open_size`."""
+        kernel = op.integers("kernel_shape") if op.has("kernel_shape") else _whole_kernel(op, op.X)
         windows = windows_of(op, op.X, kernel)
         kind = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}[op.op_type]
         pool = Pool(kind, kernel, windows, _norm_order(op) if isinstance(op, onnx.LpPoolOp) else 2)
@@ -50,34 +51,37 @@ class PoolLowering(OnnxLowering):
     def _of_open_size(
         self, op: onnx.MaxPoolOp | onnx.AveragePoolOp | onnx.LpPoolOp, pool: Pool, rewriter: PatternRewriter
     ) -> list[SSAValue]:
-        """SAME with strides: an op of its own pads the input; a mean divides by its share of cells."""
+        """
+        SAME with strides over an open size: a `graph.pad` before the pool; a mean divides by its window's
+        share of cells.
+        """
         at = Formula(self, rewriter)
         x = at.value(op.X)
         dtype = dtype_of(x.element)
         lowest = np.iinfo(dtype.name).min if dtype.kind in "iu" else -np.inf
-        border = at.number(lowest if pool.kind == "max" else 0, x.element)
-        padded, _ = padded_input(op.X, pool.windows, rewriter, border.ssa)
+        fill = at.number(lowest if pool.kind == "max" else 0, x.element)
+        padded, _ = padded_input(op.X, pool.windows, rewriter, fill.ssa)
         if isinstance(op, onnx.MaxPoolOp) and op.Indices is not None:
             made = rewriter.insert(pool.of(padded, padded=True, indices="row"))
-            places = _unpadded(at.value(made.results[1]), at.value(padded), x, pool.windows.pads)
-            return [made.results[0], _flat(*places, column=_flag(op, "storage_order")).ssa]
+            positions = _unpadded(at.value(made.results[1]), at.value(padded), x, pool.windows.pads)
+            return [made.results[0], _flat(*positions, column=_flag(op, "storage_order")).ssa]
         result = at.op(pool.of(padded, padded=True))
         if pool.kind != "avg" or _flag(op, "count_include_pad"):
             return [result.ssa]
         cells = at.full(1, [Dim.of(1), Dim.of(1), *x.dims[2:]], x.element)
-        shares = pool.of(padded_input(cells.ssa, pool.windows, rewriter, border.ssa)[0], padded=True)
+        shares = pool.of(padded_input(cells.ssa, pool.windows, rewriter, fill.ssa)[0], padded=True)
         return [(result / at.op(shares)).ssa]
 
 
 @dataclass(frozen=True)
 class Pool:
-    """What a pool computes, over whichever input."""
+    """The parameters of a pool, without its input."""
 
     kind: str
     kernel: Sequence[int]
     windows: Windows
     order: int
-    """Of the norm that an LpPool takes."""
+    """The order of an LpPool's norm."""
 
     def of(
         self,
@@ -107,32 +111,34 @@ def _unpadded(
     flat: Value, padded: Value, x: Value, pads: Sequence[Dim]
 ) -> tuple[Value, list[Value], list[Value]]:
     """
-    Flat positions in a padded image, in row order, taken apart: which image, where in it, and its sizes.
+    Flat row-major positions in padded feature maps, split: feature map, position per axis, sizes without
+    padding.
 
-    A maximum of the border has only its like beside it: what lies at the edge of the image is as large.
+    A position in the padding is clamped to the edge: the maximum is there too, as padding is the lowest
+    number.
     """
-    places: list[Value] = []
+    positions: list[Value] = []
     sizes: list[Value] = []
     for axis in reversed(range(2, x.rank)):
         width, low, size = (
             flat.formula.extent(d, i64) for d in (padded.dims[axis], pads[axis - 2], x.dims[axis])
         )
-        places.insert(0, (flat % width - low).clip(0, size - 1))
+        positions.insert(0, (flat % width - low).clip(0, size - 1))
         sizes.insert(0, size)
         flat = flat / width
-    return flat, places, sizes
+    return flat, positions, sizes
 
 
-def _flat(image: Value, places: Sequence[Value], sizes: Sequence[Value], *, column: bool) -> Value:
-    """Positions in all images: the last axis is the fastest, with `column` the first one."""
-    steps = list(zip(places, sizes, strict=True))
-    for place, size in reversed(steps) if column else steps:
-        image = image * size + place
-    return image
+def _flat(feature_map: Value, positions: Sequence[Value], sizes: Sequence[Value], *, column: bool) -> Value:
+    """Flat positions in all feature maps: the last axis is the fastest, with `column` the first one."""
+    steps = list(zip(positions, sizes, strict=True))
+    for position, size in reversed(steps) if column else steps:
+        feature_map = feature_map * size + position
+    return feature_map
 
 
-def _whole_image(op: onnx.OnnxOp, x: SSAValue) -> Sequence[int]:
-    """The kernel of a pool without `kernel_shape`, as LpPool may have it below opset 2."""
+def _whole_kernel(op: onnx.OnnxOp, x: SSAValue) -> Sequence[int]:
+    """The kernel of a pool without `kernel_shape`, such as LpPool below opset 2: all spatial axes."""
     sizes = shape_of(x, op)[2:]
     if not all(size.is_static for size in sizes):
         raise StepwellError("unsupported", op, f"{op.op_type} without kernel_shape over an unknown size")
@@ -140,11 +146,12 @@ def _whole_image(op: onnx.OnnxOp, x: SSAValue) -> Sequence[int]:
 
 
 def _flag(op: onnx.OnnxOp, name: str) -> bool:
+    """A boolean attribute, False when absent."""
     return op.has(name) and bool(op.integer(name))
 
 
 def _norm_order(op: onnx.OnnxOp) -> int:
-    """The `p` of a norm: an int, below opset 2 a float, which must be whole."""
+    """The order `p` of a norm: an int, below opset 2 a float, which must be whole."""
     value: Attribute | None = op.attribute("p")
     if not isinstance(value, FloatAttr):
         return op.integer("p")
@@ -169,6 +176,7 @@ class GlobalPoolLowering(OnnxLowering):
     def match_and_rewrite(
         self, op: onnx.GlobalAveragePoolOp | onnx.GlobalMaxPoolOp, rewriter: PatternRewriter
     ) -> None:
+        """Reduce over all spatial axes, which become 1."""
         kind = "mean" if isinstance(op, onnx.GlobalAveragePoolOp) else "max"
         spatial_rank(op, op.X)
         rewriter.replace(op, graph.ReduceOp(op.X, kind, range(2, rank_of(op.X, op)), keep_dims=True))
@@ -179,6 +187,7 @@ class GlobalLpPoolLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GlobalLpPoolOp, rewriter: PatternRewriter) -> None:
+        """Reduce by l1 or l2, else take the p-th root of the sum of p-th powers."""
         spatial_rank(op, op.X)
         axes = range(2, rank_of(op.X, op))
         order = _norm_order(op)

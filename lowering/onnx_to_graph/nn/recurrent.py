@@ -1,4 +1,4 @@
-"""Recurrent layers of ONNX → `graph.rnn`, time-major, with every activation spelled out."""
+"""Recurrent layers of ONNX → `graph.rnn`, time-major, with explicit activations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 _DEFAULTS = {"lstm": ("sigmoid", "tanh", "tanh"), "gru": ("sigmoid", "tanh"), "rnn": ("tanh",)}
-# ONNX's name (in any case) -> ours, and how many parameters it takes from the lists.
+# Maps ONNX's name (in any case) to ours, and to the number of parameters that it reads from the lists.
 _NAMES = {
     "affine": ("affine", 2),
     "elu": ("elu", 1),
@@ -34,13 +34,15 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class _Activations:
+    """The activations of a layer: names and parameters."""
+
     names: Sequence[str]
     alphas: Sequence[float]
     betas: Sequence[float]
 
     @staticmethod
     def of(op: onnx.OnnxOp, cell: str, direction: str) -> _Activations:
-        """The activations of a layer: those that take parameters get them from the lists in order."""
+        """The activations of a layer; those with parameters read them from the lists in order."""
         directions = DIRECTIONS[direction]
         # Not the default of the schema, which has two for an RNN of one direction.
         if "activations" in op.properties:
@@ -63,6 +65,7 @@ class _Activations:
 
 
 def _numbers(op: onnx.OnnxOp, name: str) -> Iterator[float]:
+    """The numbers of an attribute, in order; none when it is absent."""
     return iter(op.floats(name) if op.has(name) else ())
 
 
@@ -82,6 +85,8 @@ class RecurrentLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.LSTMOp | onnx.GRUOp | onnx.RNNOp, rewriter: PatternRewriter) -> None:
+        """Build the layer from weights, states and activations, between transposes if the batch is first."""
+        # Attributes
         cell = op.op_type.lower()
         # Version 1 of GRU has a typing error in its default.
         direction = op.string("direction").lower().replace("foward", "forward")
@@ -115,6 +120,7 @@ class RecurrentLowering(OnnxLowering):
             input_forget=lstm is not None and op.has("input_forget") and bool(op.integer("input_forget")),
             linear_before_reset=op.has("linear_before_reset") and bool(op.integer("linear_before_reset")),
         )
+        # Results: back to batch-major with `layout` 1
         made = list(rewriter.insert(layer).outputs)
         formal = [op.Y, op.Y_h, *([lstm.Y_c] if lstm else [])]
         results: list[SSAValue] = []
@@ -129,7 +135,7 @@ class RecurrentLowering(OnnxLowering):
 def _known_weights(
     op: onnx.LSTMOp | onnx.GRUOp | onnx.RNNOp, cell: str, direction: str, rewriter: PatternRewriter
 ) -> tuple[SSAValue, SSAValue]:
-    """The weights, whose open sizes `direction` and `hidden_size` give; a call checks that they are so."""
+    """The weights with sizes given by `direction` and `hidden_size`, checked at run time."""
     if not op.has("hidden_size"):
         return op.W, op.R
     hidden, what = Dim.of(op.integer("hidden_size")), "direction, hidden_size and the weights"

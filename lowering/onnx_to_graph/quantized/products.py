@@ -1,4 +1,4 @@
-"""Quantization of ONNX → `graph.quantize`, `graph.dequantize`, and sums of integers that are requantized."""
+"""Quantization of ONNX → `graph.quantize`, `graph.dequantize`, and requantized integer products."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ _PER_TENSOR = ((), (_ONE,))
 
 
 class QuantizedLowering(OnnxLowering):
-    """What patterns with scales and zero points share."""
+    """The base class of patterns with scales and zero points."""
 
     def parameter(
         self, value: SSAValue | None, op: onnx.OnnxOp, rewriter: PatternRewriter, size: Dim = _ONE
     ) -> SSAValue | None:
         """
-        A scale or zero point; one of a single element has rank 0.
+        A scale or zero point; rank 0 for a single element.
 
-        A vector of an open size has `size` elements, or one, which is repeated; a call checks that.
+        A vector of an open size has `size` elements, or one, which is repeated; a run-time check requires
+        that.
         """
         if value is not None and len(dims := shape_of(value, op)) == 1 and not dims[0].is_static:
             if size == _ONE:
@@ -58,7 +59,10 @@ class QuantizedLowering(OnnxLowering):
     def scale_and_zero_point(
         self, op: onnx.OnnxOp, x: SSAValue, scale: SSAValue, point: SSAValue | None, rewriter: PatternRewriter
     ) -> tuple[SSAValue, SSAValue | None]:
-        """Both, of one shape: each takes open sizes from the other, and a vector from the axis of `x`."""
+        """
+        Scale and zero point of one shape: open sizes come from each other, and a vector's from the axis of
+        `x`.
+        """
         if point is not None and (rank := rank_of(scale, op)) > 1 and rank_of(point, op) == rank:
             what = "sizes of scale and zero point"
             scale = renamed(op, scale, dims_of(point.type), what, rewriter)
@@ -71,17 +75,17 @@ class QuantizedLowering(OnnxLowering):
     def zero_point(
         self, value: SSAValue | None, op: onnx.OnnxOp, rewriter: PatternRewriter, size: Dim = _ONE
     ) -> SSAValue | None:
-        """A zero point; None when it is absent or 0 everywhere; `size` as for `parameter`."""
+        """A zero point; None if it is absent or 0 everywhere; `size` as for `parameter`."""
         if value is None:
             return None
         array = self.array(value)
-        # Nothing is added to narrow floats: their zero point can only be 0.
+        # Narrow floats have no offset: their zero point can only be 0.
         if is_float(element_of(value)) or (array is not None and not np.any(array.astype(np.float32))):
             return None
         return self.parameter(value, op, rewriter, size)
 
     def size_along(self, op: onnx.OnnxOp, x: SSAValue) -> Dim:
-        """The size of the axis that scales belong to; 1 for an input that has not so many axes."""
+        """The size of the axis of the scales; 1 for an input without that axis."""
         dims, axis = shape_of(x, op), op.integer("axis") if op.has("axis") else 1
         return dims[axis] if -len(dims) <= axis < len(dims) else _ONE
 
@@ -98,7 +102,7 @@ class QuantizedLowering(OnnxLowering):
         return graph.QuantizeOp(numbers, self.scalar(1, f32, rewriter), point, to=to)
 
     def axis_and_block(self, op: onnx.OnnxOp, x: SSAValue, scale: SSAValue) -> tuple[int, int]:
-        """The axis that scales belong to, and how many elements along it have one; 0, 0 for one scale."""
+        """The axis of the scales, and the number of elements per scale along it; 0, 0 for a single scale."""
         if not dims_of(scale.type):
             return 0, 0
         axis = op.integer("axis") if op.has("axis") else 1
@@ -120,6 +124,7 @@ class QuantizeLinearLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.QuantizeLinearOp, rewriter: PatternRewriter) -> None:
+        """Normalize scale, zero point and axis, and choose the result's type and the computing type."""
         scale, point = self.scale_and_zero_point(op, op.x, op.y_scale, op.y_zero_point, rewriter)
         axis, block = self.axis_and_block(op, op.x, scale)
         precision = op.integer("precision") if op.has("precision") else 0
@@ -149,6 +154,7 @@ class DequantizeLinearLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DequantizeLinearOp, rewriter: PatternRewriter) -> None:
+        """Normalize scale, zero point and axis, and choose the result's type."""
         scale, point = self.scale_and_zero_point(op, op.x, op.x_scale, op.x_zero_point, rewriter)
         axis, block = self.axis_and_block(op, op.x, scale)
         code = op.integer("output_dtype") if op.has("output_dtype") else 0
@@ -171,7 +177,8 @@ class DynamicQuantizeLinearLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DynamicQuantizeLinearOp, rewriter: PatternRewriter) -> None:
-        rank_of(op.x, op)  # it must be known
+        """Compute scale and zero point from the range, then quantize; all three are results."""
+        rank_of(op.x, op)  # raises if it is unknown
         scale, point = dynamic_scale(op.x, lambda n: self.scalar(n, f32, rewriter), rewriter)
         y = emit(graph.QuantizeOp(op.x, scale, point, to=_U8), rewriter)
         rewriter.replace(op, [], [y, scale, point])
@@ -180,7 +187,7 @@ class DynamicQuantizeLinearLowering(QuantizedLowering):
 def dynamic_scale(
     x: SSAValue, constant: Callable[[float], SSAValue], rewriter: PatternRewriter
 ) -> tuple[SSAValue, SSAValue]:
-    """Scale and zero point of the range of a tensor, in u8; `constant` makes numbers."""
+    """The scale and zero point of the range of a tensor, in u8; `constant` makes numbers."""
     axes, zero = range(len(dims_of(x.type))), constant(0)
     highest = emit(graph.ReduceOp(x, "max", axes, keep_dims=False), rewriter)
     lowest = emit(graph.ReduceOp(x, "min", axes, keep_dims=False), rewriter)
@@ -198,6 +205,7 @@ class MatMulIntegerLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MatMulIntegerOp, rewriter: PatternRewriter) -> None:
+        """Normalize the zero points per row and per column, and build the integer product."""
         points = [
             self.zero_point(op.a_zero_point, op, rewriter, _rows(op.A)),
             self.zero_point(op.b_zero_point, op, rewriter, dims_of(op.B.type)[-1]),
@@ -207,7 +215,7 @@ class MatMulIntegerLowering(QuantizedLowering):
 
 
 def _rows(a: SSAValue) -> Dim:
-    """The rows of the left operand of a product."""
+    """The number of rows of a product's left operand."""
     return dims_of(a.type)[-2] if len(dims_of(a.type)) > 1 else _ONE
 
 
@@ -244,7 +252,7 @@ def _before_ones(value: SSAValue, ones: int, rewriter: PatternRewriter) -> SSAVa
 def integer_product(
     a: SSAValue, b: SSAValue, points: Sequence[SSAValue | None], rewriter: PatternRewriter
 ) -> graph.MatmulIntegerOp | graph.SqueezeOp:
-    """A product of integers, numpy's way: operands of rank 1 are rows or columns that vanish."""
+    """A product of integers as in numpy: operands of rank 1 are rows or columns, dropped from the result."""
     vanishing: list[int] = []
     if len(dims_of(b.type)) == 1:
         b = emit(graph.ExpandDimsOp(b, [1]), rewriter)
@@ -264,6 +272,7 @@ class ConvIntegerLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConvIntegerOp, rewriter: PatternRewriter) -> None:
+        """Normalize the zero points, that of the filters per filter, and build the convolution."""
         points = [
             self.zero_point(op.x_zero_point, op, rewriter),
             self.zero_point(op.w_zero_point, op, rewriter, shape_of(op.w, op)[0]),
@@ -279,7 +288,7 @@ def integer_conv(
     *,
     wide: bool = False,
 ) -> graph.ConvIntegerOp | graph.ConvOp:
-    """The sums of a convolution of integers, windows as an operator's attributes say; `wide` ones in f64."""
+    """The sums of a convolution of integers, with the windows of an operator's attributes; `wide`: in f64."""
     windows = windows_of(op, op.x, dims_of(w.type)[2:])
     x, pads = padded_input(op.x, windows, rewriter, points[0])
     if wide:
@@ -302,12 +311,13 @@ class QLinearConvLowering(QuantizedLowering):
     """
     `QLinearConv` → `graph.conv_integer`, its bias in i32, and `graph.requantize`.
 
-    The scale is x_scale · w_scale / y_scale, formed once in f32. Sums that can exceed 32 bits
+    The scale is x_scale · w_scale / y_scale, computed once in f32. Sums that can exceed 32 bits
     are kept in f64.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.QLinearConvOp, rewriter: PatternRewriter) -> None:
+        """Emit integer sums, the bias, and a requantization by the combined scale."""
         filters = shape_of(op.w, op)[0]
         points = [
             self.zero_point(op.x_zero_point, op, rewriter),
@@ -343,6 +353,7 @@ def _combined(scales: Sequence[SSAValue | None], rewriter: PatternRewriter) -> S
 
 
 def _as_f32(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """A value in f32."""
     return value if element_of(value) == f32 else emit(graph.CastOp(value, f32), rewriter)
 
 
@@ -356,6 +367,8 @@ class QLinearMatMulLowering(QuantizedLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.QLinearMatMulOp, rewriter: PatternRewriter) -> None:
+        """Emit integer sums and a requantization; scales per row, or floats, are multiplied as floats."""
+        # Scales and operands
         to = element_of(op.y_zero_point)
         sizes = (_rows(op.a), dims_of(op.b.type)[-1], _ONE)
         scales = [
@@ -371,6 +384,7 @@ class QLinearMatMulLowering(QuantizedLowering):
             product = emit(graph.MatmulOp(left, right), rewriter)
             rewriter.replace(op, graph.QuantizeOp(product, y_scale, to=to))
             return
+        # Integer sums, requantized per tensor or column
         points = [
             self.zero_point(point, op, rewriter, size)
             for point, size in zip((op.a_zero_point, op.b_zero_point), sizes, strict=False)
@@ -383,6 +397,7 @@ class QLinearMatMulLowering(QuantizedLowering):
             axis = rank - 1 if dims_of(scale.type) else 0
             rewriter.replace(op, graph.RequantizeOp(sums, scale, y_point, to=to, axis=axis))
             return
+        # Scales per row: multiplied as floats
         scale = _combined([_before_ones(a_scale, 1, rewriter), b_scale, y_scale], rewriter)
         rewriter.replace(op, self.requantized(sums, scale, y_point, to, rewriter))
 

@@ -22,12 +22,13 @@ from stepwell.runtime.errors import StepwellError
 
 
 class SequenceConstructLowering(HostLowering):
-    """`SequenceConstruct`, `SequenceEmpty` → a list."""
+    """`SequenceConstruct`, `SequenceEmpty` → a list, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
         self, op: onnx.SequenceConstructOp | onnx.SequenceEmptyOp, rewriter: PatternRewriter
     ) -> None:
+        """Call `host.sequence_construct` on all operands, or on none for `SequenceEmpty`."""
         if isinstance(op, onnx.SequenceEmptyOp):
             element = element_type(op.integer("dtype"), op) if op.has("dtype") else f32
             type: Attribute = UnrankedTensorType(element)
@@ -39,10 +40,11 @@ class SequenceConstructLowering(HostLowering):
 
 
 class SequenceInsertLowering(HostLowering):
-    """`SequenceInsert` → a longer list."""
+    """`SequenceInsert` → a list with a tensor added, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SequenceInsertOp, rewriter: PatternRewriter) -> None:
+        """Call `host.sequence_insert`; the element type covers old and new elements."""
         element = element_of_list(op.input_sequence, op)
         result = onnx.SequenceType(common_type([element, op.tensor.type]))
         operands = [op.input_sequence, op.tensor, op.position]
@@ -50,30 +52,33 @@ class SequenceInsertLowering(HostLowering):
 
 
 class SequenceEraseLowering(HostLowering):
-    """`SequenceErase` → a shorter list."""
+    """`SequenceErase` → a list with an element removed, by the host."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SequenceEraseOp, rewriter: PatternRewriter) -> None:
+        """Call `host.sequence_erase`."""
         operands = [op.input_sequence, op.position]
         result = op.input_sequence.type
         rewriter.replace(op, [], host_results("host.sequence_erase", {}, operands, [result], rewriter))
 
 
 class SequenceAtLowering(HostLowering):
-    """`SequenceAt` → an element; a tensor of unknown rank stays a value of the host."""
+    """`SequenceAt` → an element of a list; a tensor of unknown rank remains a host value."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SequenceAtOp, rewriter: PatternRewriter) -> None:
+        """Call `host.sequence_at`; the element's sizes are data."""
         result = any_shape(element_of_list(op.input_sequence, op))
         operands = [op.input_sequence, op.position]
         rewriter.replace(op, [], host_results("host.sequence_at", {}, operands, [result], rewriter))
 
 
 class SequenceLengthLowering(HostLowering):
-    """`SequenceLength` → a number."""
+    """`SequenceLength` → the number of elements of a list."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SequenceLengthOp, rewriter: PatternRewriter) -> None:
+        """Call `host.sequence_length`."""
         result = tensor_type(i64, [])
         rewriter.replace(
             op, [], host_results("host.sequence_length", {}, [op.input_sequence], [result], rewriter)
@@ -81,10 +86,11 @@ class SequenceLengthLowering(HostLowering):
 
 
 class SplitToSequenceLowering(HostLowering):
-    """`SplitToSequence` → a list of pieces."""
+    """`SplitToSequence` → a list of pieces of a tensor."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SplitToSequenceOp, rewriter: PatternRewriter) -> None:
+        """Call `host.split_to_sequence`; without `keepdims` the pieces lose the axis."""
         rank = len(shape_of(op.input, op))
         keeps = op.split is not None or not op.has("keepdims") or op.integer("keepdims") == 1
         piece = tensor_type(element_of(op.input), ["?"] * (rank if keeps else rank - 1))
@@ -101,10 +107,11 @@ class SplitToSequenceLowering(HostLowering):
 
 
 class ConcatFromSequenceLowering(HostLowering):
-    """`ConcatFromSequence` → one tensor."""
+    """`ConcatFromSequence` → a tensor joined or stacked from a list."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConcatFromSequenceOp, rewriter: PatternRewriter) -> None:
+        """Call `host.concat_from_sequence`; with `new_axis` the rank grows by one."""
         element = element_of_list(op.input_sequence, op)
         stacks = op.has("new_axis") and op.integer("new_axis") == 1
         result: Attribute = element
@@ -124,6 +131,7 @@ class OptionalLowering(HostLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OptionalOp, rewriter: PatternRewriter) -> None:
+        """Call `host.optional` with or without a value."""
         inner = op.type if op.input is None else op.input.type
         if inner is None:
             raise StepwellError("invalid-model", op, "Optional needs a value or a type")
@@ -132,10 +140,14 @@ class OptionalLowering(HostLowering):
 
 
 class OptionalHasElementLowering(HostLowering):
-    """`OptionalHasElement` → whether there is a value; known for one that is no optional, and for none."""
+    """
+    `OptionalHasElement` → whether there is a value; constant for an absent input and for one that is no
+    optional.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OptionalHasElementOp, rewriter: PatternRewriter) -> None:
+        """Call `host.optional_has_element`, or emit a constant if the type decides."""
         if op.input is not None and isinstance(op.input.type, onnx.OptionalType):
             result = tensor_type(i1, [])
             made = host_results("host.optional_has_element", {}, [op.input], [result], rewriter)
@@ -145,10 +157,11 @@ class OptionalHasElementLowering(HostLowering):
 
 
 class OptionalGetElementLowering(HostLowering):
-    """`OptionalGetElement` → the value; an error at run time when there is none."""
+    """`OptionalGetElement` → the value; a run-time error if there is none."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OptionalGetElementOp, rewriter: PatternRewriter) -> None:
+        """Call `host.optional_get_element`; a value that is no optional is returned itself."""
         if not isinstance(op.input.type, onnx.OptionalType):
             rewriter.replace(op, [], [op.input])
             return

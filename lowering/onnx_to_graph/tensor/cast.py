@@ -29,10 +29,11 @@ def target_type(op: onnx.CastOp) -> Attribute:
 
 
 class CastLowering(OnnxLowering):
-    """`Cast`, `CastLike` → `graph.cast`; nothing when the type stays."""
+    """`Cast`, `CastLike` → `graph.cast`; the input itself if the type is the same."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CastOp | onnx.CastLikeOp, rewriter: PatternRewriter) -> None:
+        """Cast with saturation and rounding mode; strings are left to the host's pattern."""
         if has_strings(op):
             return
         to = target_type(op) if isinstance(op, onnx.CastOp) else element_of(op.target_type)
@@ -40,7 +41,7 @@ class CastLowering(OnnxLowering):
             rewriter.replace(op, [], [op.input])
         else:
             saturate = not op.has("saturate") or bool(op.integer("saturate"))
-            # Only powers of two are rounded in more than one way.
+            # Only casts to powers of two have rounding modes.
             to_power = isinstance(to, Float8E8M0FNUType) and op.has("round_mode")
             round = op.string("round_mode") if to_power else "nearest"
             rewriter.replace(op, graph.CastOp(op.input, to, saturate=saturate, round=round))
@@ -51,14 +52,16 @@ class BitCastLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.BitCastOp, rewriter: PatternRewriter) -> None:
+        """Replace the op by a `graph.bitcast` to the named type."""
         rewriter.replace(op, graph.BitcastOp(op.input, element_type(op.integer("to"), op)))
 
 
 class RunningLowering(OnnxLowering):
-    """`CumSum`, `CumProd` → `graph.scan`; an axis that a call gives chooses among the scans of all axes."""
+    """`CumSum`, `CumProd` → `graph.scan`; an axis that is data selects among the scans along all axes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CumSumOp | onnx.CumProdOp, rewriter: PatternRewriter) -> None:
+        """Scan along a constant axis, or select among the scans of all axes by the operand."""
         rank = rank_of(op.x, op)
         if (axis := self.integers(op.axis)) is not None:
             rewriter.replace(op, _scan(op, normalized_axis(axis[0], rank, op)))
@@ -76,6 +79,7 @@ class RunningLowering(OnnxLowering):
 
 
 def _scan(op: onnx.CumSumOp | onnx.CumProdOp, axis: int) -> graph.ScanOp:
+    """The scan of an operator along an axis."""
     kind = "sum" if isinstance(op, onnx.CumSumOp) else "prod"
     exclusive, reverse = bool(op.integer("exclusive")), bool(op.integer("reverse"))
     return graph.ScanOp(op.x, kind, axis, exclusive=exclusive, reverse=reverse)
@@ -85,11 +89,12 @@ class DropoutLowering(OnnxLowering):
     """
     `Dropout` in inference → its input; the mask is all true from opset 12 on, and all zeros below.
 
-    In training the host draws the mask: by the seed, as numpy's older generator does, or anew at each call.
+    In training the host draws the mask: by the seed with numpy's older generator, or anew at each call.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DropoutOp, rewriter: PatternRewriter) -> None:
+        """Return the input and a constant mask, unless training mode is, or may be, on."""
         opset = onnx.opset_of(op)
         if opset >= 12 and op.training_mode is not None:
             mode = self.array(op.training_mode)
@@ -104,7 +109,9 @@ class DropoutLowering(OnnxLowering):
         rewriter.replace(op, [], results)
 
     def _train(self, op: onnx.DropoutOp, is_certain: bool, rewriter: PatternRewriter) -> None:
-        """What is kept is divided by the chance that it is; a flag may say so at run time only."""
+        """
+        Kept elements are divided by the probability of being kept; the flag `training_mode` may be data.
+        """
         at = Formula(self, rewriter)
         ratio = (
             self.scalar(0.5, f32, rewriter) if op.ratio is None else self.as_scalar(op.ratio, op, rewriter)

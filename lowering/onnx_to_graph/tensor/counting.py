@@ -18,17 +18,18 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import evaluate
 
-MAX_RANGE_ELEMS = 1 << 26  # of a constant `Range`; the longest in models count positions of a text
+MAX_RANGE_ELEMS = 1 << 26  # of a constant `Range`; the longest ones in models are positions in a text
 
 
 class RangeLowering(OnnxLowering):
     """
-    `Range` → a constant, or `graph.iota` scaled and shifted where its length follows from the inputs' shapes;
-    else `graph.range`.
+    `Range` → a constant, or `graph.iota` scaled and shifted, of a length that follows from the inputs' shapes
+    or is bound at run time.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.RangeOp, rewriter: PatternRewriter) -> None:
+        """Evaluate constant bounds, scale a `graph.iota` for bounds from shapes, or count at run time."""
         bounds = [self._scalar(value, rewriter) for value in (op.start, op.limit, op.delta)]
         arrays = [self.array(value) for value in bounds]
         known_arrays = [array for array in arrays if array is not None]
@@ -52,7 +53,7 @@ class RangeLowering(OnnxLowering):
     def _count_at_run_time(
         self, op: onnx.RangeOp, bounds: Sequence[SSAValue], rewriter: PatternRewriter
     ) -> None:
-        """How many is computed in f64 for floats, as numpy does, and in i64 for integers."""
+        """The length is computed in f64 for floats, as in numpy, and in i64 for integers."""
         element = element_of(op.start)
         wide = f64 if is_float(element) else i64
         start, limit, delta = (rewriter.insert(graph.CastOp(v, wide)).result for v in bounds)
@@ -68,14 +69,14 @@ class RangeLowering(OnnxLowering):
         rewriter.replace(op, graph.AddOp(scaled, bounds[0]))
 
     def _floored(self, distance: SSAValue, delta: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-        """⌊-distance / delta⌋: what is left over is taken off first."""
+        """⌊-distance / delta⌋: the remainder is subtracted before the division."""
         negated = rewriter.insert(graph.NegOp(distance)).result
         rest = rewriter.insert(graph.RemainderOp(negated, delta)).result
         whole = rewriter.insert(graph.SubtractOp(negated, rest)).result
         return rewriter.insert(graph.DivideOp(whole, delta)).result
 
     def _scalar(self, value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-        """Files have bounds of rank 0 and of one element alike."""
+        """A bound as rank 0: models also have constants of one element."""
         array = self.array(value)
         if array is not None and array.ndim:
             return self.constant(array.reshape(()), rewriter)
@@ -83,6 +84,7 @@ class RangeLowering(OnnxLowering):
 
 
 def _check_range(op: onnx.RangeOp, start: float, limit: float, delta: float) -> None:
+    """Raises: StepwellError for a constant range with step 0 or too many numbers."""
     if delta == 0:
         raise StepwellError("invalid-model", op, "Range: `delta` must not be 0")
     if (limit - start) / delta > MAX_RANGE_ELEMS:
@@ -94,10 +96,11 @@ def _check_range(op: onnx.RangeOp, start: float, limit: float, delta: float) -> 
 
 
 class EyeLikeLowering(OnnxLowering):
-    """`EyeLike` → `iota` compared with `iota`."""
+    """`EyeLike` → row and column indices (`graph.iota`) compared."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.EyeLikeOp, rewriter: PatternRewriter) -> None:
+        """Compare row indices, shifted by k, with column indices, and cast."""
         rows, columns = indices_of_matrix(shape_of(op.input, op), op.integer("k"), self, rewriter)
         on_diagonal = rewriter.insert(graph.EqualOp(rows, columns)).result
         element = element_type(op.integer("dtype"), op) if op.has("dtype") else element_of(op.input)
@@ -105,10 +108,11 @@ class EyeLikeLowering(OnnxLowering):
 
 
 class TriluLowering(OnnxLowering):
-    """`Trilu` → `where` on `iota` compared with `iota`."""
+    """`Trilu` → a selection by compared row and column indices (`graph.iota`)."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TriluOp, rewriter: PatternRewriter) -> None:
+        """Select the elements on one side of the diagonal k, which may be data."""
         shift = (0,) if op.k is None else self.integers(op.k)
         known = 0 if shift is None else shift[0]
         rows, columns = indices_of_matrix(shape_of(op.input, op)[-2:], known, self, rewriter)

@@ -17,6 +17,7 @@ class GatherLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GatherOp, rewriter: PatternRewriter) -> None:
+        """Normalize the axis."""
         axis = normalized_axis(op.integer("axis"), rank_of(op.data, op), op)
         rewriter.replace(op, graph.GatherOp(op.data, op.indices, axis))
 
@@ -26,6 +27,7 @@ class GatherElementsLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GatherElementsOp, rewriter: PatternRewriter) -> None:
+        """Normalize the axis."""
         axis = normalized_axis(op.integer("axis"), rank_of(op.data, op), op)
         rewriter.replace(op, graph.GatherElementsOp(op.data, op.indices, axis))
 
@@ -35,6 +37,7 @@ class GatherNdLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GatherNDOp, rewriter: PatternRewriter) -> None:
+        """Copy the number of batch dimensions."""
         batch = op.integer("batch_dims") if op.has("batch_dims") else 0
         rewriter.replace(op, graph.GatherNdOp(op.data, op.indices, batch))
 
@@ -46,6 +49,7 @@ class ScatterLowering(OnnxLowering):
     def match_and_rewrite(
         self, op: onnx.ScatterElementsOp | onnx.ScatterOp, rewriter: PatternRewriter
     ) -> None:
+        """Normalize the axis, copy the reduction."""
         axis = normalized_axis(op.integer("axis"), rank_of(op.data, op), op)
         rewriter.replace(op, graph.ScatterElementsOp(op.data, op.indices, op.updates, axis, _reduction(op)))
 
@@ -55,18 +59,21 @@ class ScatterNdLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ScatterNDOp, rewriter: PatternRewriter) -> None:
+        """Copy the reduction."""
         rewriter.replace(op, graph.ScatterNdOp(op.data, op.indices, op.updates, _reduction(op)))
 
 
 def _reduction(op: onnx.OnnxOp) -> str:
+    """The attribute `reduction` of a scatter, `none` by default."""
     return op.string("reduction") if op.has("reduction") else "none"
 
 
 class OneHotLowering(ShapeLowering):
-    """`OneHot` → `graph.one_hot` on wrapped indices, then `where` between its two values."""
+    """`OneHot` → `graph.one_hot` on wrapped indices, then a selection between the two values."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OneHotOp, rewriter: PatternRewriter) -> None:
+        """Wrap negative indices, compare with the depth's positions, and select off or on value."""
         depth = self.sizes(op, "depth", op.depth, rewriter)
         assert depth is not None, "the input is not optional"
         indices = op.indices

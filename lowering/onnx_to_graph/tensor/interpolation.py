@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepwell.lowering.onnx_to_graph.expressions import Value
 
 TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
-"""Neighbours from the position rounded down (nearest: to the nearest)."""
+"""Offsets of the neighbours from the position rounded down (nearest: to the nearest)."""
 
 
 def cubic(distance: Value, a: float) -> Value:

@@ -23,10 +23,11 @@ from stepwell.runtime.errors import StepwellError
 
 
 class TransposeLowering(OnnxLowering):
-    """`Transpose` → `graph.transpose`; reversed without `perm`."""
+    """`Transpose` → `graph.transpose`; without `perm` all dimensions are reversed."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TransposeOp, rewriter: PatternRewriter) -> None:
+        """Normalize the permutation; by default it reverses the dimensions."""
         rank = rank_of(op.data, op)
         perm = op.integers("perm") if op.has("perm") else tuple(reversed(range(rank)))
         rewriter.replace(op, graph.TransposeOp(op.data, [normalized_axis(axis, rank, op) for axis in perm]))
@@ -37,6 +38,7 @@ class ConcatLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConcatOp, rewriter: PatternRewriter) -> None:
+        """Check at run time that open dimensions of all inputs but the axis are equal."""
         shapes = [shape_of(value, op) for value in op.inputs]
         axis = normalized_axis(op.integer("axis") if op.has("axis") else 1, len(shapes[0]), op)
         for shape in shapes[1:]:
@@ -47,10 +49,11 @@ class ConcatLowering(OnnxLowering):
 
 
 class SplitLowering(ShapeLowering):
-    """`Split` → `graph.split`, equal parts counted out."""
+    """`Split` → `graph.split`, with explicit sizes of equal parts."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SplitOp, rewriter: PatternRewriter) -> None:
+        """Determine the sizes, and check that they add up to the dimension."""
         dims = shape_of(op.input, op)
         axis = normalized_axis(op.integer("axis"), len(dims), op)
         sizes = self.sizes(op, "split", op.split, rewriter)
@@ -61,18 +64,20 @@ class SplitLowering(ShapeLowering):
         rewriter.replace(op, graph.SplitOp(op.input, axis, sizes))
 
     def _equal_parts(self, op: onnx.SplitOp, whole: Dim) -> list[Dim]:
+        """The sizes of equal parts; with `num_outputs` the last one may be smaller."""
         count = len(op.outputs)
         if not op.has("num_outputs"):
-            return [whole // count] * count  # held to divide evenly by the check of their sum
+            return [whole // count] * count  # the check of their sum requires an even division
         chunk = whole.ceildiv(op.integer("num_outputs"))
         return [(whole - chunk * i).minimum(chunk).maximum(0) for i in range(count)]
 
 
 class SliceLowering(RunTimeLowering):
-    """`Slice` → `graph.slice`: all axes spelled out, bounds clamped as Python does."""
+    """`Slice` → `graph.slice` with bounds for all axes, clamped as in Python."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SliceOp, rewriter: PatternRewriter) -> None:
+        """Clamp known bounds for each axis, or slice at run time if a parameter is data."""
         dims = shape_of(op.data, op)
         given_values = (op.starts, op.ends, op.axes, op.steps)
         if any(self.is_data(op, value) for value in given_values if value is not None):
@@ -91,6 +96,7 @@ class SliceLowering(RunTimeLowering):
         rewriter.replace(op, graph.SliceOp(op.data, all_starts, all_limits, all_steps))
 
     def _slice_at_run_time(self, op: onnx.SliceOp, rewriter: PatternRewriter) -> None:
+        """The slice by bounds that are data."""
         assert op.starts is not None and op.ends is not None, "at opset 10 and later"
         numbers = Numbers(self, rewriter)
         starts, ends = numbers.of(op.starts), numbers.of(op.ends)
@@ -102,16 +108,15 @@ class SliceLowering(RunTimeLowering):
 
 
 TO_THE_END = 10**8
-"""A bound from here on is meant to take the rest of a symbolic dimension, whatever its size."""
+"""Bounds from here on mean the end of a symbolic dimension, whatever its size."""
 
 
 class _Clamp:
     """
-    A bound of a slice, counted from the front and held inside a dimension.
+    Normalizes a bound of a slice: counted from the front, and clamped to the dimension.
 
-    Where a symbol decides whether a bound lies inside, a check at run time stands in for clamping: a
-    dimension that is counted from its end is not empty, and a symbolic bound does not pass a dimension that
-    is a number.
+    If a symbol decides whether a bound is inside, a run-time check replaces clamping: a dimension whose bound
+    is counted from the end is not empty, and a symbolic bound does not exceed a dimension that is a number.
     """
 
     def __init__(self, op: onnx.OnnxOp, size: Dim, step: int, rewriter: PatternRewriter):
@@ -141,14 +146,16 @@ class _Clamp:
         return position.maximum(self._low).minimum(self._high)
 
     def _assume(self, lhs: Dim, rhs: Dim, what: str) -> None:
+        """Insert a run-time check."""
         assume_equal(self._op, lhs, rhs, what, self._rewriter)
 
 
 class PadLowering(RunTimeLowering):
-    """`Pad` → `graph.pad`, all axes spelled out."""
+    """`Pad` → `graph.pad` with pads for all axes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.PadOp, rewriter: PatternRewriter) -> None:
+        """Expand known pads to all axes, or pad at run time if pads or axes are data."""
         rank = rank_of(op.data, op)
         if any(self.is_data(op, value) for value in (op.pads, op.axes) if value is not None):
             self._pad_at_run_time(op, rewriter)
@@ -166,6 +173,7 @@ class PadLowering(RunTimeLowering):
         rewriter.replace(op, graph.PadOp(op.data, pads, mode, value))
 
     def _pad_at_run_time(self, op: onnx.PadOp, rewriter: PatternRewriter) -> None:
+        """Padding by amounts that are data."""
         assert op.pads is not None
         numbers = Numbers(self, rewriter)
         pads, mode = numbers.of(op.pads), op.string("mode")
@@ -176,6 +184,7 @@ class PadLowering(RunTimeLowering):
         rewriter.replace(op, [], [padded])
 
     def _value(self, op: onnx.PadOp, rewriter: PatternRewriter) -> SSAValue | None:
+        """The padding value, from input or attribute; None for 0."""
         if op.constant_value is not None:
             return as_scalar(op.constant_value, op, rewriter)
         if op.has("value") and op.floating("value") != 0:
@@ -184,17 +193,18 @@ class PadLowering(RunTimeLowering):
 
 
 def as_scalar(value: SSAValue, op: onnx.OnnxOp, rewriter: PatternRewriter) -> SSAValue:
-    """A scalar input as rank 0; files also have it with one element and more dimensions."""
+    """A scalar input as rank 0; models also have it as one element with more dimensions."""
     if rank_of(value, op) == 0:
         return value
     return rewriter.insert(graph.ReshapeOp(value, [])).result
 
 
 class CenterCropPadLowering(ShapeLowering):
-    """`CenterCropPad` → `graph.slice` of what is too long, then `graph.pad` of what is too short."""
+    """`CenterCropPad` → `graph.slice` of dimensions that are too long, `graph.pad` of those too short."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CenterCropPadOp, rewriter: PatternRewriter) -> None:
+        """Compute for each axis the centred crop and the centred padding."""
         dims = shape_of(op.input_data, op)
         given = op.integers("axes") if op.has("axes") else tuple(range(len(dims)))
         axes = [normalized_axis(axis, len(dims), op) for axis in given]
@@ -220,6 +230,7 @@ class TileLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TileOp, rewriter: PatternRewriter) -> None:
+        """Read the repeats; those of opset 1 are along a single axis."""
         rank = rank_of(op.input, op)
         if op.tiles is None:
             repeats = self.sizes(op, "repeats", op.repeats, rewriter) or ()
@@ -231,11 +242,12 @@ class TileLowering(ShapeLowering):
 
 
 class DepthToSpaceLowering(OnnxLowering):
-    """`DepthToSpace` → reshape, transpose, reshape; DCR has the block before the channels, CRD behind."""
+    """`DepthToSpace` → reshape, transpose, reshape; DCR has the block before the channels, CRD after them."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.DepthToSpaceOp, rewriter: PatternRewriter) -> None:
-        n, c, h, w = _image(op.input, op)
+        """Split the channels into blocks, move these next to height and width, and merge."""
+        n, c, h, w = _nchw_dims(op.input, op)
         b = op.integer("blocksize")
         depth = c // (b * b)
         if op.has("mode") and op.string("mode") == "CRD":
@@ -248,23 +260,24 @@ class DepthToSpaceLowering(OnnxLowering):
 
 
 class SpaceToDepthLowering(OnnxLowering):
-    """`SpaceToDepth` → reshape, transpose, reshape; DCR has the block before the channels, CRD behind."""
+    """`SpaceToDepth` → reshape, transpose, reshape; DCR has the block before the channels, CRD after them."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SpaceToDepthOp, rewriter: PatternRewriter) -> None:
-        n, c, h, w = _image(op.input, op)
+        """Split height and width into blocks, move these next to the channels, and merge."""
+        n, c, h, w = _nchw_dims(op.input, op)
         b = op.integer("blocksize")
-        behind = op.has("mode") and op.string("mode") == "CRD"
+        channels_first = op.has("mode") and op.string("mode") == "CRD"
         for size in (h, w):
             assume_equal(op, size // b * b, size, f"height and width must be multiples of {b}", rewriter)
         blocks = rewriter.insert(graph.ReshapeOp(op.input, [n, c, h // b, b, w // b, b])).result
         moved = rewriter.insert(
-            graph.TransposeOp(blocks, [0, 1, 3, 5, 2, 4] if behind else [0, 3, 5, 1, 2, 4])
+            graph.TransposeOp(blocks, [0, 1, 3, 5, 2, 4] if channels_first else [0, 3, 5, 1, 2, 4])
         ).result
         rewriter.replace(op, graph.ReshapeOp(moved, [n, c * b * b, h // b, w // b]))
 
 
-def _image(value: SSAValue, op: onnx.OnnxOp) -> Sequence[Dim]:
+def _nchw_dims(value: SSAValue, op: onnx.OnnxOp) -> Sequence[Dim]:
     """The four dimensions of a batch of images. Raises: StepwellError `invalid-model` for another rank."""
     if len(dims := shape_of(value, op)) != 4:
         raise StepwellError(

@@ -1,4 +1,6 @@
-"""ONNX operators that put elements at computed places: `Col2Im`, `MaxUnpool`, `TensorScatter` → scatters."""
+"""
+ONNX operators that write elements at computed positions: `Col2Im`, `MaxUnpool`, `TensorScatter` → scatters.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,7 @@ class MaxUnpoolLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.MaxUnpoolOp, rewriter: PatternRewriter) -> None:
+        """Scatter the values into zeros of the unpooled size, then append zeros up to `output_shape`."""
         at = Formula(self, rewriter)
         x, indices = at.value(op.X), at.value(op.I)
         kernel, count = op.integers("kernel_shape"), x.rank - 2
@@ -34,8 +37,8 @@ class MaxUnpoolLowering(ShapeLowering):
         shape = [*x.dims[:2], *sizes]
         elems, total = prod(x.dims, start=Dim.of(1)), prod(shape, start=Dim.of(1))
         zeros = at.full(0, [total], x.element)
-        places, values = indices.reshape([elems]), x.reshape([elems])
-        result = at.op(graph.ScatterElementsOp(zeros.ssa, places.ssa, values.ssa, 0)).reshape(shape)
+        positions, values = indices.reshape([elems]), x.reshape([elems])
+        result = at.op(graph.ScatterElementsOp(zeros.ssa, positions.ssa, values.ssa, 0)).reshape(shape)
         wanted = self.sizes(op, "output_shape", op.output_shape, rewriter)
         if wanted is not None:
             for axis, dim in enumerate(wanted):
@@ -44,7 +47,7 @@ class MaxUnpoolLowering(ShapeLowering):
 
 
 def _filled_up(x: Value, axis: int, wanted: Dim) -> Value:
-    """Zeros behind a tensor along an axis, up to a size."""
+    """A tensor with zeros appended along an axis, up to a size."""
     size = x.dims[axis]
     if size.proves_equal(wanted):
         return x
@@ -55,29 +58,36 @@ def _filled_up(x: Value, axis: int, wanted: Dim) -> Value:
 
 
 class TensorScatterLowering(OnnxLowering):
-    """`TensorScatter` → each row of the batch from its own position on, modulo the length where circular."""
+    """
+    `TensorScatter` → each row of the batch written from its own position on, modulo the length if circular.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TensorScatterOp, rewriter: PatternRewriter) -> None:
+        """Compute the row's positions along the axis, and scatter the update into the cache."""
         at = Formula(self, rewriter)
         cache, update = at.value(op.past_cache), at.value(op.update)
         axis = normalized_axis(op.integer("axis"), rank_of(op.past_cache, op), op)
-        place = at.iota(update.dims[axis], i64).unsqueeze(*(i for i in range(update.rank) if i != axis))
+        position = at.iota(update.dims[axis], i64).unsqueeze(*(i for i in range(update.rank) if i != axis))
         if op.write_indices is not None:
             first = at.value(op.write_indices).cast(i64)
             assume_equal(op, first.dims[0], update.dims[0], "a position a row", rewriter)
-            place = place + first.reshape([update.dims[0], *[1] * (update.rank - 1)])
+            position = position + first.reshape([update.dims[0], *[1] * (update.rank - 1)])
         if op.has("mode") and op.string("mode") == "circular":
-            place = place % at.extent(cache.dims[axis], i64)
-        place = place.broadcast_to(update.dims)
-        rewriter.replace(op, graph.ScatterElementsOp(cache.ssa, place.ssa, update.ssa, axis))
+            position = position % at.extent(cache.dims[axis], i64)
+        position = position.broadcast_to(update.dims)
+        rewriter.replace(op, graph.ScatterElementsOp(cache.ssa, position.ssa, update.ssa, axis))
 
 
 class Col2ImLowering(ShapeLowering):
-    """`Col2Im` → the elements of all blocks added up at their places in the padded image, then its middle."""
+    """
+    `Col2Im` → the elements of all blocks added at their positions in the padded image, which is then cropped.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.Col2ImOp, rewriter: PatternRewriter) -> None:
+        """Add up all blocks in the padded image by one scatter, then crop the padding."""
+        # Sizes: padded image, and number of blocks along each axis
         at = Formula(self, rewriter)
         x = at.value(op.input)
         image = self.sizes(op, "image_shape", op.image_shape, rewriter) or ()
@@ -96,22 +106,23 @@ class Col2ImLowering(ShapeLowering):
             ],
             rewriter,
         )
-        places = self._places(at, padded, block, blocks, strides, dilations)
+        # Scatter: elements of all blocks are added at their flat positions
+        positions = self._positions(at, padded, block, blocks, strides, dilations)
         elements, columns = prod(block, start=Dim.of(1)), prod(blocks, start=Dim.of(1))
         assume_equal(op, x.dims[2], columns, "there must be a column for each block", rewriter)
         (channels,) = defined_sizes([x.dims[1] // elements], rewriter)
         assume_equal(op, x.dims[1], channels * elements, "a column must hold whole blocks", rewriter)
         rows = x.dims[0] * channels
         values = x.reshape([rows, elements * columns])
-        places = places.reshape([1, elements * columns]).broadcast_to(values.dims)
+        positions = positions.reshape([1, elements * columns]).broadcast_to(values.dims)
         zeros = at.full(0, [rows, prod(padded, start=Dim.of(1))], x.element)
-        added = graph.ScatterElementsOp(zeros.ssa, places.ssa, values.ssa, 1, combine="add")
+        added = graph.ScatterElementsOp(zeros.ssa, positions.ssa, values.ssa, 1, combine="add")
         result = at.op(added).reshape([x.dims[0], channels, *padded])
         for axis, (low, size) in enumerate(zip(pads[:count], image, strict=True), start=2):
             result = result.slice(axis, low, low + size)
         rewriter.replace(op, [], [result.reshape([x.dims[0], channels, *image]).ssa])
 
-    def _places(
+    def _positions(
         self,
         at: Formula,
         padded: Sequence[Dim],
@@ -120,14 +131,14 @@ class Col2ImLowering(ShapeLowering):
         strides: Sequence[int],
         dilations: Sequence[int],
     ) -> Value:
-        """Where each element of each block goes in the flat image; its axes come before those of blocks."""
+        """The flat position in the image of each element of each block: [block…, blocks…]."""
         count, flat = len(block), at.number(0, i64)
         for axis in range(count):
             inside = at.iota(block[axis], i64) * dilations[axis]
             start = at.iota(blocks[axis], i64) * strides[axis]
             others = [d for d in range(2 * count) if d not in (axis, count + axis)]
-            place = (inside.unsqueeze(1) + start.unsqueeze(0)).unsqueeze(*others)
-            flat = flat * at.extent(padded[axis], i64) + place
+            position = (inside.unsqueeze(1) + start.unsqueeze(0)).unsqueeze(*others)
+            flat = flat * at.extent(padded[axis], i64) + position
         return flat
 
 

@@ -1,4 +1,4 @@
-"""`Resize` and `Upsample` at every opset → `graph.resize`, all axes and scales spelled out."""
+"""`Resize` and `Upsample` at every opset → `graph.resize`, with sizes and scales for all axes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from stepwell.runtime.errors import StepwellError
 T = TypeVar("T")
 
 MAX_DENOMINATOR = 64
-"""Scales of symbolic dimensions are fractions with at most this below the line."""
+"""The greatest denominator of a scale of a symbolic dimension."""
 
 
 class ResizeLowering(ShapeLowering):
@@ -33,6 +33,7 @@ class ResizeLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ResizeOp, rewriter: PatternRewriter) -> None:
+        """Resize by scales that are data, on the host, or by `graph.resize` with known scales or sizes."""
         dims = shape_of(op.X, op)
         axes = [normalized_axis(a, len(dims), op) for a in op.integers("axes")] if op.has("axes") else None
         axes = axes if axes is not None else list(range(len(dims)))
@@ -42,6 +43,7 @@ class ResizeLowering(ShapeLowering):
         if self._is_settled_by_data(op, dims):
             self._resize_on_host(op, axes, rewriter)
             return
+        # Sizes and scales of all axes
         given = self._floats(op, "scales", op.scales)
         if given:
             scales = _spread(op, given, axes, [1.0] * len(dims))
@@ -50,10 +52,11 @@ class ResizeLowering(ShapeLowering):
             sizes, scale = self._with_policy(op, [dims[axis] for axis in axes], rewriter)
             scales = None if scale is None else _spread(op, [scale] * len(axes), axes, [1.0] * len(dims))
             shape = _spread(op, sizes, axes, list(dims))
+        # Region, and the other attributes of sampling
         coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
         roi = self._floats(op, "roi", op.roi) if coordinate == "tf_crop_and_resize" else None
         whole = [0.0] * len(dims) + [1.0] * len(dims)
-        places = [*axes, *(axis + len(dims) for axis in axes)]
+        positions = [*axes, *(axis + len(dims) for axis in axes)]
         resized = graph.ResizeOp(
             op.X,
             shape,
@@ -64,7 +67,7 @@ class ResizeLowering(ShapeLowering):
             cubic_a=op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
             antialias=op.has("antialias") and op.integer("antialias") == 1,
             exclude_outside=op.has("exclude_outside") and op.integer("exclude_outside") == 1,
-            roi=None if roi is None else _spread(op, roi, places, whole),
+            roi=None if roi is None else _spread(op, roi, positions, whole),
             extrapolation=op.floating("extrapolation_value") if op.has("extrapolation_value") else 0.0,
         )
         rewriter.replace(op, resized)
@@ -73,8 +76,7 @@ class ResizeLowering(ShapeLowering):
         self, op: onnx.ResizeOp | onnx.UpsampleOp, axes: Sequence[int], rewriter: PatternRewriter
     ) -> SSAValue | None:
         """
-        The tensor resized by scales that are data, where a fixed number of neighbours makes an element; else
-        None.
+        The tensor resized by scales that are data; None if the number of neighbours per element is not fixed.
         """
         coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
         antialias = op.has("antialias") and op.integer("antialias") == 1
@@ -94,7 +96,7 @@ class ResizeLowering(ShapeLowering):
         return resize_by(at.value(op.X), at.value(op.scales), axes, how).ssa
 
     def _is_settled_by_data(self, op: onnx.ResizeOp, dims: Sequence[Dim]) -> bool:
-        """Whether weights or the one scale of all axes are known at run time only."""
+        """Whether weights, or the common scale of all axes, are known at run time only."""
         if op.scales is not None and shape_of(op.scales, op) != (Dim.of(0),):
             if self.array(op.scales) is None:
                 return True
@@ -110,6 +112,7 @@ class ResizeLowering(ShapeLowering):
     def _resize_on_host(
         self, op: onnx.ResizeOp | onnx.UpsampleOp, axes: Sequence[int], rewriter: PatternRewriter
     ) -> None:
+        """Replace the op by a `host.resize` call with all attributes."""
         dims = shape_of(op.X, op)
         mode = _text(op, "mode", "nearest")
         is_resize = isinstance(op, onnx.ResizeOp)
@@ -131,7 +134,7 @@ class ResizeLowering(ShapeLowering):
         rewriter.replace(op, [], host_results("host.resize", attributes, operands, [result], rewriter))
 
     def _floats(self, op: onnx.OnnxOp, name: str, value: SSAValue | None) -> list[float] | None:
-        """Constant numbers; None when they are absent or, as files also say it, empty."""
+        """Constant numbers; None if they are absent or, as in some models, empty."""
         if value is None:
             return None
         array = self.array(value)
@@ -142,7 +145,7 @@ class ResizeLowering(ShapeLowering):
     def _with_policy(
         self, op: onnx.ResizeOp, dims: Sequence[Dim], rewriter: PatternRewriter
     ) -> tuple[Sequence[Dim], float | None]:
-        """The sizes that the node asks for; the one scale of all axes where the aspect ratio stays."""
+        """The sizes that the node requests, and the common scale if the aspect ratio is preserved."""
         sizes = self.sizes(op, "sizes", op.sizes, rewriter) or ()
         policy = _text(op, "keep_aspect_ratio_policy", "stretch")
         if policy == "stretch":
@@ -161,6 +164,7 @@ class UpsampleLowering(ResizeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.UpsampleOp, rewriter: PatternRewriter) -> None:
+        """Read the scales from input or attributes, and resize with asymmetric coordinates."""
         dims = shape_of(op.X, op)
         if (resized := self._by_scales_as_data(op, range(len(dims)), rewriter)) is not None:
             rewriter.replace(op, [], [resized])
@@ -189,7 +193,7 @@ def scaled(dim: Dim, scale: float, op: onnx.OnnxOp) -> Dim:
     """
     ⌊dim · scale⌋.
 
-    Raises: StepwellError `unsupported` for a symbolic dimension and a scale that is no simple fraction.
+    Raises: StepwellError `unsupported` for a symbolic dimension and a scale with a large denominator.
     """
     if dim.is_static:
         return Dim.of(floor(dim.value * scale))
@@ -205,7 +209,7 @@ def scaled(dim: Dim, scale: float, op: onnx.OnnxOp) -> Dim:
 
 
 def _old_rounding(op: onnx.OnnxOp, scales: Sequence[float] | None) -> str:
-    """Opset 10 rounds down when it enlarges and up when it shrinks."""
+    """The rounding of opset 10: down when it enlarges, up when it shrinks; `floor` from opset 11 on."""
     if onnx.opset_of(op) > 10 or scales is None or all(scale >= 1 for scale in scales):
         return "floor"
     if any(scale > 1 for scale in scales):
@@ -216,18 +220,22 @@ def _old_rounding(op: onnx.OnnxOp, scales: Sequence[float] | None) -> str:
 
 
 def _text(op: onnx.OnnxOp, name: str, absent: str) -> str:
+    """A string attribute, or a default."""
     return op.string(name) if op.has(name) else absent
 
 
-def _spread(op: onnx.OnnxOp, values: Sequence[T], places: Sequence[int], default: Sequence[T]) -> list[T]:
-    """The default with values at some places. Raises: StepwellError `invalid-model` for too many or few."""
-    if len(values) != len(places):
+def _spread(op: onnx.OnnxOp, values: Sequence[T], positions: Sequence[int], default: Sequence[T]) -> list[T]:
+    """
+    The default with some elements replaced. Raises: StepwellError `invalid-model` for a wrong number of
+    values.
+    """
+    if len(values) != len(positions):
         raise StepwellError(
-            "invalid-model", op, f"{op.op_type}: expected {len(places)} numbers, found {len(values)}"
+            "invalid-model", op, f"{op.op_type}: expected {len(positions)} numbers, found {len(values)}"
         )
     result = list(default)
-    for place, value in zip(places, values, strict=True):
-        result[place] = value
+    for position, value in zip(positions, values, strict=True):
+        result[position] = value
     return result
 
 

@@ -1,4 +1,4 @@
-"""`Resize` by scales that only a call knows → for each axis a gather of neighbours and their weighted sum."""
+"""`Resize` by scales that are data → for each axis a gather of neighbours and their weighted sum."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COORDINATES = ("half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "asym
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a `Resize` samples: the attributes of the operator, by the names of `graph.resize`."""
+    """The sampling attributes of a `Resize`, by the names of `graph.resize`."""
 
     mode: str
     coordinate: str
@@ -30,42 +30,43 @@ class Sampling:
 
 
 def resize_by(x: Value, scales: Value, axes: Sequence[int], how: Sampling) -> Value:
-    """A tensor with some axes resized by scales, one an axis, that are data."""
+    """A tensor with some axes resized by scales that are data, one per axis."""
     scales = scales.cast(f64)
     sizes = x.formula.op(graph.ExtentsOp([x.dims[axis] for axis in axes])).cast(f64)
     wanted = (sizes * scales).apply(graph.FloorOp).cast(i64)
     element = x.element
     x = x.cast(f32) if how.mode != "nearest" and element != f64 else x
-    for place, (axis, out) in enumerate(
+    for position, (axis, out) in enumerate(
         zip(axes, bound_elements(wanted.ssa, x.formula.rewriter), strict=True)
     ):
-        x = _along(x, axis, out, scales.at(0, place), how)
+        x = _along(x, axis, out, scales.at(0, position), how)
     if not is_float(element) and how.mode != "nearest":
         x = x.apply(graph.RoundOp)
     return x.cast(element)
 
 
 def _along(x: Value, axis: int, out: Dim, scale: Value, how: Sampling) -> Value:
+    """A tensor resized along one axis: the weighted sum of the neighbours of each position."""
     at, size = x.formula, x.dims[axis]
-    place = coordinates(scale, size, out, how.coordinate)
+    position = coordinates(scale, size, out, how.coordinate)
     last = at.extent(size, i64) - 1
     if how.mode == "nearest":
-        return x.gather(_rounded(place, how.nearest).cast(i64).clip(0, last), axis)
-    base = place.apply(graph.FloorOp)
+        return x.gather(_rounded(position, how.nearest).cast(i64).clip(0, last), axis)
+    base = position.apply(graph.FloorOp)
     taps = at.array(TAPS[how.mode], f64).unsqueeze(0)
     index = (base.unsqueeze(1) + taps).cast(i64)
-    distance = abs((place - base).unsqueeze(1) - taps)
+    distance = abs((position - base).unsqueeze(1) - taps)
     weight = 1 - distance if how.mode == "linear" else cubic(distance, how.cubic_a)
     if how.exclude_outside:
         weight = at.where((index >= 0) & (index <= last), weight, 0.0)
         weight = weight / weight.reduce("sum", [1], keep_dims=True)
     found = x.gather(index.clip(0, last), axis)
-    behind = range(2, 2 + x.rank - axis - 1)
-    return (found * weight.cast(x.element).unsqueeze(*behind)).reduce("sum", [axis + 1])
+    trailing = range(2, 2 + x.rank - axis - 1)
+    return (found * weight.cast(x.element).unsqueeze(*trailing)).reduce("sum", [axis + 1])
 
 
 def coordinates(scale: Value, size: Dim, out: Dim, kind: str) -> Value:
-    """Where each element of the result lies in the tensor, along an axis."""
+    """The position in the tensor of each element of the result, along an axis."""
     at = scale.formula
     index, length = at.iota(out, f64), at.extent(size, f64)
     scaled = length * scale  # not rounded to a size
@@ -74,17 +75,18 @@ def coordinates(scale: Value, size: Dim, out: Dim, kind: str) -> Value:
     if kind == "align_corners":
         steps = at.where(scaled.equals(1.0), at.number(1.0, f64), scaled - 1)
         return at.where(scaled.equals(1.0), index * 0.0, index * (length - 1) / steps)
-    place = (index + 0.5) / scale - 0.5
+    position = (index + 0.5) / scale - 0.5
     if kind == "pytorch_half_pixel":
-        return at.where(scaled.equals(1.0), index * 0.0, place)
+        return at.where(scaled.equals(1.0), index * 0.0, position)
     if kind == "half_pixel_symmetric":
-        return place + length * 0.5 * (1 - at.extent(out, f64) / scaled)
-    return place
+        return position + length * 0.5 * (1 - at.extent(out, f64) / scaled)
+    return position
 
 
-def _rounded(place: Value, how: str) -> Value:
+def _rounded(position: Value, how: str) -> Value:
+    """Positions rounded to the nearest element by a mode of ONNX."""
     if how == "round_prefer_floor":
-        return (place - 0.5).apply(graph.CeilOp)
+        return (position - 0.5).apply(graph.CeilOp)
     if how == "round_prefer_ceil":
-        return (place + 0.5).apply(graph.FloorOp)
-    return place.apply(graph.FloorOp if how == "floor" else graph.CeilOp)
+        return (position + 0.5).apply(graph.FloorOp)
+    return position.apply(graph.FloorOp if how == "floor" else graph.CeilOp)

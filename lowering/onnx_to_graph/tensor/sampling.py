@@ -16,20 +16,21 @@ from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
 from stepwell.lowering.onnx_to_graph.tensor.interpolation import TAPS, cubic
 from stepwell.runtime.dims import Dim
 
-CUBIC_A = -0.75  # as ONNX says
-FAR = 1 << 30  # coordinates beyond it count as that: they still fit an index
+CUBIC_A = -0.75  # ONNX's value
+FAR = 1 << 30  # coordinates are clamped to it, so that they fit an index
 
 
 class GridSampleLowering(OnnxLowering):
     """
     `GridSample` → positions and weights of the neighbours along each axis, one gather, a weighted sum.
 
-    The grid's last dimension counts the axes from the last one. What padding means is decided for each
-    neighbour: it is left out, or another one is taken that is inside.
+    The grid's last dimension counts the axes from the last one. Padding is applied to each neighbour: one out
+    of bounds has weight 0, or is replaced by one that is in bounds.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.GridSampleOp, rewriter: PatternRewriter) -> None:
+        """Combine the neighbours of all axes to flat positions and weights, and sum them up."""
         at = Formula(self, rewriter)
         x, grid = at.value(op.X), at.value(op.grid)
         sizes = shape_of(op.X, op)[2:]
@@ -40,9 +41,9 @@ class GridSampleLowering(OnnxLowering):
         for axis, size in enumerate(sizes):
             coordinate = self._coordinate(op, grid.at(-1, len(sizes) - 1 - axis).cast(f32), size)
             index, weight = neighbours(coordinate, size, mode, _padding(op), _aligned(op))
-            # The neighbours along each axis get a dimension of their own behind the grid's.
-            behind = [d + 1 + len(out) for d in range(len(sizes)) if d != axis]
-            index, weight = index.unsqueeze(*behind), weight.unsqueeze(*behind)
+            # The neighbours along each axis get a dimension of their own after the grid's.
+            trailing = [d + 1 + len(out) for d in range(len(sizes)) if d != axis]
+            index, weight = index.unsqueeze(*trailing), weight.unsqueeze(*trailing)
             positions = index if positions is None else positions * at.extent(size, i64) + index
             weights = weight if weights is None else weights * weight
         assert positions is not None and weights is not None
@@ -53,7 +54,7 @@ class GridSampleLowering(OnnxLowering):
         rewriter.replace(op, [], [_weighted(x, positions, weights, len(out)).ssa])
 
     def _coordinate(self, op: onnx.GridSampleOp, given: Value, size: Dim) -> Value:
-        """From -1 … 1 to positions of pixels."""
+        """Coordinates from -1 … 1 as positions of pixels."""
         length = given.formula.extent(size, f32)
         if _aligned(op):
             return (given + 1) * 0.5 * (length - 1)
@@ -65,6 +66,7 @@ class AffineGridLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.AffineGridOp, rewriter: PatternRewriter) -> None:
+        """Build the homogeneous coordinates of all grid points, and multiply by the matrices."""
         at = Formula(self, rewriter)
         theta = at.value(op.theta)
         wanted = self.sizes(op, "size", op.size, rewriter)
@@ -91,18 +93,20 @@ class AffineGridLowering(ShapeLowering):
 
 
 def _aligned(op: onnx.GridSampleOp) -> bool:
+    """The attribute `align_corners`."""
     return bool(op.integer("align_corners"))
 
 
 def _padding(op: onnx.GridSampleOp) -> str:
+    """The padding mode, `zeros` by default."""
     return op.string("padding_mode") if op.has("padding_mode") else "zeros"
 
 
 def neighbours(x: Value, size: Dim, mode: str, padding: str, aligned: bool) -> tuple[Value, Value]:
     """Indices and weights of the neighbours of coordinates along an axis, in a new last dimension."""
     at = x.formula
-    x = at.where(x.equals(x), x, 0.0)  # NaN may stand for any place
-    if padding == "border":  # what is outside the image moves to the centre of the outermost pixel
+    x = at.where(x.equals(x), x, 0.0)  # the position of NaN is arbitrary
+    if padding == "border":  # positions out of bounds move to the centre of the outermost pixel
         edge, end = (0.0 if aligned else -0.5), at.extent(size, f32) - 1
         x = at.where((x < edge) | (x > end - edge), x.clip(0, end), x)
     x = x.clip(-FAR, FAR).unsqueeze(x.rank)
@@ -131,7 +135,7 @@ def reflected(index: Value, last: Value, aligned: bool) -> Value:
 
 
 def _weighted(x: Value, positions: Value, weights: Value, grid_rank: int) -> Value:
-    """The sum over all neighbours of pixel times weight; the channels go to their place."""
+    """The sum over all neighbours of pixel times weight, with the channels moved back to axis 1."""
     batch, channels, *sizes = x.dims
     pixels = x.reshape([batch, channels, prod(sizes, start=Dim.of(1))]).transpose([0, 2, 1])
     found = pixels.gather(positions, 1, batch_dims=1)

@@ -1,4 +1,7 @@
-"""ONNX operators whose results are as long as data wants → `graph`: NonZero, Compress, Unique by counting."""
+"""
+ONNX operators whose results have a size that depends on data → `graph`: NonZero, Compress, Unique by
+counting.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ from stepwell.runtime.dims import Dim
 
 def true_positions(mask: SSAValue, lowering: OnnxLowering, rewriter: PatternRewriter) -> tuple[SSAValue, Dim]:
     """
-    Where a vector of truth values is true, in order, and how often.
+    The positions of true elements in a vector, in order, and their number.
 
-    A running count tells each true element its place in the result; all others go to one more place, which
-    is cut off.
+    A running count is the position in the result of each true element; all others are written to an extra
+    element, which is cut off.
     """
     numbers = Numbers(lowering, rewriter)
     length = dims_of(mask.type)[0]
@@ -29,9 +32,9 @@ def true_positions(mask: SSAValue, lowering: OnnxLowering, rewriter: PatternRewr
     count = numbers.bind(emit(graph.ReduceOp(flags, "sum", [0], keep_dims=False), rewriter))[0]
     running = emit(graph.ScanOp(flags, "sum", 0), rewriter)
     last = emit(graph.SqueezeOp(numbers.extents([count]), [0]), rewriter)
-    place = numbers.where(mask, numbers.subtract(running, 1), last)
+    position = numbers.where(mask, numbers.subtract(running, 1), last)
     room = emit(graph.FullOp(numbers.of(0), [count + 1]), rewriter)
-    placed = numbers.put(room, place, numbers.count_up(length))
+    placed = numbers.put(room, position, numbers.count_up(length))
     return emit(graph.SliceOp(placed, [0], [count], [1]), rewriter), count
 
 
@@ -40,6 +43,7 @@ class NonZeroLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.NonZeroOp, rewriter: PatternRewriter) -> None:
+        """Find the true positions of the flattened tensor, and split them into indices per axis."""
         dims = shape_of(op.X, op)
         flat = emit(graph.ReshapeOp(op.X, [prod(dims, start=Dim.of(1))]), rewriter)
         element = element_of(op.X)
@@ -68,10 +72,11 @@ class NonZeroLowering(OnnxLowering):
 
 
 class CompressLowering(OnnxLowering):
-    """`Compress` → `graph.gather` at the places where the condition holds."""
+    """`Compress` → `graph.gather` at the positions where the condition is true."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.CompressOp, rewriter: PatternRewriter) -> None:
+        """Gather the true positions along the axis, or from the flattened tensor."""
         dims = shape_of(op.input, op)
         positions, _ = true_positions(op.condition, self, rewriter)
         data, axis = op.input, 0
@@ -84,19 +89,21 @@ class CompressLowering(OnnxLowering):
 
 class UniqueLowering(OnnxLowering):
     """
-    `Unique`, of elements or of slices along an axis → sorted, then the first of each run of equals.
+    `Unique`, of elements or of slices along an axis → sorted, then the first of each run of equal ones.
 
-    Runs are numbered by a running count; results in order of appearance are sorted once more, by where each
-    value first stands.
+    Runs are numbered by a running count; results in order of appearance are sorted once more, by the first
+    position of each value.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.UniqueOp, rewriter: PatternRewriter) -> None:
+        """Sort, find the runs, take their first elements, and compute the results that the model uses."""
         dims, data, axis = shape_of(op.X, op), op.X, 0
         if op.has("axis"):
             axis = normalized_axis(op.integer("axis"), len(dims), op)
         else:
             data = emit(graph.ReshapeOp(op.X, [prod(dims, start=Dim.of(1))]), rewriter)
+        # Runs of equal elements in sorted order
         total = shape_of(data, op)[axis]
         order, starts = self._sorted_runs(data, axis, rewriter)
         begins, count = true_positions(starts, self, rewriter)
@@ -106,6 +113,7 @@ class UniqueLowering(OnnxLowering):
         ends = numbers.take(ends, numbers.add(numbers.count_up(count), 1), 0)
         counts = numbers.subtract(ends, begins)
         runs = numbers.subtract(emit(graph.ScanOp(numbers.of(starts), "sum", 0), rewriter), 1)
+        # Order of appearance
         if op.has("sorted") and op.integer("sorted") == 0:
             first, ranked = rewriter.insert(graph.TopKOp(first, count, 0, largest=False)).results
             counts = numbers.take(counts, ranked, 0)
@@ -116,14 +124,14 @@ class UniqueLowering(OnnxLowering):
         rewriter.replace(op, [], [v for v, result in zip(made, wanted, strict=True) if result is not None])
 
     def _inverted(
-        self, places: SSAValue, values: SSAValue, count: Dim, rewriter: PatternRewriter
+        self, positions: SSAValue, values: SSAValue, count: Dim, rewriter: PatternRewriter
     ) -> SSAValue:
-        """Values put at places, which are all there are."""
+        """Values written at positions that are a permutation."""
         numbers = Numbers(self, rewriter)
-        return numbers.put(emit(graph.FullOp(numbers.of(0), [count]), rewriter), places, values)
+        return numbers.put(emit(graph.FullOp(numbers.of(0), [count]), rewriter), positions, values)
 
     def _sorted_runs(self, data: SSAValue, axis: int, rewriter: PatternRewriter) -> tuple[SSAValue, SSAValue]:
-        """The order that sorts slices along an axis, and whether each differs from the one before."""
+        """The order that sorts slices along an axis, and whether each differs from the previous one."""
         numbers = Numbers(self, rewriter)
         dims = dims_of(data.type)
         total = dims[axis]
@@ -140,7 +148,7 @@ class UniqueLowering(OnnxLowering):
         index = numbers.count_up(total)
         before = numbers.take(ordered, numbers.maximum(numbers.subtract(index, 1), 0), 0)
         differs = emit(graph.NotEqualOp(ordered, before), rewriter)
-        if is_float(element_of(data)):  # all NaNs are one
+        if is_float(element_of(data)):  # all NaNs are equal
             are_nan = [emit(graph.IsNanOp(value), rewriter) for value in (ordered, before)]
             both = emit(graph.AndOp(are_nan[0], are_nan[1]), rewriter)
             differs = emit(graph.AndOp(differs, emit(graph.NotOp(both), rewriter)), rewriter)
@@ -150,10 +158,10 @@ class UniqueLowering(OnnxLowering):
 
     def _row_order(self, rows: SSAValue, rewriter: PatternRewriter) -> SSAValue:
         """
-        The order that sorts the rows of a matrix: a row's place is how many rows come before it.
+        The order that sorts the rows of a matrix: the position of a row is the number of rows before it.
 
-        Of two rows the first column that differs decides; all columns before it are equal, so that the sum
-        over columns, each times whether all before are equal, has that column's sign.
+        The first column that differs decides the order of two rows: the sum over columns of the comparison's
+        sign, times whether all previous columns are equal, has that column's sign.
         """
         numbers = Numbers(self, rewriter)
         total = dims_of(rows.type)[0]
@@ -171,8 +179,8 @@ class UniqueLowering(OnnxLowering):
         same = emit(graph.EqualOp(compared, numbers.of(0)), rewriter)
         ties = emit(graph.AndOp(same, earlier), rewriter)
         precedes = emit(graph.OrOp(numbers.less(numbers.of(0), compared), ties), rewriter)
-        place = emit(graph.ReduceOp(numbers.of(precedes), "sum", [1], keep_dims=False), rewriter)
-        return self._inverted(place, index, total, rewriter)
+        position = emit(graph.ReduceOp(numbers.of(precedes), "sum", [1], keep_dims=False), rewriter)
+        return self._inverted(position, index, total, rewriter)
 
 
 PATTERNS: list[type[OnnxLowering]] = [NonZeroLowering, CompressLowering, UniqueLowering]

@@ -1,4 +1,4 @@
-"""ONNX operators about shapes: views, broadcasting, and tensors made from dimensions → `graph`."""
+"""ONNX operators about shapes: views, broadcasting, and tensors computed from dimensions → `graph`."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ class ConstantLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConstantOp, rewriter: PatternRewriter) -> None:
+        """Convert the attribute that has the value; strings are left to the host's pattern."""
         value: Attribute | None = op.value
         if isinstance(value, WeightAttr | DenseIntOrFPElementsAttr):
             rewriter.replace(op, graph.ConstantOp(cast(Constant, value)))
@@ -53,9 +54,11 @@ class ConstantLowering(OnnxLowering):
             self._replace(op, np.array(op.integers("value_ints"), np.int64), rewriter)
 
     def _replace(self, op: onnx.ConstantOp, array: Array, rewriter: PatternRewriter) -> None:
+        """Replace the op by a constant array."""
         rewriter.replace(op, [], [self.constant(array, rewriter)])
 
     def _dense(self, sparse: SparseAttr) -> Array:
+        """The dense array of a sparse constant."""
         values, indices = array_of(sparse.values, self.weights), array_of(sparse.indices, self.weights)
         dense = np.zeros(sparse.type.get_shape(), values.dtype)
         if indices.ndim == 1:
@@ -70,6 +73,7 @@ class ReshapeLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ReshapeOp, rewriter: PatternRewriter) -> None:
+        """Resolve 0 and -1 now or at run time, and check that the number of elements is the same."""
         wanted = self.sizes(op, "shape", op.shape, rewriter, signed=True)
         if wanted is None:
             raise StepwellError("invalid-model", op, "Reshape needs a shape")
@@ -88,9 +92,9 @@ def resolved_shape(
     op: onnx.OnnxOp, dims: Sequence[Dim], wanted: Sequence[Dim], keeps_zero: bool
 ) -> list[Dim]:
     """
-    The shape that a reshape asks for: 0 takes the operand's dimension at that place, -1 what is left.
+    The shape requested by a reshape: 0 means the operand's dimension at that position, -1 the remaining size.
 
-    Raises: StepwellError `invalid-model` where they have nothing to take.
+    Raises: StepwellError `invalid-model` for a 0 without dimension to copy, or an impossible -1.
     """
     shape = list(wanted)
     for i, dim in enumerate(shape):
@@ -121,9 +125,10 @@ def shape_at_run_time(
     rewriter: PatternRewriter,
 ) -> list[Dim]:
     """
-    As `resolved_shape`, where it depends on data which dimensions are 0 or -1: they are told by arithmetic.
+    As `resolved_shape`, if it depends on data which dimensions are 0 or -1: arithmetic on symbols selects
+    them.
 
-    Each of `wanted` is a number or the difference of two symbols, of which one is 0.
+    Each of `wanted` is a number or the difference of two symbols, one of which is 0.
     """
     known: list[Dim] = []
     for i, dim in enumerate(wanted):
@@ -154,6 +159,7 @@ class FlattenLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.FlattenOp, rewriter: PatternRewriter) -> None:
+        """Merge the dimensions before the axis, and those from it on."""
         dims = shape_of(op.input, op)
         axis = op.integer("axis")
         axis = axis if axis == len(dims) else normalized_axis(axis, max(len(dims), 1), op)
@@ -162,10 +168,11 @@ class FlattenLowering(OnnxLowering):
 
 
 class UnsqueezeLowering(RunTimeLowering):
-    """`Unsqueeze` → `graph.expand_dims`; its axes count in the result."""
+    """`Unsqueeze` → `graph.expand_dims`; the axes are those of the result."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.UnsqueezeOp, rewriter: PatternRewriter) -> None:
+        """Insert dimensions at known axes, or at axes that are data."""
         if op.axes is not None and self.is_data(op, op.axes):
             numbers = Numbers(self, rewriter)
             result = unsqueeze_at_run_time(op.data, numbers.of(op.axes), numbers, rewriter)
@@ -179,10 +186,11 @@ class UnsqueezeLowering(RunTimeLowering):
 
 
 class SqueezeLowering(RunTimeLowering):
-    """`Squeeze` → `graph.squeeze`; without axes every dimension of size 1 goes."""
+    """`Squeeze` → `graph.squeeze`; without axes every dimension of size 1 is dropped."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SqueezeOp, rewriter: PatternRewriter) -> None:
+        """Drop dimensions at known axes, or at axes that are data, checked to be 1."""
         dims = shape_of(op.data, op)
         if op.axes is not None and self.is_data(op, op.axes):
             numbers = Numbers(self, rewriter)
@@ -212,6 +220,7 @@ class ExpandLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ExpandOp, rewriter: PatternRewriter) -> None:
+        """Broadcast both shapes, with run-time checks of open dimensions."""
         wanted = self.sizes(op, "shape", op.shape, rewriter) or ()
         dims = shape_of(op.input, op)
         shape = broadcast([dims, wanted])
@@ -224,7 +233,7 @@ class ExpandLowering(ShapeLowering):
                 shape = (*shape[:axis], _joined(dim, size, rewriter), *shape[axis + 1 :])
             for side in (dim, size):
                 if not side.proves_equal(shape[axis]):
-                    # Equal by itself where it is 1; where not, both are told as they were found.
+                    # A side of 1 is compared with itself; for other sides, the message has both sizes.
                     is_other = (side - 1).maximum(1 - side).minimum(1)
                     fits = side + is_other * (shape[axis] - side)
                     assume_equal(op, side, fits, _expansion(op, axis, rank), rewriter)
@@ -233,7 +242,7 @@ class ExpandLowering(ShapeLowering):
 
 
 def _expansion(op: onnx.ExpandOp, axis: int, rank: int) -> str:
-    """What must hold of a dimension of the result, in words."""
+    """The message about two sizes that do not broadcast in a dimension of the result."""
     names = [f" {value.name_hint}" if value.name_hint else "" for value in (op.input, op.shape)]
     return (
         f"sizes of the input{names[0]} and in the shape{names[1]} must be equal, or one of them 1, "
@@ -242,16 +251,17 @@ def _expansion(op: onnx.ExpandOp, axis: int, rank: int) -> str:
 
 
 def _joined(a: Dim, b: Dim, rewriter: PatternRewriter) -> Dim:
-    """What two dimensions broadcast to: the second one where the first is 1, else the first."""
+    """The size that two dimensions broadcast to: the second if the first is 1, else the first."""
     is_one = (1 - (a - 1).maximum(1 - a)).maximum(0)
     return defined_sizes([is_one * b + (1 - is_one) * a], rewriter)[0]
 
 
 class ShapeOfLowering(OnnxLowering):
-    """`Shape` → its dimensions as data; they keep no hold of the tensor where they are known by name."""
+    """`Shape` → the dimensions as data, without a use of the tensor if all are known expressions."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ShapeOp, rewriter: PatternRewriter) -> None:
+        """Emit the dimensions from `start` to `end`; a `graph.shape_of` only if one is unknown."""
         dims = shape_of(op.data, op)
         start, end, _ = slice(
             op.integer("start") if op.has("start") else 0, op.integer("end") if op.has("end") else None
@@ -268,6 +278,7 @@ class SizeLowering(OnnxLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.SizeOp, rewriter: PatternRewriter) -> None:
+        """Emit the number of elements, as a constant or as an expression."""
         size = prod(shape_of(op.data, op), start=Dim.of(1))
         if size.is_static:
             rewriter.replace(op, [], [self.constant(np.array(size.value), rewriter)])
@@ -280,6 +291,7 @@ class ConstantOfShapeLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ConstantOfShapeOp, rewriter: PatternRewriter) -> None:
+        """Fill a tensor with the value, 0 in f32 by default."""
         value = np.zeros(1, np.float32) if op.value is None else array_of(op.value, self.weights)
         fill = self.constant(value.reshape(()), rewriter)
         rewriter.replace(op, graph.FullOp(fill, self.sizes(op, "shape", op.input, rewriter) or ()))

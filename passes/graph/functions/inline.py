@@ -1,4 +1,4 @@
-"""`inline`: the body of a function in the place of its calls."""
+"""`inline`: calls are replaced by the bodies of the functions."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 MAX_OPS = 200_000
-"""Of a function after inlining: functions that call one below twice double it with each level."""
+"""The most ops of a function after inlining: with two calls a function, each level of calls doubles it."""
 
 
 @dataclass(frozen=True)
 class InlinePass(Pass):
     """
-    Replace `graph.call` by a copy of the callee's body: of a function of the module, or of a `graph.lambda`.
-    A `func.call` of a function of the module, if it is no kernel, is one too.
+    Replace calls by a copy of the callee's body.
+
+    Calls are `graph.call`, of a function of the module or of a `graph.lambda`, and `func.call` of a function
+    of the module that is no kernel.
 
     ```mlir
     %f = graph.lambda (%a: tensor<4xf32>) -> (tensor<4xf32>) {
@@ -42,10 +44,10 @@ class InlinePass(Pass):
     // ->
     %y = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
     ```
-    Functions that reach themselves, declarations and those with `skip_optimization` stay calls. A lambda that
-    nobody reads any more goes; functions stay, for `remove-unused-functions`.
+    Calls of recursive functions, declarations and functions with `skip_optimization` stay. A lambda without
+    remaining uses is erased; functions stay, for `remove-unused-functions`.
 
-    Class: exact. Fails when a call does not fit its function, and when the result grows without measure.
+    Class: exact. Fails when a call's types do not fit its function, and when a function grows too large.
     """
 
     name = "inline"
@@ -71,13 +73,14 @@ class InlinePass(Pass):
 
 
 class _Inliner:
-    """Inlining into one function."""
+    """The inlining of calls into one function."""
 
     def __init__(self, function: FuncOp, bodies: dict[str, FuncOp]):
         self._function, self._bodies = function, bodies
         self._ops = sum(1 for _ in function.body.walk())
 
     def run(self) -> None:
+        """Inline all calls of the function, those in inlined bodies too, and erase unused function values."""
         waiting = _calls(self._function.body)
         while waiting:
             call = waiting.pop()
@@ -88,7 +91,7 @@ class _Inliner:
                 Rewriter.erase_op(op)
 
     def _body_of(self, call: graph.CallOp) -> Region | None:
-        """A copy of what a call runs; None when it cannot be inlined."""
+        """A copy of the body of a call's callee; None, with a remark, when it cannot be inlined."""
         owner = call.function.owner if call.function is not None else None
         if isinstance(owner, graph.LambdaOp):
             return owner.body.clone()
@@ -101,7 +104,7 @@ class _Inliner:
         return callee.body.clone()
 
     def _inline(self, call: graph.CallOp, region: Region) -> list[graph.CallOp]:
-        """Replace a call by a body; returns the calls in it."""
+        """Replace a call by its callee's copied body; returns the calls in that body."""
         count("calls inlined")
         self._ops += sum(1 for _ in region.walk())
         _expect_bounded(call, self._ops)
@@ -125,7 +128,7 @@ class _Inliner:
         return calls
 
     def _rename(self, call: graph.CallOp, region: Region) -> None:
-        """Symbols of the parameters become the call's dimensions; those defined inside get new names."""
+        """Substitute the call's dimensions for the parameters' symbols, and fresh symbols for inner ones."""
         parameters = [arg.type for arg in region.block.args]
         names = unified(parameters, [value.type for value in call.arguments])
         own = defined_names(region)
@@ -136,7 +139,7 @@ class _Inliner:
 
 
 def _as_graph_calls(function: FuncOp, bodies: Mapping[str, FuncOp]) -> None:
-    """Make calls of the `func` dialect that are to be inlined calls of ours."""
+    """Replace each `func.call` of an inlinable function by a `graph.call`."""
     for op in list(function.body.walk()):
         if isinstance(op, CallOp) and (name := op.callee.string_value()) in bodies:
             made = graph.CallOp(name, list(op.operands), op.result_types)
@@ -149,7 +152,7 @@ def _calls(region: Region) -> list[graph.CallOp]:
 
 
 def _expanded_sizes(functions: Mapping[str, FuncOp], bodies: Mapping[str, FuncOp]) -> dict[str, int]:
-    """How many ops each function has when its direct calls are expanded."""
+    """Maps each function to its number of ops after inlining its direct calls, and theirs, recursively."""
     sizes: dict[str, int] = {}
     calls: dict[str, list[str]] = {}
     waiting = list(functions)
@@ -168,7 +171,7 @@ def _expanded_sizes(functions: Mapping[str, FuncOp], bodies: Mapping[str, FuncOp
 
 
 def _expect_bounded(where: Operation, ops: int) -> None:
-    """Refuse a function that inlining makes too large. Raises: StepwellError `too-large`."""
+    """Check the size of a function after inlining. Raises: StepwellError `too-large` above `MAX_OPS`."""
     if ops > MAX_OPS:
         raise StepwellError(
             "too-large", where, f"inlining makes {ops} ops of a function, at most {MAX_OPS} are allowed"
@@ -180,7 +183,7 @@ def _is_function_value(op: Operation) -> bool:
 
 
 def _expect_fit(call: graph.CallOp, callee: FuncOp) -> None:
-    """Require a call to fit its function. Raises: StepwellError `type-mismatch`."""
+    """Check a call's argument and result types. Raises: StepwellError `type-mismatch`."""
     type = callee.function_type
     pairs: Sequence[tuple[Sequence[Attribute], Sequence[SSAValue], str]] = (
         (type.inputs.data, call.arguments, "argument"),
@@ -193,12 +196,12 @@ def _expect_fit(call: graph.CallOp, callee: FuncOp) -> None:
                 call,
                 f"@{callee.sym_name.data} has {len(wanted)} {what}s, found {len(given)}",
             )
-        for place, (expected, value) in enumerate(zip(wanted, given, strict=True)):
+        for index, (expected, value) in enumerate(zip(wanted, given, strict=True)):
             if not _fits(expected, value):
                 raise StepwellError(
                     "type-mismatch",
                     call,
-                    f"@{callee.sym_name.data}: {what} {place} must be {expected}, found {value.type}",
+                    f"@{callee.sym_name.data}: {what} {index} must be {expected}, found {value.type}",
                 )
 
 

@@ -1,4 +1,4 @@
-"""`remove-unused-functions`: functions that no entry reaches go."""
+"""`remove-unused-functions`: functions that are not reachable from an entry function are erased."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.runtime.errors import StepwellError
 @dataclass(frozen=True)
 class RemoveUnusedFunctionsPass(Pass):
     """
-    Erase the functions that the entries do not reach: by calls, through closures, as values or as arguments.
+    Erase functions not reachable from the entries: by calls, through closures, as values or arguments.
 
     Class: exact. Fails for an entry that the module does not have.
     """

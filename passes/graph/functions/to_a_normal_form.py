@@ -1,4 +1,4 @@
-"""`to-a-normal-form` and `to-graph-normal-form`: two canonical orders of the ops of each block."""
+"""`to-a-normal-form`: the ops of each block in the order of evaluation."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class ToANormalFormPass(FunctionPass):
     %b = graph.exp %y : tensor<4xf32> -> tensor<4xf32>
     %c = graph.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
-    Every op result is a definition by itself, so the order is all that there is to do. Ops with effects keep
-    theirs.
+    In SSA every op result is a definition of its own already, so only the order changes. Ops with effects
+    stay in their order.
 
     Class: exact.
     """

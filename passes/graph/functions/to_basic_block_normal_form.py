@@ -1,4 +1,4 @@
-"""`to-basic-block-normal-form`: each op in the innermost scope that holds all of its uses."""
+"""`to-basic-block-normal-form`: each op in the innermost scope that contains all of its uses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stepwell.passes.context import count
 @dataclass(frozen=True)
 class ToBasicBlockNormalFormPass(FunctionPass):
     """
-    Move what only one branch of a `graph.if` uses into that branch; what both use stands before it.
+    Move ops with uses in only one branch of a `graph.if` into that branch; others stay before it.
 
     ```mlir
     %e = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
@@ -36,7 +36,7 @@ class ToBasicBlockNormalFormPass(FunctionPass):
       graph.yield %x : tensor<4xf32>
     }
     ```
-    An op lives in the lowest common ancestor of the scopes of its uses. Nothing moves into the body of a loop
+    An op moves to the lowest common ancestor of the scopes of its uses. Nothing moves into the body of a loop
     or of a function value, where it would run more than once; nothing is copied.
 
     Class: exact.
@@ -50,7 +50,7 @@ class ToBasicBlockNormalFormPass(FunctionPass):
 
 
 def _sink_in(block: Block) -> None:
-    """Sink the ops of a block, users before what they use, then those of the blocks inside."""
+    """Sink the ops of a block into branches, users before their operands' ops, then those of inner blocks."""
     for op in reversed(list(block.ops)):
         if (target := _scope_of_uses(op, block)) is not block:
             count("ops moved")
@@ -66,7 +66,7 @@ def _sink_in(block: Block) -> None:
 
 
 def _scope_of_uses(op: Operation, block: Block) -> Block:
-    """The innermost block that an op may stand in."""
+    """The innermost block of branches that contains all uses of an op; `block` if it may not move."""
     users = [use.operation for result in op.results for use in result.uses]
     if not users or op.has_trait(IsTerminator) or not is_side_effect_free(op) or _defines_symbols(op):
         return block
@@ -80,7 +80,7 @@ def _scope_of_uses(op: Operation, block: Block) -> Block:
 
 
 def _way_to(user: Operation, block: Block) -> Sequence[Block]:
-    """The blocks from inside `block` down to that of a user."""
+    """The nested blocks that contain a user, from outside in, without `block` itself."""
     way: list[Block] = []
     inner = user.parent
     while inner is not None and inner is not block:
@@ -94,4 +94,4 @@ def _is_branch(block: Block) -> bool:
 
 
 def _defines_symbols(op: Operation) -> bool:
-    return "symbols" in op.properties  # types name them, which is no use
+    return "symbols" in op.properties  # references in types are not uses

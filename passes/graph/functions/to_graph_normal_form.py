@@ -1,4 +1,4 @@
-"""`to-a-normal-form` and `to-graph-normal-form`: two canonical orders of the ops of each block."""
+"""`to-graph-normal-form`: the ops of each block in an order that depends on the data flow alone."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from stepwell.patterns.scopes import blocks_inside, dependences, post_order, reo
 @dataclass(frozen=True)
 class ToGraphNormalFormPass(FunctionPass):
     """
-    Put the ops of each block in a topological order that the graph alone decides: by depth, then post order.
+    Put the ops of each block in a topological order given by the data flow alone: by depth, then post order.
 
-    The depth of an op is the length of the longest way to it from the block's arguments and outer values.
+    The depth of an op is the length of the longest path to it from the block's arguments and outer values.
 
     Class: exact.
     """

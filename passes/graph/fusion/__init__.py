@@ -1,1 +1,1 @@
-"""Fusion: which ops become one kernel, and the way back."""
+"""Fusion: grouping ops into kernels, and the inverse."""

@@ -1,4 +1,4 @@
-"""The data flow of a block as fusion sees it: computing ops, how one reads another, where ways meet."""
+"""The data flow of a block for fusion: computing ops, the kinds of edges between them, post-dominators."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, graph.WordsOp)
 
 
 def computes(op: Operation) -> bool:
-    """Whether an op belongs in a kernel: not structure, nor a view of the same elements."""
+    """Whether an op belongs in a kernel: a graph op that is neither structure nor a view."""
     return isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE and not isinstance(op, _VIEWS)
 
 
 def fusion_kind(op: GraphOp) -> Kind:
-    """The kind of an op; opaque where the shape of a result depends on data."""
+    """The fusion kind of an op; opaque if the shape of a result depends on data."""
     types = [cast(Tensor, type) for type in op.result_types if isinstance(type, TensorType)]
     known = all(not dim.is_unknown for type in types for dim in dims_of(type))
     return op.KIND if known else Kind.OPAQUE
@@ -37,14 +37,14 @@ def fusion_kind(op: GraphOp) -> Kind:
 
 @dataclass(eq=False)
 class Node:
-    """A computing op in the data flow of its block."""
+    """A computing op in the data flow of its block: users, immediate post-dominator, and its fusion group."""
 
     op: GraphOp
     position: int
     kind: Kind
     users: list[Node] = field(default_factory=lambda: list[Node]())
     sink: Node | None = None
-    """The immediate post-dominator: the nearest op that every use leads to; None when there is none."""
+    """The immediate post-dominator: the nearest op on all paths through uses; None when there is none."""
     group: Group = field(init=False)
 
 
@@ -70,7 +70,7 @@ class DataFlow:
             node.sink = self.nodes.get(sink) if isinstance(sink, Operation) else None
 
     def users_in_block(self, op: Operation) -> list[Operation]:
-        """The ops of the block that use a result or a symbol of one, in their regions too."""
+        """The ops of the block that use a result or a symbol of an op, themselves or in their regions."""
         users = (use.operation for result in op.results for use in result.uses)
         above = (self._block.find_ancestor_op_in_block(user) for user in users)
         users_here = dict.fromkeys(user for user in above if user is not None)
@@ -78,10 +78,7 @@ class DataFlow:
 
 
 def edge_kind(producer: Node, consumer: Node) -> Kind:
-    """
-    How a consumer reads a producer: element by element, by broadcasting, moved, along rows, or anyhow
-    (opaque).
-    """
+    """The access of a consumer to a producer: elementwise, broadcast, injective, reduction or opaque."""
     if STOP_FUSION in producer.op.attributes:
         return Kind.OPAQUE
     match consumer.kind:
@@ -114,7 +111,7 @@ class Way:
 
 
 def way_to(node: Node, sink: Node, limit: int) -> Way | None:
-    """The paths from a node to its post-dominator; None for an opaque edge, or too many nodes between."""
+    """The paths from a node to its post-dominator; None for an opaque edge or more than `limit` nodes."""
     between: dict[int, Node] = {}
     edge = Kind.ELEMENTWISE
     stack = [node]

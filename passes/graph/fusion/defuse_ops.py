@@ -1,4 +1,4 @@
-"""`defuse-ops`: takes kernels apart again, so that passes see the graph as it was before `fuse-ops`."""
+"""`defuse-ops`: inlines kernels, so that passes see the graph as it was before `fuse-ops`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stepwell.patterns.groups import blocks_of
 @dataclass(frozen=True)
 class DefuseOpsPass(FunctionPass):
     """
-    Put the ops of each `graph.fused` in its place, in order: the inverse of `fuse-ops`.
+    Replace each `graph.fused` by the ops of its body, in order: the inverse of `fuse-ops`.
 
     ```mlir
     %y = graph.fused (%a = %x : tensor<4xf32>) -> (tensor<4xf32>) attributes {rule = "single"} {
@@ -27,8 +27,8 @@ class DefuseOpsPass(FunctionPass):
     // ->
     %y = graph.relu %x : tensor<4xf32> -> tensor<4xf32>
     ```
-    Class: exact. Constants that `fuse-ops` copied into kernels stay copies: `eliminate-common-subexpr` makes
-    one of them. Source: Relay's DefuseOps.
+    Class: exact. Constants that `fuse-ops` copied into kernels stay copies: `eliminate-common-subexpr` merges
+    them. Source: Relay's DefuseOps.
     """
 
     name = "defuse-ops"

@@ -23,13 +23,14 @@ class ExtractFusedFunctionsPass(Pass):
     """
     Print to standard error every `graph.fused` as a `func.func`, equal ones once, in order.
 
-    They are named after the function that they are from: `@main_0`, `@main_1`, …. Changes nothing.
+    Their names are those of the functions with the kernels and a number: `@main_0`, `@main_1`, …. Changes
+    nothing.
     """
 
     name = "extract-fused-functions"
 
     json: bool = False
-    """As one JSON object: name → text."""
+    """Print one JSON object: name → text."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found: dict[str, str] = {}
@@ -45,7 +46,7 @@ class ExtractFusedFunctionsPass(Pass):
 
 
 def function_of(kernel: graph.FusedOp, name: str) -> FuncOp:
-    """A copy of a kernel as a function."""
+    """A function with a copy of a kernel's body; the kernel's operands are its arguments."""
     body = kernel.body.clone()
     last = yield_of(body)
     Rewriter.replace_op(last, ReturnOp(*last.values), [])

@@ -1,4 +1,4 @@
-"""`fuse-ops`: decides the kernels; every computing op ends up in exactly one `graph.fused`."""
+"""`fuse-ops`: groups ops into kernels; every computing op ends up in exactly one `graph.fused`."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from stepwell.runtime.errors import StepwellError
 @dataclass(frozen=True)
 class FuseOpsPass(Pass):
     """
-    Put computing ops into kernels, by kinds of ops and post-dominators.
+    Group computing ops into kernels (`graph.fused`), by kinds of ops and post-dominators.
 
-    First, each match of a pattern table, and each `graph.composite`, becomes a kernel. Then: a contraction
-    takes the elementwise ops that follow it, up to where all its uses meet again; reductions of the same rows
-    take each other and the elementwise ops on these rows; elementwise and broadcasting ops join what reads
-    them; movement joins movement and elementwise ops. Every other op is a kernel by itself. Constants of one
-    element go inside, all else that a kernel reads becomes its operand. Constants, views, tuples, calls and
-    control flow stay outside; regions are blocks of their own.
+    First, each match of a pattern table, and each `graph.composite`, becomes a kernel. Then a contraction is
+    fused with the elementwise ops that follow it, up to its post-dominator; reductions of the same rows with
+    each other and with the elementwise ops on these rows; elementwise and broadcasting ops with their users;
+    movement with movement and elementwise ops. Every other op is a kernel by itself. Constants of one element
+    are copied into the kernel, all other values that it reads become its operands. Constants, views, tuples,
+    calls and control flow stay outside; regions are blocks of their own.
 
-    A kernel says in `rule` which of these made it: `contraction`, `rows`, `elementwise`, `injective`,
-    `single`, or `pattern`, then with the pattern's name. An op with the attribute `graph.stop_fusion` is in
-    no kernel with its consumers.
+    The attribute `rule` of a kernel names the rule that made it: `contraction`, `rows`, `elementwise`,
+    `injective`, `single`, or `pattern`, with the pattern's name in `pattern`. An op with the attribute
+    `graph.stop_fusion` is in no kernel with its consumers.
 
     Class: exact. Needs nothing; leaves no computing op outside a `graph.fused`.
     Source: Relay's FuseOps.
@@ -50,11 +50,11 @@ class FuseOpsPass(Pass):
     name = "fuse-ops"
 
     max_ops: int = 64
-    """The most ops that a kernel holds."""
+    """The most ops in a kernel."""
     table: str = ""
-    """A file of patterns whose matches become kernels, before any rule."""
+    """A file of patterns whose matches become kernels before any rule applies."""
     only: str = ""
-    """Which table of the file; none: all of them, or all patterns where there is no table."""
+    """The name of a table of the file; if empty, all tables, or all patterns of a file without tables."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.max_ops < 1:
@@ -81,7 +81,7 @@ class FuseOpsPass(Pass):
 
 
 def _claim(composite: graph.CompositeOp) -> None:
-    """Make a kernel of what a pattern matched."""
+    """Replace a composite, the match of a pattern, by a kernel."""
     fused = graph.FusedOp(
         list(composite.operands), composite.result_types, composite.detach_region(composite.body)
     )
@@ -94,9 +94,10 @@ def _claim(composite: graph.CompositeOp) -> None:
 
 def fuse(ops: Sequence[GraphOp]) -> graph.FusedOp:
     """
-    Move ops of one block, in order, into a kernel in place of the last one.
+    Move ops of one block, in order, into a new kernel at the position of the last one.
 
-    Its results are those of the ops that others use; of the last one, all when nobody does.
+    The kernel's results are the results of the ops that have uses outside; if there are none, all results of
+    the last op.
     """
     root = ops[-1]
     inside = set[Operation](ops)
@@ -142,9 +143,9 @@ def _is_scalar_constant(value: SSAValue) -> bool:
 
 def _sort(block: Block) -> None:
     """
-    Put each op behind what it reads.
+    Restore the order of definitions before uses in a block, stably.
 
-    A kernel stands where its last op did; another output of it may be read before that.
+    A kernel is inserted at the position of its last op; a use of another of its outputs may come before that.
     """
     position = {op: i for i, op in enumerate(block.ops)}
     definers = symbol_sources(block)
@@ -170,6 +171,6 @@ def _sort(block: Block) -> None:
 
 
 def _sources(op: Operation, block: Block) -> set[Operation]:
-    """The ops of the block that an op, or one inside of it, reads."""
+    """The ops of the block whose results an op, or an op in its regions, reads."""
     values = (value for inner in op.walk() for value in inner.operands)
     return {v.owner for v in values if isinstance(v.owner, Operation) and v.owner.parent is block}

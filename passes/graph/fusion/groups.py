@@ -1,4 +1,4 @@
-"""Which ops of a block become one kernel: groups grown along the post-dominators of the data flow."""
+"""The grouping of a block's ops into kernels, along the post-dominators of the data flow."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from stepwell.passes.graph.fusion.rows import rows_of, stays_on_rows
 
 _FOLLOWERS = (Kind.ELEMENTWISE, Kind.BROADCAST)
 _REDUCTIONS = (Kind.REDUCTION, Kind.ROW)
-# How far the search for a way around a group of several outputs goes, and how many readers it is tried for.
+# Limits of the search for a path that leaves and reenters a group: steps, and users that it is tried for.
 _MOST_STEPS = 256
 _MOST_READERS = 8
-# Rows of one register tile: more of them would dequantize a panel again, or keep the whole matrix.
+# Rows of one register tile: more of them would dequantize a panel again, or need the whole matrix in memory.
 _FEW_ROWS = 8
 
 
 @dataclass(eq=False)
 class Group:
-    """The nodes of one kernel to be, and the rule that joined the last of them."""
+    """The nodes of one future kernel, and the name of the rule that grouped them."""
 
     nodes: list[Node]
     rule: str = "single"
 
     @property
     def ops(self) -> list[GraphOp]:
-        """The ops, in program order."""
+        """The ops of the group, in program order."""
         return [node.op for node in sorted(self.nodes, key=lambda node: node.position)]
 
 
 def fusion_groups(block: Block, max_ops: int) -> list[Group]:
     """
-    The computing ops of a block in groups, each to be one kernel.
+    A partition of the computing ops of a block into groups, each to be one kernel.
 
-    An op joins its immediate post-dominator when every op on every path between allows it; the rules run one
-    after the other over the whole block, so that a contraction takes its followers before others can. What
-    is left over and writes a value that a group reads joins it last, as a second output.
+    An op joins its immediate post-dominator when every op on every path between allows it. The rules run one
+    after the other over the whole block, so that a contraction is fused with its followers before others are.
+    Last, an elementwise op whose result a group reads may join that group, as a second output.
     Source: the post-dominator scheme of Relay's FuseOps, with rows.
     """
     flow = DataFlow(block)
@@ -64,15 +64,16 @@ def fusion_groups(block: Block, max_ops: int) -> list[Group]:
 
 
 def _epilogue(way: Way, sink: Node) -> bool:
-    """A contraction with its followers: each element of the result goes into one of theirs."""
+    """Whether a contraction may fuse with its followers: elementwise edges, elementwise or broadcast ops."""
     return way.edge is Kind.ELEMENTWISE and way.kind <= Kind.BROADCAST and sink.kind <= Kind.BROADCAST
 
 
 def _fills_panels(node: Node, sink: Node) -> bool:
     """
-    Whether a product reads weights that blocks of scales belong to, panel by panel, each for all its rows.
+    Whether a dequantize of weights may fuse with the packed product of few rows that reads them.
 
-    A panel that has just been dequantized is in the cache; the matrix of floats is never in memory.
+    The kernel dequantizes each panel and uses it for all rows while it is in the cache; the matrix of floats
+    is never in memory.
     """
     product = sink.op
     if not isinstance(node.op, graph.DequantizeOp) or not isinstance(product, graph.MatmulOp):
@@ -83,18 +84,18 @@ def _fills_panels(node: Node, sink: Node) -> bool:
 
 
 def _rows(way: Way, sink: Node) -> bool:
-    """A reduction or row op with what runs along the same rows."""
+    """Whether reductions and row-wise ops may fuse along a path: only these and elementwise ops are on it."""
     steps = [*(node.kind for node in way.between), sink.kind]
     return way.edge <= Kind.REDUCTION and all(k in _FOLLOWERS or k in _REDUCTIONS for k in steps)
 
 
 def _producer(way: Way, sink: Node) -> bool:
-    """Elementwise and broadcasting ops into movement, reductions, rows, and what follows a contraction."""
+    """Whether an elementwise op may fuse into its post-dominator: any kind but opaque and contraction."""
     return sink.kind is not Kind.OPAQUE and sink.kind is not Kind.CONTRACTION and way.kind <= Kind.ROW
 
 
 def _movement(way: Way, sink: Node) -> bool:
-    """Injective ops, when the whole path is."""
+    """Whether an injective op may fuse: all edges and ops of the path are injective or simpler."""
     return way.edge <= Kind.INJECTIVE and way.kind <= Kind.INJECTIVE and sink.kind <= Kind.INJECTIVE
 
 
@@ -104,11 +105,11 @@ _RULES: Sequence[tuple[str, Callable[[Kind], bool], Callable[[Way, Node], bool]]
     ("elementwise", lambda kind: kind in _FOLLOWERS, _producer),
     ("injective", lambda kind: kind is Kind.INJECTIVE, _movement),
 )
-"""Each rule's name, which ops it starts from, and which ways to the post-dominator it allows."""
+"""The rules: a name, a predicate of the kinds to start from, a predicate of paths to the post-dominator."""
 
 
 def _merge(nodes: Iterable[Node], rule: str, max_ops: int) -> bool:
-    """Make one group of those of some nodes, unless it is too large, or no kernel computes all of it."""
+    """Merge the groups of some nodes, unless the result is too large or no kernel can compute it."""
     groups = {id(node.group): node.group for node in nodes}
     members = [member for group in groups.values() for member in group.nodes]
     if len(members) > max_ops or not _is_kernel(members):
@@ -124,10 +125,10 @@ def _merge(nodes: Iterable[Node], rule: str, max_ops: int) -> bool:
 
 def _is_kernel(nodes: Sequence[Node]) -> bool:
     """
-    Whether one kernel computes some nodes well.
+    Whether one kernel can compute some nodes efficiently, by their kinds.
 
-    It has one contraction at most, with elementwise and broadcasting ops; or reductions of the same rows with
-    such ops on these rows; or one other reduction behind such ops; or none of them, and movement too.
+    They are one contraction with elementwise and broadcasting ops; or reductions of the same rows with such
+    ops on these rows; or one other reduction after such ops; or elementwise ops and movement only.
     """
     kinds = [node.kind for node in nodes]
     if Kind.OPAQUE in kinds:
@@ -149,7 +150,7 @@ def _walks_rows(nodes: Sequence[Node], anchors: Sequence[Node]) -> bool:
 
 
 def _ends_rows(anchor: Node, nodes: Sequence[Node]) -> bool:
-    """Whether nothing follows a reduction, or only what takes the elements of a row op one by one."""
+    """Whether a reduction is last among some nodes; a row-wise op may have elementwise users."""
     inside = set(nodes)
     following = [user for user in anchor.users if user in inside]
     if anchor.kind is Kind.REDUCTION:
@@ -159,9 +160,9 @@ def _ends_rows(anchor: Node, nodes: Sequence[Node]) -> bool:
 
 def _join_as_output(node: Node, flow: DataFlow, max_ops: int) -> None:
     """
-    Join the group of a reader that walks a node's elements one by one, as one more output of its kernel.
+    Merge an elementwise node's group with a user's group, with the node's result as one more output.
 
-    The group writes the value on the way: it saves reading it again.
+    The kernel writes the value when it has computed it: this saves reading it again.
     """
     if node.kind not in _FOLLOWERS:
         return
@@ -173,7 +174,7 @@ def _join_as_output(node: Node, flow: DataFlow, max_ops: int) -> None:
 
 
 def _reads_elements(producers: Group, consumers: Group) -> bool:
-    """Whether one group reads all that it takes from another element by element."""
+    """Whether all edges from one group to another are elementwise."""
     return all(
         edge_kind(node, user) is Kind.ELEMENTWISE
         for node in producers.nodes
@@ -183,7 +184,7 @@ def _reads_elements(producers: Group, consumers: Group) -> bool:
 
 
 def _has_detour(first: Group, second: Group, flow: DataFlow) -> bool:
-    """Whether a way leads out of two groups and back in, so that they cannot be one."""
+    """Whether a path leaves two groups and reenters them, so that one kernel would depend on itself."""
     members = {*first.nodes, *second.nodes}
     last = max(node.position for node in members)
     seen: set[Operation] = set()
@@ -193,7 +194,7 @@ def _has_detour(first: Group, second: Group, flow: DataFlow) -> bool:
         node = flow.nodes.get(op)
         if op in seen or node in members:
             continue
-        # A kernel waits for all that it reads: whoever enters it comes out anywhere.
+        # A kernel waits for all its operands: a path that enters at one op leaves at any of its outputs.
         through = [op] if node is None else node.group.ops
         seen.update(through)
         if flow.position[through[0]] > last:

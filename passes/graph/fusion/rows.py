@@ -1,4 +1,4 @@
-"""Rows: what reductions over the same innermost axes, and the elementwise ops between them, walk together."""
+"""Rows of a tensor: the iteration space that reductions over the same innermost axes share for fusion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FOLLOWERS = (Kind.ELEMENTWISE, Kind.BROADCAST)
 
 @dataclass(frozen=True)
 class RowShape:
-    """A shape, and the axes along which its rows run."""
+    """The rows of a tensor: the full shape, and the innermost axes along which a row extends."""
 
     dims: Sequence[Dim]
     axes: frozenset[int]
@@ -33,25 +33,25 @@ class RowShape:
         return [Dim.of(1) if axis in self.axes else dim for axis, dim in enumerate(self.dims)]
 
     def same(self, other: RowShape) -> bool:
-        """Whether two are the same rows."""
+        """Whether two tensors have the same rows: equal shapes and axes."""
         return self.axes == other.axes and same_dims(self.dims, other.dims)
 
     def is_whole(self, value: SSAValue) -> bool:
-        """Whether a tensor has all elements of the rows."""
+        """Whether a tensor has the full shape of the rows."""
         return same_dims(dims_of(value.type), self.dims)
 
     def is_number_a_row(self, value: SSAValue) -> bool:
-        """Whether a tensor has one number a row, without the axes of the rows or with 1 in their places."""
+        """Whether a tensor has one number a row: the row axes are missing in its shape, or of size 1."""
         dims = dims_of(value.type)
         return same_dims(dims, self._kept) or same_dims(dims, self._as_ones)
 
     def broadcasts(self, value: SSAValue) -> bool:
-        """Whether a tensor of one number a row stands in its places when an op on whole rows reads it."""
+        """Whether a tensor with one number a row broadcasts along the row axes, since these have size 1."""
         return same_dims(dims_of(value.type), self._as_ones) or not self._kept
 
 
 def rows_of(op: Operation) -> RowShape | None:
-    """The rows of a reduction over innermost axes, or of a row op; None for other reductions."""
+    """The rows of a reduction over innermost axes, a softmax-like op or a norm; None for other ops."""
     match op:
         case graph.ReduceOp():
             dims, axes = dims_of(op.input.type), op.axes.get_values()
@@ -67,7 +67,11 @@ def rows_of(op: Operation) -> RowShape | None:
 
 
 def stays_on_rows(rows: RowShape, op: GraphOp, kind: Kind, inside: set[Operation]) -> bool:
-    """Whether an op walks whole rows, or has one number a row, in step with those `inside` that it reads."""
+    """
+    Whether an op can be computed row by row in one kernel with the ops `inside`.
+
+    Its result has whole rows or one number a row, and so, aligned with it, have its operands from `inside`.
+    """
     if kind in _FOLLOWERS:
         result = op.results[0]
         reads = [value for value in op.operands if value.owner in inside]

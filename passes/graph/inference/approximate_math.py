@@ -1,4 +1,4 @@
-"""`approximate-math`: transcendental functions by polynomials that are shorter, and less exact, than ours."""
+"""`approximate-math`: transcendental functions by shorter, less exact polynomials than `expand-math` uses."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ApproximateMathPass(FunctionPass):
 
 @dataclass
 class ApproximateRule(RewritePattern):
-    """What the rules share: the weights, and arithmetic at the place of an op."""
+    """The base class of the rules: the weights, and builders of clipping, polynomials and tanh."""
 
     weights: WeightStore
 
@@ -64,12 +64,12 @@ class ApproximateRule(RewritePattern):
         return result
 
     def clipped(self, parts: Parts, x: SSAValue, lo: float, hi: float) -> SSAValue:
-        """x between two numbers."""
+        """x clipped to the range from `lo` to `hi`."""
         bounds = parts.scalar(lo, x), parts.scalar(hi, x)
         return parts.rewriter.insert(graph.ClipOp(x, *bounds)).result
 
     def tanh(self, parts: Parts, x: SSAValue) -> SSAValue:
-        """tanh, by its continued fraction up to where it is 1 but for 1e-4."""
+        """tanh(x) by a continued fraction, with x clipped at 4.97, beyond which tanh is 1 up to 1e-4."""
         x = self.clipped(parts, x, -4.97, 4.97)
         square = parts.multiply(x, x)
         above = self.polynomial(parts, square, (135135.0, 17325.0, 378.0, 1.0))
@@ -79,7 +79,7 @@ class ApproximateRule(RewritePattern):
 
 class ApproximateExp(ApproximateRule):
     """
-    exp(x) is 2^n · 2^f with f between -1/2 and 1/2: a shift of the exponent, and a polynomial.
+    Replace exp(x) by 2^n · 2^f with f between -1/2 and 1/2: bits of an exponent, and a polynomial.
 
     ```mlir
     %y = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
@@ -109,7 +109,7 @@ class ApproximateExp(ApproximateRule):
 
 class ApproximateTanh(ApproximateRule):
     """
-    A quotient of polynomials.
+    Replace tanh(x) by a quotient of polynomials.
 
     ```mlir
     %y = graph.tanh %x : tensor<4xf32> -> tensor<4xf32>
@@ -127,7 +127,7 @@ class ApproximateTanh(ApproximateRule):
 
 class ApproximateSigmoid(ApproximateRule):
     """
-    (1 + tanh(x / 2)) / 2.
+    Replace sigmoid(x) by (1 + tanh(x / 2)) / 2, with the approximate tanh.
 
     ```mlir
     %y = graph.sigmoid %x : tensor<4xf32> -> tensor<4xf32>
@@ -151,7 +151,7 @@ class ApproximateSigmoid(ApproximateRule):
 
 class ApproximateErf(ApproximateRule):
     """
-    x times a polynomial of x², up to where it is 1 but for 1e-4.
+    Replace erf(x) by x times a polynomial of x², with x clipped at 2.8, beyond which erf is 1 up to 1e-4.
 
     ```mlir
     %y = graph.erf %x : tensor<4xf32> -> tensor<4xf32>

@@ -1,4 +1,4 @@
-"""Contractions of one value that run as one on joined weights, with the elementwise ops that follow them."""
+"""Merging of contractions that share an input, and of elementwise ops after them, for `combine-parallel`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAMILIES = ("conv", "matmul", "batch_matmul")
 
 
 def family_of(op: Operation) -> str | None:
-    """Which kind of contraction an op is; None for one that cannot be joined with others."""
+    """The kind of a contraction: `conv`, `matmul` or `batch_matmul`; None if it cannot be merged."""
     if isinstance(op, graph.ConvOp):
         layouts = [parse_layout(layout.data) for layout in (op.data_layout, op.kernel_layout)]
         is_plain = all(layout.rank == len(layout.letters) for layout in layouts)
@@ -38,7 +38,7 @@ def family_of(op: Operation) -> str | None:
 
 
 def sibling_key(op: Operation) -> Hashable:
-    """What contractions have in common that can be joined: all but how many channels each makes."""
+    """The hash key of contractions that can be merged: equal but for the number of output channels."""
     x, w = op.operands
     dims = list(dims_of(w.type))
     dims.pop(_width_axis(op))
@@ -46,7 +46,7 @@ def sibling_key(op: Operation) -> Hashable:
 
 
 def _width_axis(op: Operation) -> int:
-    """The dimension of the weights along which the output's channels lie."""
+    """The axis of the weights for the output's channels, along which weights are concatenated."""
     if isinstance(op, graph.ConvOp):
         return parse_layout(op.kernel_layout.data).axis("O")
     assert isinstance(op, graph.MatmulOp)
@@ -54,14 +54,14 @@ def _width_axis(op: Operation) -> int:
 
 
 def _channel_axis(op: Operation) -> int:
-    """The dimension of a contraction's result along which its channels lie."""
+    """The axis of a contraction's result for the channels, along which the merged result is sliced."""
     if isinstance(op, graph.ConvOp):
         return parse_layout(op.data_layout.data).axis("C")
     return len(dims_of(op.results[0].type)) - 1
 
 
 class Branches:
-    """Siblings that become one op, placed where the first of them stands."""
+    """Contractions with a common input (siblings), to be merged into one op before the first of them."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Branches:
     def of(
         ops: Sequence[GraphOp], positions: Mapping[Operation, float], weights: WeightStore, least: int
     ) -> Branches | None:
-        """The siblings whose weights are there when the first runs; None when they are fewer than `least`."""
+        """The siblings whose weights are defined before the first of them; None for fewer than `least`."""
         known = [
             op
             for op in ops
@@ -96,7 +96,7 @@ class Branches:
         return Branches(known, positions, weights, _width_axis(known[0]))
 
     def join(self) -> None:
-        """Replace the siblings by one op, then what follows all of them alike, then cut the result."""
+        """Replace the siblings by one op, then the same ops after all of them, and slice the result."""
         weights = self._joined([op.operands[1] for op in self._ops], self._width_axis)
         result = self._insert_like(self._ops, [self._ops[0].operands[0], weights])
         while (followers := self._followers()) is not None:
@@ -115,11 +115,11 @@ class Branches:
         return op.results[0]
 
     def _insert_like(self, ops: Sequence[GraphOp], operands: Sequence[SSAValue]) -> SSAValue:
-        """An op as each of some, on other operands."""
+        """Insert one op like each of `ops` (they are alike), on merged operands."""
         return self._insert(ops[0].on(operands), ops)
 
     def _joined(self, values: Sequence[SSAValue], axis: int) -> SSAValue:
-        """Tensors behind each other along an axis; constants now."""
+        """The concatenation of tensors along an axis, as a constant if all of them are constants."""
         arrays = [constant_of(value, self._weights) for value in values]
         constants = [array for array in arrays if array is not None]
         if len(constants) < len(arrays):
@@ -130,7 +130,7 @@ class Branches:
         )
 
     def _followers(self) -> list[GraphOp] | None:
-        """The ops that read one branch each, alike but for their other operands."""
+        """The only users of the branches, one each, if they are the same op but for other operands."""
         users: list[GraphOp] = []
         for op in self._ops:
             uses = list(op.results[0].uses)
@@ -147,28 +147,28 @@ class Branches:
         return users if alike else None
 
     def _follower_operands(self, users: Sequence[GraphOp], joined: SSAValue) -> list[SSAValue] | None:
-        """The operands of an op that does for all branches what each of `users` does for one, or None."""
+        """The operands of one op equivalent to `users` on all branches; None if they cannot be merged."""
         first = users[0]
         if not isinstance(first, UnaryOp | BinaryOp | graph.BiasAddOp | graph.ClipOp):
             return None
         if isinstance(first, graph.BiasAddOp) and first.axis.value.data != self._axis:
             return None
         results = [op.results[0] for op in self._ops]
-        place = list(first.operands).index(results[0])
+        index = list(first.operands).index(results[0])
         for user, value in zip(users, results, strict=True):
-            if len(user.operands) != len(first.operands) or user.operands[place] is not value:
+            if len(user.operands) != len(first.operands) or user.operands[index] is not value:
                 return None
             if dims_of(user.results[0].type) != dims_of(value.type):
                 return None
         others = [
-            joined if i == place else self._other([user.operands[i] for user in users], first)
+            joined if i == index else self._other([user.operands[i] for user in users], first)
             for i in range(len(first.operands))
         ]
         known = [other for other in others if other is not None]
         return known if len(known) == len(others) else None
 
     def _other(self, values: Sequence[SSAValue], user: GraphOp) -> SSAValue | None:
-        """Other operands of all branches as one: the same for all, or joined along the channels."""
+        """The merged operand for the other operands of all branches: a common one, or their concatenation."""
         first = values[0]
         here = self._positions[self._first]
         if not all(is_available(value, self._positions, here) for value in values):
@@ -197,13 +197,13 @@ class Branches:
         )
 
     def _copied(self, value: SSAValue) -> SSAValue:
-        """A value that is there in front of the first sibling: a constant may have to be repeated."""
+        """A value available before the first sibling; a constant, which may come after it, is cloned."""
         if not isinstance(value.owner, graph.ConstantOp):
             return value
         return self._insert(value.owner.clone(), self._ops)
 
     def _cut(self, result: SSAValue) -> None:
-        """One slice a branch in place of its ops."""
+        """Replace each branch by a slice of the merged result's channels, and erase the branches' ops."""
         dims = dims_of(result.type)
         ends = [Dim.of(0)]
         for width in self._widths:
@@ -219,8 +219,8 @@ class Branches:
 
 
 def is_available(value: SSAValue, positions: Mapping[Operation, float], position: float) -> bool:
-    """Whether a value can be read at a position of a block: a constant is repeated where it is needed."""
+    """Whether a value is defined before a position of a block; constants always, since they can be cloned."""
     op = value.owner
     if isinstance(op, graph.ConstantOp) or not isinstance(op, Operation):
         return True
-    return positions.get(op, -1) < position  # what is not in this block comes from around it
+    return positions.get(op, -1) < position  # ops of outer blocks have no position here

@@ -1,4 +1,4 @@
-"""`combine-parallel`: contractions of the same input become one on joined weights."""
+"""`combine-parallel`: contractions of the same input become one, on concatenated weights."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from stepwell.runtime.files.weights import WeightStore
 @dataclass(frozen=True)
 class CombineParallelPass(FunctionPass):
     """
-    Run convolutions or products of one input as one, when they differ in their weights and channels only.
+    Merge convolutions or products of one input that differ in their weights and channels only.
 
-    The elementwise ops, biases and broadcast operands that follow all of them alike are joined too; one slice
-    a branch cuts the result. Weights that are computed behind the first of them stay apart.
+    The same elementwise ops and biases after all of them are merged too, with their other operands
+    concatenated; a slice of the result replaces each branch. Contractions whose weights are computed after
+    the first of them are not merged.
 
     ```mlir
     %a = graph.matmul %x, %u : (tensor<5x2xf32>, tensor<2x3xf32>) -> tensor<5x3xf32>
@@ -48,9 +49,9 @@ class CombineParallelPass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     op: tuple[str, ...] = FAMILIES
-    """Which contractions: `conv`, `matmul` (by a matrix), `batch_matmul`; all when not given."""
+    """The kinds of contractions to merge: `conv`, `matmul` (by a matrix), `batch_matmul`."""
     min_branches: int = 3
-    """Fewer siblings stay as they are."""
+    """The fewest contractions of one input to merge, at least 2."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if unknown := [name for name in self.op if name not in FAMILIES]:
@@ -76,5 +77,5 @@ class CombineParallelPass(FunctionPass):
                 continue
             branches.join()
             count("combined", len(ops))
-            # They stand in front of the first sibling, behind all that it may read.
+            # New ops are placed before the first sibling, and after all values that it may read.
             positions |= dict.fromkeys(branches.made, positions[ops[0]] - 0.5)

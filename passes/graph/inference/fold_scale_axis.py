@@ -1,4 +1,4 @@
-"""`fold-scale-axis`: multiplications per channel by constants move into the weights of contractions."""
+"""`fold-scale-axis`: multiplications per channel by constants merge into the weights of contractions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _RULES = {"backward": FoldOutputScale, "forward": FoldInputScale}
 @dataclass(frozen=True)
 class FoldScaleAxisPass(FunctionPass):
     """
-    Move a constant multiplication next to a convolution or product with constant weights into those.
+    Merge a constant factor of a contraction's input or output into its constant weights.
 
-    Backward, one on the output: through `bias_add` and sums, of which it multiplies the other side as well,
-    and through `relu` when it is positive. Forward, one on the input: through `relu` when it is positive, and
-    through added constants, which it divides when it lies between 2^-64 and 2^64. Never past a value that
-    something else reads too, nor past what moves the channels.
+    Backward, a factor of the output: through `bias_add` and sums, whose other side is multiplied as well,
+    and through `relu` when it is positive. Forward, a factor of the input: through `relu` when it is
+    positive, and through added constants, which are divided when the factor is between 2^-64 and 2^64. Never
+    past a value with several uses, nor past an op that moves the channels.
 
     Class: rounding. Needs constant weights: run `fold-constant` before.
     Source: TVM's BackwardFoldScaleAxis and ForwardFoldScaleAxis.
@@ -35,7 +35,7 @@ class FoldScaleAxisPass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     direction: str = "backward"
-    """`backward`: what scales an output; `forward`: what scales an input."""
+    """`backward`: factors of outputs; `forward`: factors of inputs."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if self.direction not in _RULES:

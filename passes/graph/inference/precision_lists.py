@@ -1,4 +1,4 @@
-"""Which ops `to-mixed-precision` computes on narrow floats: always, if their operands are, or never."""
+"""The precision lists of `to-mixed-precision`: ops on narrow floats always, on narrow operands, or never."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from stepwell.dialects.graph.base import GraphOp, Kind
 
 
 class Precision(Enum):
-    """What an op makes of f32 operands that have a narrow form."""
+    """The list of an op: its choice between narrow and f32 operands where both are available."""
 
     ALWAYS = "always"
-    """It takes narrow operands: products with a sum in f32, where narrow floats save most."""
+    """On narrow operands: contractions with a sum in f32, where narrow floats save most."""
     FOLLOW = "follow"
-    """It takes narrow operands when all that are no constants are narrow already."""
+    """On narrow operands if all operands but constants are narrow already."""
     NEVER = "never"
-    """It takes f32: long sums, and functions that magnify what rounding lost or leave the range of f16."""
+    """On f32: long sums, and functions that magnify rounding errors or leave the range of f16."""
 
 
 _ALWAYS = frozenset({"attention", "conv", "conv_transpose", "einsum", "matmul"})
@@ -31,7 +31,7 @@ _NEVER = frozenset(
 
 
 def default_precision(op: Operation) -> Precision:
-    """The list of an op. Norms of rows follow, since they compute in their `compute_type`."""
+    """The default list of an op. Layer and RMS norms follow, since they compute in their `compute_type`."""
     if not isinstance(op, GraphOp) or op.KIND in (Kind.STRUCTURE, Kind.OPAQUE) or op.regions:
         return Precision.NEVER
     name = op.name.removeprefix("graph.")

@@ -1,4 +1,4 @@
-"""Rules of `fold-scale-axis`: a multiplication per channel joins the weights of a contraction next to it."""
+"""Rules of `fold-scale-axis`: a multiplication per channel is merged into the weights of a contraction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from stepwell.runtime.meaning import Array
 Numbers: TypeAlias = npt.NDArray[np.floating]
 Contraction: TypeAlias = graph.ConvOp | graph.MatmulOp
 Folded: TypeAlias = "tuple[Operation, int, Array]"
-"""An op, which of its operands is a constant that takes the scale in, and the constant's new value."""
+"""An op, the index of its constant operand that the scale is merged into, and the constant's new value."""
 
 SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-64, 2.0**64
 """A scale outside of these bounds divides no constant: the quotient could overflow or lose all digits."""
@@ -33,7 +33,7 @@ SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-64, 2.0**64
 @dataclass
 class FoldOutputScale(RewritePattern):
     """
-    Multiply weights and biases instead of the output; of a sum, those of both sides.
+    Multiply the constant weights and biases of a contraction instead of its output; for a sum, on both sides.
 
     ```mlir
     %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
@@ -61,7 +61,7 @@ class FoldOutputScale(RewritePattern):
                 return
 
     def _folded_constants(self, root: SSAValue, scale: Numbers) -> list[Folded] | None:
-        """The constants that take a scale of a value in; None when a way does not end at a contraction."""
+        """The scaled constants on all paths up from a value to contractions; None if a path does not fit."""
         found: list[Folded] = []
         stack = [root]
         while stack:
@@ -74,33 +74,33 @@ class FoldOutputScale(RewritePattern):
                 continue
             if not isinstance(op, graph.BiasAddOp | graph.AddOp | graph.ConvOp | graph.MatmulOp):
                 return None
-            place = _constant_operand(op)
-            if place is None:
+            index = _constant_operand(op)
+            if index is None:
                 if not isinstance(op, graph.AddOp):
                     return None
                 stack += op.operands
                 continue
-            folded = self._multiplied(op, place, scale)
+            folded = self._multiplied(op, index, scale)
             if folded is None:
                 return None
             found.append(folded)
             if not isinstance(op, Contraction):
-                stack.append(op.operands[1 - place])
+                stack.append(op.operands[1 - index])
         return found
 
-    def _multiplied(self, op: Operation, place: int, scale: Numbers) -> Folded | None:
-        """The constant operand of an op times the scale; None when that does not fit."""
-        constant = constant_of(op.operands[place], self.weights)
+    def _multiplied(self, op: Operation, index: int, scale: Numbers) -> Folded | None:
+        """The constant operand of an op times the scale of its result; None if their shapes do not fit."""
+        constant = constant_of(op.operands[index], self.weights)
         factor = _output_factor(op, scale)
         if constant is None or factor is None:
             return None
-        return _combined(op, place, np.multiply, constant, factor)
+        return _combined(op, index, np.multiply, constant, factor)
 
 
 @dataclass
 class FoldInputScale(RewritePattern):
     """
-    Multiply weights instead of the input. On the way, constants that are added are divided.
+    Multiply the weights of a contraction instead of its input; constants added in between are divided.
 
     ```mlir
     %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
@@ -143,7 +143,7 @@ class FoldInputScale(RewritePattern):
         rewriter.replace(scaling, [], [value])
 
     def _way_up(self, value: SSAValue) -> list[Operation] | None:
-        """The ops from a value up to a multiplication by a constant, each read by the next one only."""
+        """The ops from a value up to a multiplication by a constant, each with one use; None without one."""
         found: list[Operation] = []
         type = value.type
         while value.has_one_use() and value.type == type:
@@ -153,35 +153,35 @@ class FoldInputScale(RewritePattern):
                 return [*found, op] if scale.size and source.type == type else None
             if not isinstance(op, graph.ReluOp | graph.BiasAddOp | graph.AddOp):
                 return None
-            place = 1 if isinstance(op, graph.ReluOp) else _constant_operand(op)
-            if place is None:
+            index = 1 if isinstance(op, graph.ReluOp) else _constant_operand(op)
+            if index is None:
                 return None
             found.append(op)
-            value = op.operands[1 - place]
+            value = op.operands[1 - index]
         return None
 
     def _scaled(self, op: graph.MultiplyOp) -> tuple[SSAValue, Numbers]:
-        """What a multiplication scales and by which constant; no numbers when it has none."""
+        """The operand and the constant factor of a multiplication; an empty array if neither is constant."""
         for value, factor in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             if (scale := _float_constant(factor, self.weights)) is not None:
                 return value, scale
         return op.lhs, np.zeros(0, np.float32)
 
     def _divided(self, op: Operation, scale: Numbers) -> Folded | None:
-        """The constant that an op adds over the scale; None where the quotient could go wrong."""
+        """The constant that an op adds, divided by the scale; None if the quotient could lose digits."""
         size = np.abs(scale.astype(np.float64))
-        place = _constant_operand(op)
+        index = _constant_operand(op)
         divisor = _output_factor(op, scale)
-        if place is None or divisor is None or not bool((size >= SMALLEST_DIVISOR).all()):
+        if index is None or divisor is None or not bool((size >= SMALLEST_DIVISOR).all()):
             return None
-        constant = constant_of(op.operands[place], self.weights)
+        constant = constant_of(op.operands[index], self.weights)
         if constant is None or not bool((size <= LARGEST_DIVISOR).all()):
             return None
-        return _combined(op, place, np.divide, constant, divisor)
+        return _combined(op, index, np.divide, constant, divisor)
 
 
 def put_constants(folded: Sequence[Folded], weights: WeightStore, rewriter: PatternRewriter) -> None:
-    """Give ops new constants as operands, where they had others."""
+    """Replace constant operands of ops by new constants, inserted before the ops."""
     for user, operand, array in folded:
         constant = graph.ConstantOp.of(array, weights, user.operands[operand].name_hint or "scaled")
         adopt_location(constant, user.location)
@@ -196,20 +196,20 @@ def _float_constant(value: SSAValue, weights: WeightStore) -> Numbers | None:
 
 
 def _constant_operand(op: Operation) -> int | None:
-    """Which operand of a sum or contraction is a constant; a bias and weights come second."""
-    places = (1, 0) if isinstance(op, graph.AddOp) else (1,)
-    return next((place for place in places if isinstance(op.operands[place].owner, graph.ConstantOp)), None)
+    """The index of a constant operand: either one of an addition, else the bias or weights, which are 1."""
+    indices = (1, 0) if isinstance(op, graph.AddOp) else (1,)
+    return next((index for index in indices if isinstance(op.operands[index].owner, graph.ConstantOp)), None)
 
 
-def _combined(op: Operation, place: int, combine: np.ufunc, constant: Array, scale: Numbers) -> Folded | None:
-    """A constant times, or over, a scale, in the constant's type; None when numbers overflow."""
+def _combined(op: Operation, index: int, combine: np.ufunc, constant: Array, scale: Numbers) -> Folded | None:
+    """A constant multiplied or divided by a scale, in the constant's type; None when numbers overflow."""
     with np.errstate(all="ignore"):
         made = np.asarray(combine(constant, scale)).astype(constant.dtype)
-    return (op, place, made) if bool(np.isfinite(made.astype(np.float64)).all()) else None
+    return (op, index, made) if bool(np.isfinite(made.astype(np.float64)).all()) else None
 
 
 def _output_factor(op: Operation, scale: Numbers) -> Numbers | None:
-    """A scale of an op's result as what multiplies its constant operand; None when it does not fit."""
+    """The factor of an op's constant operand that scales the result by `scale`; None if there is none."""
     rank = len(dims_of(op.results[0].type))
     match op:
         case graph.AddOp():
@@ -234,7 +234,7 @@ def _output_factor(op: Operation, scale: Numbers) -> Numbers | None:
 
 
 def _input_factor(op: Contraction, scale: Numbers) -> Numbers | None:
-    """A scale of a contraction's first operand as what multiplies its weights; None when it does not fit."""
+    """The factor of a contraction's weights that replaces a scale of the first operand; None if none does."""
     dims = dims_of(op.operands[0].type)
     rank = len(dims)
     if isinstance(op, graph.MatmulOp):
@@ -252,7 +252,7 @@ def _input_factor(op: Contraction, scale: Numbers) -> Numbers | None:
     if vector is None or not filters["I"].is_static or not filters["O"].is_static:
         return None
     groups, depth, width = op.groups.value.data, filters["I"].value, filters["O"].value
-    # Filter o sees the channels of its group: row o of a matrix [O, I].
+    # Filter o reads the channels of its group: row o of a matrix [O, I].
     by_group = np.broadcast_to(vector, (groups * depth,)).reshape(groups, depth)
     matrix = np.repeat(by_group, width // groups, axis=0)
     order = matrix if kernel.axis("O") < kernel.axis("I") else matrix.T

@@ -1,4 +1,4 @@
-"""`simplify-inference`: operators of training and normalization as the arithmetic that inference needs."""
+"""`simplify-inference`: normalization ops are replaced by the arithmetic that inference needs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ from stepwell.runtime.files.weights import WeightStore
 @dataclass(frozen=True)
 class SimplifyInferencePass(FunctionPass):
     """
-    Replace batch norm, whose statistics are given, by a multiplication and an addition per channel; norms
-    that compute their statistics by their parts.
+    Replace batch norm by a multiplication and an addition per channel, other norms by their arithmetic.
 
-    With constant statistics, `fold-constant` leaves one vector of each, and `fold-scale-axis` then moves the
-    multiplication into the weights of a convolution. The default pipeline replaces batch norm only: others
-    are kernels of their own.
+    With constant statistics, `fold-constant` computes the two vectors, and `fold-scale-axis` then moves the
+    multiplication into the weights of a convolution. The default pipeline replaces batch norm only: the other
+    norms have kernels of their own.
 
     Class: rounding.
     """
@@ -50,7 +49,7 @@ class SimplifyInferencePass(FunctionPass):
         expect_rules(self.name, self.only, rules)
         chosen = {id(rule): rule for name, rule in rules.items() if name in self.only or not self.only}
         if apply_rules(func.body, list(chosen.values())):
-            refine_types(func)  # parts join the sizes of statistics and input
+            refine_types(func)  # a broadcast's result knows the sizes of the statistics and of the input
 
 
 def _rules(weights: WeightStore) -> Mapping[str, RewritePattern]:
@@ -68,7 +67,7 @@ def _rules(weights: WeightStore) -> Mapping[str, RewritePattern]:
 @dataclass
 class ExpandBatchNorm(RewritePattern):
     """
-    Scale and shift per channel: `scale / sqrt(variance + eps)` and `bias - mean * that`.
+    Replace batch norm by a factor a channel, f = scale / sqrt(variance + eps), and a shift, bias - mean * f.
 
     ```mlir
     %y = graph.batch_norm %x mean %m variance %v eps 1.0e-5 axis 1

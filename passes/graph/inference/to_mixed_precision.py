@@ -1,4 +1,4 @@
-"""`to-mixed-precision`: contractions, and what can follow them, on 16-bit floats."""
+"""`to-mixed-precision`: contractions, and the ops after them that allow it, on 16-bit floats."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
 _TYPES: Mapping[str, Float16Type | BFloat16Type] = {"f16": f16, "bf16": bf16}
-# Their scale and bias stay f32: they are small, and meet numbers of the compute type.
+# Their scale and bias stay f32: they are small, and are combined with numbers of the compute type.
 _FIRST_OPERAND_ONLY = (graph.LayerNormOp, graph.RmsNormOp)
 
 
 @dataclass(frozen=True)
 class ToMixedPrecisionPass(FunctionPass):
     """
-    Compute on f16 or bf16 where f32 was, by three lists of ops, with casts where they meet.
+    Compute on f16 or bf16 instead of f32, by three lists of ops, with casts between narrow and f32 ops.
 
-    Contractions always do, and sum in f32 as before. Ops that only move or bend numbers follow when all their
-    operands are narrow; the others never do. A value is cast once for all its readers. Inputs and results of
-    the function keep their types, and so do ops on constants that the narrow type cannot hold.
+    Contractions are always narrow, and sum in f32 as before. Ops that move numbers, or apply a function that
+    is not sensitive to rounding, follow when all their operands are narrow; the others stay f32. A value is
+    cast once for all its users. Inputs and results of the function keep their types, and so do ops on
+    constants out of the narrow type's range.
 
     ```mlir
     %0 = graph.matmul %a, %b : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
@@ -64,7 +65,7 @@ class ToMixedPrecisionPass(FunctionPass):
     dtype: str = "bf16"
     """`bf16` or `f16`."""
     always: tuple[str, ...] = ()
-    """Names of ops, such as `exp`, that take narrow operands whatever the lists say."""
+    """Names of ops, such as `exp`, that are narrow whatever the lists say."""
     follow: tuple[str, ...] = ()
     """Names of ops that follow their operands."""
     never: tuple[str, ...] = ()
@@ -94,20 +95,20 @@ class ToMixedPrecisionPass(FunctionPass):
 
 @dataclass
 class _Forms:
-    """The narrow and the f32 forms of values that are at hand in a block."""
+    """The narrow and the f32 versions of values that are available in a block."""
 
     narrow_type: Float16Type | BFloat16Type
     narrow: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     wide: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     computed: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Values that an op computes in narrow form."""
+    """Values that an op computes in the narrow type."""
 
     def inside(self) -> _Forms:
-        """What a region sees of them: casts that are made there are not seen here."""
+        """A copy for an inner region: it sees the versions made so far; casts made in it stay inside."""
         return _Forms(self.narrow_type, dict(self.narrow), dict(self.wide), set(self.computed))
 
     def narrow_of(self, value: SSAValue, before: Operation) -> SSAValue:
-        """The narrow form of an f32 value, cast in front of an op when it is not there yet."""
+        """The narrow version of an f32 value, cast before an op when there is none yet."""
         if value not in self.narrow:
             source = value.owner
             if isinstance(source, graph.CastOp) and tensor_of(source.input).element_type == self.narrow_type:
@@ -117,7 +118,7 @@ class _Forms:
         return self.narrow[value]
 
     def wide_of(self, value: SSAValue, before: Operation) -> SSAValue:
-        """The f32 form of a value, cast in front of an op when the value was only computed in narrow form."""
+        """The f32 version of a value, cast before an op when only the narrow version was computed."""
         if value not in self.computed:
             return value
         if value not in self.wide:
@@ -137,14 +138,14 @@ def _insert(op: GraphOp, before: Operation) -> SSAValue:
 
 @dataclass
 class _Narrowing:
-    """The walk over blocks in order, that gives each op its operands in one form or the other."""
+    """The conversion of blocks in program order: narrow or f32 versions of operands for each op."""
 
     type: Float16Type | BFloat16Type
     weights: WeightStore
     chosen: Mapping[str, Precision]
 
     def convert(self, block: Block, forms: _Forms) -> None:
-        """Convert the ops of a block, and of the regions in it that see its values."""
+        """Convert the ops of a block, and of its regions that are not isolated from above."""
         replaced: list[Operation] = []
         for op in list(block.ops):
             if isinstance(op, GraphOp) and self._is_narrow(op, forms):
@@ -153,7 +154,7 @@ class _Narrowing:
                 continue
             wide = [forms.wide_of(operand, op) for operand in op.operands]
             if any(value in forms.computed for value in op.operands):
-                op.operands = wide  # at once: a function may return thousands
+                op.operands = wide  # in one assignment: a function may return thousands
             if not op.has_trait(IsolatedFromAbove):
                 for inner in [inner for region in op.regions for inner in region.blocks]:
                     self.convert(inner, forms.inside())
@@ -170,14 +171,14 @@ class _Narrowing:
             return False
         if all(self._can_hold(value) for value in floats):
             return True
-        remark(op, f"stays f32: {self.type} cannot hold a constant that it reads")
+        remark(op, f"stays f32: {self.type} cannot represent a constant that it reads")
         return False
 
     def _taken(self, op: GraphOp) -> list[SSAValue]:
         return list(op.operands[:1]) if isinstance(op, _FIRST_OPERAND_ONLY) else list(op.operands)
 
     def _can_hold(self, value: SSAValue) -> bool:
-        """Whether no number of a constant becomes infinite, nor 0, in the narrow type."""
+        """Whether no number of a constant becomes infinite or 0 in the narrow type."""
         array = constant_of(value, self.weights)
         if array is None:
             return True

@@ -1,4 +1,4 @@
-"""`alter-op-layout`: each op gets the layout that a rule for it chooses for the target."""
+"""`alter-op-layout`: each convolution gets the layout that a rule chooses for the target."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import target_of, weights_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.layout.convert_layout import convert_function, layout_from
-from stepwell.passes.graph.layout.feature_map_layouts import ImageForms
+from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
 from stepwell.passes.graph.layout.layout_rules import conv
 from stepwell.runtime.layout import plain_layout
 from stepwell.runtime.machine.target import TargetDescription
 
 ENTRY_POINTS = "stepwell.layout_choices"
-"""The entry point group of other packages: each point is a function that chooses, asked before ours."""
+"""The entry point group of other packages: each point is a `LayoutChoice`, called before ours."""
 
 LayoutChoice: TypeAlias = Callable[[graph.ConvOp, TargetDescription], str | None]
-"""The layout, `DATA:KERNEL`, that a target wants for a convolution; None: no opinion."""
+"""A function that returns a layout `DATA:KERNEL` for a convolution, "" to keep it, None for no opinion."""
 
 
 @dataclass(frozen=True)
 class AlterOpLayoutPass(FunctionPass):
     """
-    Ask for each convolution which layout the target wants, and store images so, as `convert-layout` does.
+    Choose a layout for each convolution by the target, and store feature maps so, as `convert-layout` does.
 
-    Ours blocks the channels by the lanes of a vector. Convolutions that want different layouts are converted
-    one layout after the other; what lies between them is transformed. An empty answer keeps an op as it is.
+    The default rule blocks the channels by the lanes of a vector. Convolutions with different layouts are
+    converted one layout after the other; feature maps between them are transformed. An empty layout keeps an
+    op as it is.
 
     Class: rounding (sums are taken in another order). Runs before `fuse-ops`.
     Source: TVM's AlterOpLayout.
@@ -50,20 +51,20 @@ class AlterOpLayoutPass(FunctionPass):
         for text in dict.fromkeys(filter(None, chosen.values())):
             wanted = {op for op, choice in chosen.items() if choice == text}
 
-            def rule(op: graph.ConvOp, values: ImageForms, wanted: Set[graph.ConvOp] = wanted) -> bool:
+            def rule(op: graph.ConvOp, values: FeatureMaps, wanted: Set[graph.ConvOp] = wanted) -> bool:
                 return op in wanted and conv(op, values)
 
             convert_function(func, layout_from(text), weights_of(ctx), {graph.ConvOp: rule})
 
 
 def choose_layout(op: graph.ConvOp, target: TargetDescription) -> str:
-    """The layout of the first rule with an opinion: those of other packages, then ours; empty for none."""
+    """The layout chosen by the first rule with an opinion, other packages' before ours; empty for none."""
     choices = (choose(op, target) for choose in (*_other_choices(), blocked_channels))
     return next((choice for choice in choices if choice is not None), "")
 
 
 def blocked_channels(op: graph.ConvOp, target: TargetDescription) -> str | None:
-    """Channels in blocks of as many f32 as a vector holds."""
+    """The default choice: channels in blocks of the f32 lanes of a vector, such as `NCHW16c:OIHW16i16o`."""
     lanes, rank = target.f32_lanes, len(op.strides.get_values())
     return f"{plain_layout('NC', rank)}{lanes}c:{plain_layout('OI', rank)}{lanes}i{lanes}o"
 

@@ -1,4 +1,4 @@
-"""`convert-layout`: images in the layout that convolutions are to read, such as blocked channels."""
+"""`convert-layout`: feature maps in another layout between convolutions, such as blocked channels."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.graph.layout.feature_map_layouts import ImageForms, ImageLayout
-from stepwell.passes.graph.layout.layout_rules import IMAGE_RULES, Rules, conv, elementwise
+from stepwell.passes.graph.layout.feature_map_layouts import FeatureMapLayout, FeatureMaps
+from stepwell.passes.graph.layout.layout_rules import LAYOUT_RULES, Rules, conv, elementwise
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
@@ -21,13 +21,14 @@ from stepwell.runtime.files.weights import WeightStore
 @dataclass(frozen=True)
 class ConvertLayoutPass(FunctionPass):
     """
-    Store images in another layout between convolutions: as [N, C/block, H, W, block], sequences and volumes
-    likewise, or with `conv="NHWC:HWIO"` with their axes in another order.
+    Store feature maps in another layout between convolutions.
 
-    Of blocked ones, dense and depthwise convolutions with constant filters are converted; a first layer of
-    few channels reads NCHW. Elementwise ops, pools, resizes, reductions over pixels and joins keep the
-    layout. Everything else, and the function's results, get NCHW back, once for all users. Constants are
-    rearranged now. Channels that do not fill their last block are padded when that wastes little.
+    They are stored as [N, C/block, H, W, block], with one or three spatial axes likewise, or, with
+    `conv="NHWC:HWIO"`, with their axes in another order. To blocks, dense and depthwise convolutions with
+    constant filters are converted; a first layer of few channels reads NCHW. Elementwise ops, pools, resizes,
+    reductions over pixels and concats preserve the layout. All other ops, and the function's results, get
+    NCHW back, once for all users. Constants are rearranged at compile time. Channels that do not fill their
+    last block are padded when that wastes little.
 
     ```mlir
     %y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1]
@@ -48,35 +49,35 @@ class ConvertLayoutPass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     block: int = 16
-    """Channels of a block: the lanes of a vector of f32."""
+    """The channels of a block: the f32 lanes of a vector."""
     conv: str = ""
-    """A layout for convolutions instead, of images and filters: `NHWC:HWIO`."""
+    """A layout of feature maps and filters instead of blocks: `NHWC:HWIO`."""
     winograd: bool = True
-    """Whether `winograd-conv` follows: it takes 3x3 windows in blocks only."""
+    """Whether `winograd-conv` runs later: it supports 3x3 windows in blocks only."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        layout = layout_from(self.conv) if self.conv else ImageLayout(self.block, winograd=self.winograd)
+        layout = layout_from(self.conv) if self.conv else FeatureMapLayout(self.block, winograd=self.winograd)
         convert_function(func, layout, weights_of(ctx), {graph.ConvOp: conv})
 
 
-def layout_from(text: str) -> ImageLayout:
-    """A layout as options spell it. Raises: StepwellError `bad-option`."""
+def layout_from(text: str) -> FeatureMapLayout:
+    """The layout of an option's text, `DATA` or `DATA:KERNEL`. Raises: StepwellError `bad-option`."""
     try:
-        return ImageLayout.of(text)
+        return FeatureMapLayout.of(text)
     except ValueError as error:
         raise StepwellError("bad-option", None, str(error)) from None
 
 
-def convert_function(func: FuncOp, layout: ImageLayout, weights: WeightStore, rules: Rules) -> None:
-    """Store images in a layout between the ops that `rules` put there; ops of other classes keep it."""
+def convert_function(func: FuncOp, layout: FeatureMapLayout, weights: WeightStore, rules: Rules) -> None:
+    """Convert the blocks of a function to a layout by `rules`, and by `LAYOUT_RULES` for other op classes."""
     inside = (op for op in func.body.walk() if isinstance(op, graph.ControlFlowOp))
     regions = [func.body, *(region for op in inside for region in op.regions)]
-    # Each block by itself, inner ones first: what goes in and out of a branch or loop is plain.
+    # Each block by itself, inner ones first: operands and results of branches and loops are plain.
     for block in [block for region in reversed(regions) for block in region.blocks]:
-        _convert_block(block, ImageForms(layout, weights), {**IMAGE_RULES, **rules})
+        _convert_block(block, FeatureMaps(layout, weights), {**LAYOUT_RULES, **rules})
 
 
-def _convert_block(block: Block, values: ImageForms, rules: Rules) -> None:
+def _convert_block(block: Block, values: FeatureMaps, rules: Rules) -> None:
     replaced: list[Operation] = []
     for op in list(block.ops):
         if isinstance(op, GraphOp) and rules.get(type(op), elementwise)(op, values):

@@ -1,4 +1,4 @@
-"""`decompose-conv-transpose`: a transposed convolution as a convolution whose channels are pixels."""
+"""`decompose-conv-transpose`: transposed convolutions as convolutions with result pixels as channels."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from stepwell.runtime.layout import parse_layout
 @dataclass(frozen=True)
 class DecomposeConvTransposePass(FunctionPass):
     """
-    Compute a transposed convolution with constant filters as one convolution whose channels are pixels.
+    Replace a transposed convolution with constant filters by a convolution and a reordering of its channels.
 
-    With stride s a result cell sees every s-th kernel point only. The points that cells at one place of the
-    stride see form a small kernel: all s of them are channels of one convolution, which are then laid side by
-    side. Without it the input is spread out with zeros, and most products are with them.
+    With stride s a result cell depends on every s-th kernel point only. The points for cells at one phase of
+    the stride are a small kernel: all s of them give channels of one convolution, which are then interleaved
+    as pixels. The direct computation inserts zeros into the input, and most of its products are with them.
 
     ```mlir
     %y = graph.conv_transpose %x, %w strides [2] dilations [1] pads [0, 0] output_padding [0] …
@@ -47,8 +47,8 @@ class DecomposeConvTransposePass(FunctionPass):
     %y = graph.reshape %2 shape <[1, 4, 10]> : tensor<1x4x5x2xf32> -> tensor<1x4x10xf32>
     ```
     Where small kernels differ much in size (3x3 with stride 2: 4, 2, 2 and 1 points), each is a convolution
-    of its own, for the cells that the result has, and their channels are joined (129 to 64 channels at 16x16:
-    0.43 to 0.93 of peak).
+    of its own, without cells outside the result, and their channels are concatenated (129 to 64 channels at
+    16x16: 0.43 to 0.93 of peak).
     Class: rounding. Dilated ones stay.
     Source: Shi et al. 2016, "Is the deconvolution layer the same as a convolutional layer?".
     """
@@ -63,7 +63,7 @@ class DecomposeConvTransposePass(FunctionPass):
                 _decompose(op, weights_of(ctx))
 
 
-# Of the points of equal small kernels, those that are no zeros: with more of them, one convolution is faster.
+# The share of the points of equal small kernels that are not zeros: above it, one convolution is faster.
 _MOST_POINTS = 0.8
 
 
@@ -79,54 +79,55 @@ def _applies(op: graph.ConvTransposeOp) -> bool:
 
 @dataclass(frozen=True)
 class _Axis:
-    """One spatial axis: the small kernels, and the result cells among those that the convolution gives."""
+    """The geometry of a spatial axis: the sizes of the small kernels, and the range of result cells."""
 
     kernel: int
     stride: int
     begin: int
-    behind: int
-    """Result cells behind the last input cell's first: K + output_padding - end pad - 1."""
+    tail: int
+    """The result cells after the first one of the last input cell: K + output_padding - end pad - 1."""
 
     @property
     def points(self) -> int:
-        """Kernel points of each small kernel."""
+        """The points of each small kernel, with zeros for those that the kernel does not have."""
         return -(-self.kernel // self.stride)
 
     @property
     def more(self) -> int:
-        """How many strides the result reaches past the input; negative when it ends inside."""
-        return self.behind // self.stride
+        """The strides of the result past the last input cell; negative when the result ends before it."""
+        return self.tail // self.stride
 
-    def taps(self, place: int) -> list[tuple[int, int]]:
-        """For a place between input cells: point of the small kernel, turned, and point of the kernel."""
-        points = [(self.points - 1 - t, place + t * self.stride) for t in range(self.points)]
+    def taps(self, phase: int) -> list[tuple[int, int]]:
+        """Pairs of a small kernel's point, in reverse order, and the kernel's point, for a stride's phase."""
+        points = [(self.points - 1 - t, phase + t * self.stride) for t in range(self.points)]
         return [(at, point) for at, point in points if point < self.kernel]
 
     @property
     def growth(self) -> int:
-        """By how much the strides of the result are more than the input cells."""
-        return (self.behind - self.begin) // self.stride
+        """The number of strides in the result less the number of input cells."""
+        return (self.tail - self.begin) // self.stride
 
     def cells(self, rest: int) -> _Cells:
-        """The result's cells that are `rest` behind the begin of a stride."""
-        before, place = divmod(self.begin + rest, self.stride)
-        points = range(place, self.kernel, self.stride)[::-1]
+        """The small convolution for the result's cells `rest` after the begin of a stride."""
+        before, phase = divmod(self.begin + rest, self.stride)
+        points = range(phase, self.kernel, self.stride)[::-1]
         pad = len(points) - 1 - before
         return _Cells(points, pad, self.growth - pad + len(points) - 1)
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """Every s-th cell of the result along an axis, as a convolution by a small kernel of its own."""
+    """A convolution by a small kernel along an axis, which gives every s-th cell of the result."""
 
     points: range
-    """Those of the kernel, turned."""
+    """The points of the full kernel, in reverse order."""
     begin: int
     end: int
-    """Pads."""
+    """The pads `begin` and `end`."""
 
 
 def _decompose(op: graph.ConvTransposeOp, weights: WeightStore) -> None:
+    """Replace a transposed convolution by one convolution for all phases, or by one for each phase."""
     constant = op.w.owner
     assert isinstance(constant, graph.ConstantOp)
     groups, pads = op.groups.value.data, op.pads.get_values()
@@ -159,7 +160,7 @@ def _decompose(op: graph.ConvTransposeOp, weights: WeightStore) -> None:
 
 
 def _is_uneven(axes: Sequence[_Axis]) -> bool:
-    """Whether a convolution for each place saves much: points that are zeros, or cells outside the result."""
+    """Whether a convolution for each phase saves many zero points, or nothing has to be reordered."""
     cells = [axis.cells(rest) for axis in axes for rest in range(axis.stride)]
     if any(not cell.points or min(cell.begin, cell.end) < 0 for cell in cells):
         return False
@@ -174,7 +175,7 @@ def _by_cells(
     weights: WeightStore,
     name: str,
 ) -> None:
-    """A convolution for each place between input cells; channels [places · O] as pixels."""
+    """Replace an op by a convolution for each phase of the strides, and channels [phases · O] by pixels."""
     groups = op.groups.value.data
     grouped = w.reshape(groups, w.shape[0] // groups, *w.shape[1:]).swapaxes(1, 2)
     parts: list[SSAValue] = []
@@ -182,16 +183,16 @@ def _by_cells(
         cells = [axis.cells(rest) for axis, rest in zip(axes, rests, strict=True)]
         small = grouped[(..., *np.ix_(*(cell.points for cell in cells)))]
         small = np.ascontiguousarray(small.reshape(-1, *small.shape[2:]))
-        place = "".join(map(str, rests))
-        filters = _insert(graph.ConstantOp.of(small, weights, f"{name}:place{place}"), op)
+        suffix = "".join(map(str, rests))
+        filters = _insert(graph.ConstantOp.of(small, weights, f"{name}:place{suffix}"), op)
         pads = [*(cell.begin for cell in cells), *(cell.end for cell in cells)]
         conv = graph.ConvOp(op.x, filters, pads=pads, groups=groups, data_layout=op.data_layout.data)
         parts.append(_insert(conv, op))
     y = parts[0] if len(parts) == 1 else _insert(graph.ConcatOp(parts, 1), op)
-    channels, places = dims_of(parts[0].type)[1], [axis.stride for axis in axes]
+    channels, phases = dims_of(parts[0].type)[1], [axis.stride for axis in axes]
     rank = len(axes)
     order = [0, rank + 1, *(i for axis in range(rank) for i in (rank + 2 + axis, 1 + axis))]
-    y = _pixels(y, op, axes, [*places, channels], order)
+    y = _pixels(y, op, axes, [*phases, channels], order)
     ends = [out - size for out, size in zip(dims_of(op.result.type)[2:], dims_of(y.type)[2:], strict=True)]
     pads = [Dim.of(0)] * (rank + 4) + ends
     Rewriter.replace_op(op, [], [y if all(pad == 0 for pad in pads) else _insert(graph.PadOp(y, pads), op)])
@@ -204,21 +205,21 @@ def _insert(op: GraphOp, before: GraphOp) -> SSAValue:
 
 
 def _small_kernels(w: npt.NDArray[Any], groups: int, axes: Sequence[_Axis]) -> npt.NDArray[Any]:
-    """Filters [groups · O · places, I / groups, points…] from [I, O, kernel…]; what no tap fills is 0."""
+    """Filters [groups · O · phases, I / groups, points…] from [I, O, kernel…]; points without a tap are 0."""
     depth, width = w.shape[0] // groups, w.shape[1]
-    places = [axis.stride for axis in axes]
+    phases = [axis.stride for axis in axes]
     points = [axis.points for axis in axes]
     grouped = w.reshape(groups, depth, width, *w.shape[2:]).swapaxes(1, 2)
-    filters = np.zeros((groups, width, *places, depth, *points), w.dtype)
-    for place in product(*(range(stride) for stride in places)):
-        for taps in product(*(axis.taps(p) for axis, p in zip(axes, place, strict=True))):
+    filters = np.zeros((groups, width, *phases, depth, *points), w.dtype)
+    for phase in product(*(range(stride) for stride in phases)):
+        for taps in product(*(axis.taps(p) for axis, p in zip(axes, phase, strict=True))):
             at, point = [t[0] for t in taps], [t[1] for t in taps]
-            filters[(slice(None), slice(None), *place, slice(None), *at)] = grouped[(..., *point)]
+            filters[(slice(None), slice(None), *phase, slice(None), *at)] = grouped[(..., *point)]
     return filters.reshape(-1, depth, *points)
 
 
 def _side_by_side(y: SSAValue, op: graph.ConvTransposeOp, axes: Sequence[_Axis]) -> SSAValue:
-    """Channels [O · places] as pixels: [N, O, size · stride…]."""
+    """The channels [O · phases] of one convolution interleaved as pixels: [N, O, size · stride…]."""
     rank, channels = len(axes), dims_of(op.result.type)[1]
     order = [0, 1, *(i for axis in range(rank) for i in (2 + rank + axis, 2 + axis))]
     return _pixels(y, op, axes, [channels, *(axis.stride for axis in axes)], order)
@@ -231,19 +232,19 @@ def _pixels(
     split: Sequence[Dim | int],
     order: Sequence[int],
 ) -> SSAValue:
-    """Channels, split into those of the result and places, as pixels: [N, O, size · stride…]."""
+    """A tensor with its channels split in O and phases, which `order` interleaves: [N, O, size · stride…]."""
     if all(axis.stride == 1 for axis in axes):
         return y
     dims = dims_of(y.type)
     apart = graph.ReshapeOp(y, [dims[0], *split, *dims[2:]])
-    turned = graph.TransposeOp(_insert(apart, op), order)
+    moved = graph.TransposeOp(_insert(apart, op), order)
     wide = [size * axis.stride for size, axis in zip(dims[2:], axes, strict=True)]
     channels = dims_of(op.result.type)[1]
-    return _insert(graph.ReshapeOp(_insert(turned, op), [dims[0], channels, *wide]), op)
+    return _insert(graph.ReshapeOp(_insert(moved, op), [dims[0], channels, *wide]), op)
 
 
 def _cropped(y: SSAValue, op: graph.ConvTransposeOp, axes: Sequence[_Axis]) -> SSAValue:
-    """The result's cells: from the begin pad on, as many as it has; a negative crop adds zeros."""
+    """The cells from the begin pad on, as many as the result has, by a `graph.pad` with negative pads."""
     zero = Dim.of(0)
     ends = [
         out - size + axis.begin

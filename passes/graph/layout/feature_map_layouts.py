@@ -1,4 +1,4 @@
-"""Images of a function that are there in another layout too, and the way from one form to the other."""
+"""Feature maps in a second layout beside the model's: the layout, and transforms from one to the other."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from stepwell.runtime.layout import Layout, parse_layout, plain_layout, to_layou
 
 # Below this share of useful channels a padded block costs more than it saves: 24 of 32 are worth it, 20 not.
 MIN_USEFUL = 0.7
-IMAGE_RANKS = (3, 4, 5)
+FEATURE_MAP_RANKS = (3, 4, 5)
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class ImageLayout:
+class FeatureMapLayout:
     """
-    How images and filters are to be stored: `NCHW16c` with `OIHW16i16o`, or `NHWC` with `HWIO`.
+    A layout of feature maps and filters: `NCHW16c` with `OIHW16i16o`, or `NHWC` with `HWIO`.
 
-    By default channels come last, whole, whatever the number of spatial axes.
+    By default channels come last, not blocked, for any number of spatial axes.
     """
 
     block: int = 1
-    """Channels of a block; 1: the axes stand in another order, whole."""
+    """Channels of a block; 1: channels are not blocked, only the order of the axes differs."""
     data: str = ""
-    """The layout of images when they are not blocked; it says how many spatial axes they have."""
+    """The layout of feature maps without blocks, which fixes the number of spatial axes."""
     kernel: str = ""
-    """The layout of filters then."""
+    """The layout of filters without blocks."""
     winograd: bool = True
-    """Whether 3x3 windows on blocks are for Winograd."""
+    """Whether blocked 3x3 convolutions will be computed by Winograd's algorithm."""
 
     @staticmethod
-    def of(text: str) -> ImageLayout:
-        """A layout as options spell it, `DATA` or `DATA:KERNEL`. Raises: ValueError for any other text."""
+    def of(text: str) -> FeatureMapLayout:
+        """The layout of an option's text, `DATA` or `DATA:KERNEL`. Raises: ValueError for any other text."""
         data_text, _, kernel_text = text.partition(":")
         data = parse_layout(data_text)
         kernel = parse_layout(kernel_text or plain_layout("OI", len(data.spatial)))
@@ -59,38 +59,39 @@ class ImageLayout:
             )
         block = data.block("C")
         if data.rank == len(data.letters) and kernel.rank == len(kernel.letters):
-            return ImageLayout(1, data_text, str(kernel))
+            return FeatureMapLayout(1, data_text, str(kernel))
         blocked = f"{plain_layout('NC', len(data.spatial))}{block}c"
         filters = f"{plain_layout('OI', len(data.spatial))}{block}i{block}o"
         if data_text != blocked or kernel_text not in ("", filters):
             raise ValueError(f'"{text}" is not blocked as kernels are, such as "{blocked}:{filters}"')
-        return ImageLayout(block)
+        return FeatureMapLayout(block)
 
     def of_rank(self, rank: int) -> Layout:
-        """The layout of images with so many (plain) dimensions."""
+        """The layout of feature maps with `rank` dimensions in the model."""
         plain = plain_layout("NC", rank - 2)
         if self.block > 1:
             return parse_layout(f"{plain}{self.block}c")
         return parse_layout(self.data or f"N{plain[2:]}C")
 
-    def takes(self, value: SSAValue) -> bool:
-        """Whether a value is an image that it can store at all."""
+    def supports(self, value: SSAValue) -> bool:
+        """Whether a value is a feature map of an element type and rank that the layout can store."""
         if not isinstance(value.type, TensorType):
             return False
         rank = len(dims_of(tensor_of(value)))
         if self.block == 1:
             return rank == parse_layout(self.data).rank if self.data else rank > 2
-        return tensor_of(value).element_type == f32 and rank in IMAGE_RANKS
+        return tensor_of(value).element_type == f32 and rank in FEATURE_MAP_RANKS
 
 
-class ImageForms:
+class FeatureMaps:
     """
-    Images [N, C, spatial…] that are there in a layout too: made so by an op, or transformed for users.
+    The feature maps [N, C, spatial…] of a function, each plain (as in the model), in a layout, or both.
 
-    Channels that fill a last block are zeros in a transformed value and finite numbers in a computed one.
+    A stored one is computed by an op, or transformed for users. Channels that fill the last block are zeros
+    in a transformed value and finite numbers in a computed one.
     """
 
-    def __init__(self, layout: ImageLayout, weights: WeightStore):
+    def __init__(self, layout: FeatureMapLayout, weights: WeightStore):
         self.wanted = layout
         self.block = layout.block
         self.weights = weights
@@ -99,12 +100,12 @@ class ImageForms:
         self._computed: set[SSAValue] = set()
 
     def define(self, value: SSAValue, stored: SSAValue) -> None:
-        """Say that an op computes `value` in the layout: its plain form is made when somebody asks."""
+        """Record that an op computes `value` in the layout, as `stored`; the plain one is made on demand."""
         self._stored[value] = stored
         self._computed.add(value)
 
     def define_plain(self, value: SSAValue, plain: SSAValue) -> None:
-        """Say that a value has been replaced by another of its type."""
+        """Record the plain value that replaces another one of the same type."""
         self._plain[value] = plain
 
     def is_computed(self, value: SSAValue) -> bool:
@@ -112,61 +113,61 @@ class ImageForms:
         return value in self._computed
 
     def fits(self, value: SSAValue) -> bool:
-        """Whether a value can be stored so; blocked, an f32 image whose channels fill enough blocks."""
-        if not self.wanted.takes(value):
+        """Whether a value can be stored in the layout; blocked, if its channels fill enough of the blocks."""
+        if not self.wanted.supports(value):
             return False
         channels = dims_of(tensor_of(value))[1]
         return self.block == 1 or (channels.is_static and self.fits_channels(channels.value))
 
     def plain_layout(self, value: SSAValue) -> str:
-        """The layout of an image as it is in the model: NCW, NCHW or NCDHW."""
+        """The layout of a feature map in the model: NCW, NCHW or NCDHW."""
         return plain_layout("NC", len(dims_of(value.type)) - 2)
 
     def layout(self, value: SSAValue) -> Layout:
-        """The layout in which a (plain) image is stored."""
+        """The layout in which a (plain) feature map is stored."""
         return self.wanted.of_rank(len(dims_of(value.type)))
 
-    def place(self, axis: int, value: SSAValue) -> int:
-        """Where an axis of a plain image stands in its stored form."""
+    def stored_axis(self, axis: int, value: SSAValue) -> int:
+        """The axis of the stored feature map for an axis of the plain one."""
         return self.layout(value).axis(self.plain_layout(value)[axis])
 
     def arranged(self, items: Sequence[T], value: SSAValue, block: Callable[[], T]) -> list[T]:
-        """What there is for each plain axis, in the order of the stored form; `block()` for the block."""
+        """Items given for each plain axis in the order of the stored axes, with `block()` for the block's."""
         by_letter = dict(zip(self.plain_layout(value), items, strict=True))
         return [block() if size else by_letter[letter] for letter, size in self.layout(value).axes]
 
     def fits_channels(self, channels: int) -> bool:
-        """Whether so many channels fill enough of their blocks."""
+        """Whether a number of channels fills a large enough share (`MIN_USEFUL`) of its blocks."""
         return channels > 0 and channels / self.padded_channels(channels) >= MIN_USEFUL
 
     def padded_channels(self, channels: int) -> int:
-        """The channels with those that fill the last block."""
+        """The number of channels rounded up to whole blocks."""
         return -(-channels // self.block) * self.block
 
     def is_padded(self, value: SSAValue) -> bool:
-        """Whether a value that fits has more channels when it is stored."""
+        """Whether a value has more channels when it is stored, since its last block is not full."""
         return self.block > 1 and dims_of(value.type)[1].value % self.block != 0
 
     def stored(self, value: SSAValue, before: Operation) -> SSAValue:
-        """The stored form of a value that fits, transformed in front of an op when it is not there yet."""
+        """The stored version of a value that fits, transformed before an op when there is none yet."""
         if value not in self._stored:
             source, layout = value, self.plain_layout(value)
-            if isinstance(turned := value.owner, graph.TransposeOp):
-                # One move for both: [N, H, W, C] becomes [N, C/16, H, W, 16] directly.
-                source, perm = turned.input, list(turned.perm.get_values())
+            if isinstance(transpose := value.owner, graph.TransposeOp):
+                # One copy for both: [N, H, W, C] becomes [N, C/16, H, W, 16] directly.
+                source, perm = transpose.input, list(transpose.perm.get_values())
                 layout = "".join(layout[perm.index(i)] for i in range(len(perm)))
             source = self.plain(source, before)
             self._stored[value] = self.transformed(source, layout, str(self.layout(value)), before)
         return self._stored[value]
 
     def plain(self, value: SSAValue, before: Operation) -> SSAValue:
-        """The plain form of a value, made in front of an op when it was only computed in the layout."""
+        """The plain version of a value, transformed before an op when only the stored one was computed."""
         if value not in self._plain:
             self._plain[value] = self._unpacked(value, before) if self.is_computed(value) else value
         return self._plain[value]
 
     def transformed(self, value: SSAValue, source: str, target: str, before: Operation) -> SSAValue:
-        """A value in another layout: constants are transformed now, others when the model runs."""
+        """A value in another layout: constants are transformed at compile time, others at run time."""
         if source == target:
             return value
         if not isinstance(constant := value.owner, graph.ConstantOp):
@@ -176,11 +177,11 @@ class ImageForms:
         return self.constant(array, before, f"{name}:{target}")
 
     def constant(self, array: npt.NDArray[np.generic], before: Operation, name: str = "") -> SSAValue:
-        """An array as a constant in front of an op."""
+        """A new constant of an array, inserted before an op."""
         return self.insert(graph.ConstantOp.of(np.asarray(array, order="C"), self.weights, name), before)
 
     def insert(self, op: GraphOp, before: Operation) -> SSAValue:
-        """Put an op in front of another, with its location, and give its first result."""
+        """Insert an op before another, with the location of that one; returns its first result."""
         Rewriter.insert_op(op, InsertPoint.before(before))
         adopt_location(op, before.location)
         return op.results[0]
@@ -191,7 +192,7 @@ class ImageForms:
         whole = self.padded(dims)
         letters = self.layout(value).letters
         if all(dim == 1 for dim in dims[2:]) and letters.index("N") < letters.index("C"):
-            # One pixel: channels stand in a row already.
+            # One pixel: the channels are in order already, blocked or not.
             result = self.insert(graph.ReshapeOp(result, whole), before)
         else:
             layouts = str(self.layout(value)), self.plain_layout(value)
@@ -204,7 +205,7 @@ class ImageForms:
         return [dims[0], channels, *dims[2:]]
 
     def cut(self, value: SSAValue, dims: Sequence[Dim], before: Operation) -> SSAValue:
-        """A tensor without the channels that fill the last block, of these dimensions."""
+        """A plain tensor of shape `dims`, without the channels that fill the last block."""
         if dims_of(value.type) == tuple(dims):
             return value
         rank = len(dims)

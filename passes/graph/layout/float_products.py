@@ -1,4 +1,4 @@
-"""Products of bytes without constants, for `pack-integers`: sums of floats that are exact."""
+"""8-bit products of two activations for `pack-integers`, computed in f32 with exact sums."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.context import count, remark
-from stepwell.passes.graph.layout.feature_map_layouts import ImageForms
+from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
 from stepwell.runtime.dims import Dim
 
-# Products of bytes less their zero points that a float adds without rounding: 258 · 255² ≤ 2²⁴.
+# The most products of 8-bit numbers less their zero points that f32 adds without rounding: 258 · 255² ≤ 2²⁴.
 _EXACT_SUM = 2**24 // 255**2
 # More parts than this cost more than products of integers element by element.
 _MAX_PARTS = 16
 
 
-def float_matmul(op: graph.MatmulIntegerOp, values: ImageForms) -> bool:
+def float_matmul(op: graph.MatmulIntegerOp, values: FeatureMaps) -> bool:
     """
-    A product of activations as products of floats, the way attention has them: nothing has to be packed.
+    Replace an 8-bit product of activations, as in attention, by f32 products: nothing has to be packed.
 
-    Long sums are made of parts, which are integers when they are added.
+    Long sums are cut in parts that are exact in f32, and added as i32.
+    Returns: whether the op was replaced.
     """
     dims = dims_of(op.a.type)
     points = (op.a_zero_point, op.b_zero_point)
@@ -53,9 +54,9 @@ def float_matmul(op: graph.MatmulIntegerOp, values: ImageForms) -> bool:
 
 
 def _floats(
-    x: SSAValue, zero_point: SSAValue | None, op: graph.MatmulIntegerOp, values: ImageForms
+    x: SSAValue, zero_point: SSAValue | None, op: graph.MatmulIntegerOp, values: FeatureMaps
 ) -> SSAValue:
-    """Bytes less their zero point as floats."""
+    """An 8-bit tensor cast to f32, less its zero point."""
     wide = values.insert(graph.CastOp(x, f32), op)
     if zero_point is None:
         return wide
@@ -68,9 +69,9 @@ def _floats(
 
 
 def _part(
-    x: SSAValue, axis: int, low: int, high: int, op: graph.MatmulIntegerOp, values: ImageForms
+    x: SSAValue, axis: int, low: int, high: int, op: graph.MatmulIntegerOp, values: FeatureMaps
 ) -> SSAValue:
-    """A part of a tensor along one axis."""
+    """The slice of a tensor from `low` to `high` along one axis."""
     dims = list(dims_of(x.type))
     if dims[axis] == high - low:
         return x

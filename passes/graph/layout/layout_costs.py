@@ -1,4 +1,4 @@
-"""Whether a convolution runs faster in blocks or on plain images, for `convert-layout`."""
+"""The cost model of `convert-layout`: whether a convolution is faster on blocked or on plain feature maps."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from math import ceil, prod
 
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of
-from stepwell.passes.graph.layout.feature_map_layouts import ImageForms
+from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
 from stepwell.runtime.layout import parse_layout
 
-# Elements so far apart are read as vectors and shuffled.
+# With strides up to this, elements are read as vectors and shuffled.
 _SHUFFLED_STRIDE = 2
-# What steps over every other pixel cost, and over more; steps of a sum that take as long as converting its
-# result (3 to 64 channels at 224x224, stride 2, in rows: 3x3 0.89 of the time in blocks, 7x7 1.16.)
+# Costs of a stride of 2, and of larger ones; steps of a sum that take as long as converting its result to
+# blocks (3 to 64 channels at 224x224, stride 2, lanes along rows: 3x3 0.89 of the time in blocks, 7x7 1.16.)
 _SHUFFLING, _GATHERING = 1.15, 4
 _RESULT_STEPS = 8
-# Steps of a sum that take as long as converting its result, and lanes left idle that cost more than that.
+# Steps of a sum that take as long as converting its result, and the share of idle lanes that costs more.
 _CONVERSION_STEPS = 4
 _MOST_WASTE = 0.1
-# Floats of a register whose half takes no less time.
+# Lanes of a register (32 bytes) of which half a vector takes as long as a whole one.
 _SMALL_VECTOR = 8
-# The points of filters, each way, that `winograd-conv` takes.
+# The size of filters, each way, that `winograd-conv` supports.
 _WINOGRAD_POINTS = 3
 
 
-def runs_plain(op: graph.ConvOp, values: ImageForms) -> bool:
-    """Whether a convolution by itself is no slower on plain images, lanes along rows, than in blocks."""
+def runs_plain(op: graph.ConvOp, values: FeatureMaps) -> bool:
+    """Whether a convolution alone is as fast on plain feature maps, with lanes along rows, as in blocks."""
     if is_pointwise(op):
         return not _wastes_lanes(op, values.block)
     if _is_moved(op):
@@ -40,22 +40,23 @@ def runs_plain(op: graph.ConvOp, values: ImageForms) -> bool:
     return _is_wide(op, values) and gain >= (_MOST_WASTE if is_deep else 0)
 
 
-def rows_are_short(op: graph.ConvOp, values: ImageForms) -> bool:
-    """Whether rows leave more lanes idle than filters that fill their last block by little."""
+def rows_are_short(op: graph.ConvOp, values: FeatureMaps) -> bool:
+    """Whether lanes along short rows of results are idle more than lanes along a padded block of filters."""
     is_dense = isinstance(op.w.owner, graph.ConstantOp) and op.groups.value.data == 1
-    if values.block == 1 or not values.wanted.takes(op.result) or not is_dense or is_pointwise(op):
+    if values.block == 1 or not values.wanted.supports(op.result) or not is_dense or is_pointwise(op):
         return False
     return _blocks_cost(op, values.block) < _rows_cost(op, values.block)
 
 
-def reads_plain(op: graph.ConvOp, values: ImageForms) -> bool:
+def reads_plain(op: graph.ConvOp, values: FeatureMaps) -> bool:
     """
-    Whether a convolution takes a plain image as it is: one element at a time, for a vector of filters.
+    Whether a convolution with blocked filters should read its input plain, an element a vector of filters.
 
-    That is as fast as from blocks, which pay when they are there, or where Winograd takes 3x3 windows. Steps
-    past pixels would convert many for nothing, and channels may not fill blocks (1x1 of 513 at 40x40, stride
-    2: 2.4 x, 3x3 of 39 at 133x32, stride 2: 1.2 x). Filters of few vectors read an image more often, and
-    blocks lie closer together (1x1 of 256 at 56x56, stride 2, with 8 lanes: 0.9 x).
+    That is as fast as reading blocks, which are better if they are there already, or for Winograd's 3x3
+    windows. With strides that skip pixels, converting these is wasted, and channels may not fill blocks (1x1
+    of 513 at 40x40, stride 2: 2.4 x, 3x3 of 39 at 133x32, stride 2: 1.2 x). Filters of few vectors read a
+    feature map more often, and blocks are closer together in memory (1x1 of 256 at 56x56, stride 2, with 8
+    lanes: 0.9 x).
     """
     filters = dims_of(op.w.type)
     if values.is_computed(op.x) or isinstance(op.x.owner, graph.TransposeOp):
@@ -68,13 +69,13 @@ def reads_plain(op: graph.ConvOp, values: ImageForms) -> bool:
 
 
 def _passes_over_pixels(op: graph.ConvOp) -> bool:
-    """Whether steps from window to window leave pixels out."""
+    """Whether strides are larger than the filter, so that no window contains some of the pixels."""
     points = (dim.value for dim in dims_of(op.w.type)[2:])
     return any(step > n for step, n in zip(op.strides.get_values(), points, strict=True))
 
 
 def is_pointwise(op: graph.ConvOp) -> bool:
-    """Whether a convolution is a matrix product in any layout: NCHW runs at 92 to 97 % of the peak too."""
+    """Whether a convolution is a matrix product: 1x1 without strides (in NCHW too at 92 to 97 % of peak)."""
     points = parse_layout(op.kernel_layout.data).logical(dims_of(op.w.type))
     sizes = [points[letter] for letter in parse_layout(op.kernel_layout.data).spatial]
     return all(n == 1 for n in (*sizes, *op.strides.get_values(), op.groups.value.data)) and not any(
@@ -83,7 +84,7 @@ def is_pointwise(op: graph.ConvOp) -> bool:
 
 
 def _wastes_lanes(op: graph.ConvOp, lanes: int) -> bool:
-    """Whether the last vector of pixels has so few that it is worth converting to blocks (7x7, 1x1)."""
+    """Whether the last vector of pixels is so empty that blocks are worth their conversion (7x7, 1x1)."""
     pixels = prod(dim.value if dim.is_static else lanes for dim in dims_of(op.result.type)[2:])
     wasted = _vectors(pixels, lanes) * lanes / pixels - 1
     filters, channels = (dim.value for dim in dims_of(op.w.type)[:2])
@@ -91,44 +92,44 @@ def _wastes_lanes(op: graph.ConvOp, lanes: int) -> bool:
     return wasted > _MOST_WASTE and is_worth_it
 
 
-def _is_wide(op: graph.ConvOp, values: ImageForms) -> bool:
-    """Whether rows of results fill a vector."""
+def _is_wide(op: graph.ConvOp, values: FeatureMaps) -> bool:
+    """Whether a row of results fills at least one vector."""
     width = dims_of(op.result.type)[-1]
     return width.is_static and width.value >= values.block
 
 
 def _rows_cost(op: graph.ConvOp, lanes: int) -> float:
-    """Instructions for each vector of results, with lanes along rows: idle ones, and steps over pixels."""
+    """The cost of a vector of results with lanes along rows: idle lanes in the last one, strided reads."""
     stride, width = op.strides.get_values()[-1], dims_of(op.result.type)[-1]
     idle = _vectors(width.value, lanes) * lanes / width.value if width.is_static else 1
     return idle * (1 if stride == 1 else _SHUFFLING if stride <= _SHUFFLED_STRIDE else _GATHERING)
 
 
 def _blocks_cost(op: graph.ConvOp, lanes: int) -> float:
-    """The same with lanes along filters: idle ones, and converting the result."""
+    """The cost of a vector of results with lanes along filters: idle lanes, and the result's conversion."""
     filters = [dim.value for dim in dims_of(op.w.type)]
     return ceil(filters[0] / lanes) * lanes / filters[0] + _RESULT_STEPS / prod(filters[1:])
 
 
 def _vectors(elements: int, lanes: int) -> float:
     """
-    The vectors that elements fill: one of half the width takes half the time, a shorter one no less.
+    The cost of `elements` in vectors: the last one counts half if it fills no more than half a register.
 
-    Of registers of 32 bytes or less, half of one takes as long as all of it.
+    For registers of 32 bytes or less the last one counts fully, since half a register takes as long.
     """
     if lanes <= _SMALL_VECTOR:
         return ceil(elements / lanes)
     return elements // lanes + ceil(2 * (elements % lanes) / lanes) / 2
 
 
-def _is_for_winograd(op: graph.ConvOp, values: ImageForms) -> bool:
-    """Whether `winograd-conv` may take a convolution, in blocks."""
+def _is_for_winograd(op: graph.ConvOp, values: FeatureMaps) -> bool:
+    """Whether `winograd-conv` may rewrite a convolution if it is blocked: 3x3, no strides, one group."""
     points = [dim.value for dim in dims_of(op.w.type)[2:]]
     steps = {*op.strides.get_values(), *op.dilations.get_values(), op.groups.value.data}
     return values.wanted.winograd and points == [_WINOGRAD_POINTS] * 2 and steps == {1}
 
 
 def _is_moved(op: graph.ConvOp) -> bool:
-    """Whether a transpose makes the image or takes the result: one move does that and makes blocks."""
+    """Whether a transpose makes the input or reads the result: it can be merged with the layout transform."""
     around = [op.x.owner, *(use.operation for use in op.result.uses)]
     return any(isinstance(neighbour, graph.TransposeOp) for neighbour in around)

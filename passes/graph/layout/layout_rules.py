@@ -1,7 +1,7 @@
 """
-How each op is computed on images in another layout, for `convert-layout` and the passes like it.
+Rules that compute ops on feature maps in another layout, for `convert-layout` and the passes like it.
 
-A rule inserts the op on stored images and says what it computes; False means that it stays on plain tensors.
+A rule inserts the op on stored feature maps and records its result; False means that the op stays plain.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.quantized import ScaledOp
 from stepwell.dialects.types import dims_of
-from stepwell.passes.graph.layout.feature_map_layouts import ImageForms
+from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
 from stepwell.passes.graph.layout.layout_costs import is_pointwise, reads_plain, rows_are_short, runs_plain
 from stepwell.runtime.dims import Dim
 
-# Finite numbers in, finite numbers out: what fills the last block may go through them, since the filters that
-# read it are 0 there.
+# Ops whose results are finite for finite operands: the channels that fill the last block may go through them,
+# since the filters that read them are 0 there.
 _FINITE = (
     graph.AbsOp,
     graph.AddOp,
@@ -44,14 +44,14 @@ _FINITE = (
 )
 
 
-# What is computed in any layout.
+# Ops that are computed in any layout.
 _AGNOSTIC = (UnaryOp, BinaryOp, graph.BiasAddOp, graph.ClipOp, graph.WhereOp)
-# Values to look at, before a network is taken to be one that wants blocks.
+# The most values to visit; a network with more elementwise ops is assumed to profit from blocks.
 _FAR = 32
 
 
-def conv(op: graph.ConvOp, values: ImageForms) -> bool:
-    """A convolution of plain images; of blocked ones, what has constant filters and enough channels."""
+def conv(op: graph.ConvOp, values: FeatureMaps) -> bool:
+    """Convert a plain convolution; to blocks, if it has constant filters and enough channels."""
     if op.data_layout.data != values.plain_layout(op.result) or op.out_layout is not None:
         return False
     if op.kernel_layout.data != "OI" + op.data_layout.data[2:]:
@@ -61,8 +61,8 @@ def conv(op: graph.ConvOp, values: ImageForms) -> bool:
     return _conv_in_blocks(op, values) if values.block > 1 else _conv_in_order(op, values)
 
 
-def _conv_in_order(op: graph.ConvOp, values: ImageForms) -> bool:
-    """A convolution whose images and filters have their axes in another order."""
+def _conv_in_order(op: graph.ConvOp, values: FeatureMaps) -> bool:
+    """Convert a convolution to feature maps and filters with their axes in another order."""
     made = graph.ConvOp(
         values.stored(op.x, op),
         values.transformed(values.plain(op.w, op), op.kernel_layout.data, values.wanted.kernel, op),
@@ -77,8 +77,8 @@ def _conv_in_order(op: graph.ConvOp, values: ImageForms) -> bool:
     return True
 
 
-def _conv_in_blocks(op: graph.ConvOp, values: ImageForms) -> bool:
-    """A convolution whose groups fill blocks, or have one filter each, unless it is alone and runs plain."""
+def _conv_in_blocks(op: graph.ConvOp, values: FeatureMaps) -> bool:
+    """Convert a convolution to blocks, unless groups do not fill them or the plain one is faster."""
     if not isinstance(op.w.owner, graph.ConstantOp):
         return False
     if runs_plain(op, values) and not values.is_computed(op.x) and not _reaches_windows(op.result, values):
@@ -110,8 +110,8 @@ def _conv_in_blocks(op: graph.ConvOp, values: ImageForms) -> bool:
     return True
 
 
-def _reaches_windows(value: SSAValue, values: ImageForms) -> bool:
-    """Whether a value goes, through elementwise ops and products, into what wants blocks or has them."""
+def _reaches_windows(value: SSAValue, values: FeatureMaps) -> bool:
+    """Whether a window op or a blocked value uses a value, through elementwise ops and 1x1 convolutions."""
     waiting, seen = [value], {value}
     while waiting and len(seen) < _FAR:
         for use in waiting.pop().uses:
@@ -126,33 +126,33 @@ def _reaches_windows(value: SSAValue, values: ImageForms) -> bool:
     return len(seen) >= _FAR
 
 
-def bias_add(op: graph.BiasAddOp, values: ImageForms) -> bool:
-    """A bias per channel, blocked like the channels."""
+def bias_add(op: graph.BiasAddOp, values: FeatureMaps) -> bool:
+    """Convert `bias_add` per channel, with the bias blocked like the channels."""
     if not values.is_computed(op.x) or op.axis.value.data != 1:
         return False
     bias = values.transformed(
         values.plain(op.b, op), "C", f"C{values.block}c" if values.block > 1 else "C", op
     )
-    made = graph.BiasAddOp(values.stored(op.x, op), bias, values.place(1, op.x))
+    made = graph.BiasAddOp(values.stored(op.x, op), bias, values.stored_axis(1, op.x))
     values.define(op.result, values.insert(made, op))
     return True
 
 
-def scaled(op: ScaledOp, values: ImageForms) -> bool:
-    """Quantized numbers with scales of the tensor, or of its channels where these are whole."""
+def scaled(op: ScaledOp, values: FeatureMaps) -> bool:
+    """Convert a (re)quantize or dequantize with one scale, or one a channel in layouts without blocks."""
     by_axis = bool(dims_of(op.scale.type))
     if not values.is_computed(op.input) or op.block_size or values.block > 1:
         return False
     if by_axis and op.axis.value.data != 1:
         return False
     operands = [values.stored(op.input, op), *(values.plain(x, op) for x in op.operands[1:])]
-    axis = values.place(1, op.input) if by_axis else op.axis.value.data
+    axis = values.stored_axis(1, op.input) if by_axis else op.axis.value.data
     values.define(op.result, values.insert(op.on(operands, axis=IntegerAttr(axis, i64)), op))
     return True
 
 
-def pool(op: graph.PoolOp, values: ImageForms) -> bool:
-    """A pool, window by window on whole blocks."""
+def pool(op: graph.PoolOp, values: FeatureMaps) -> bool:
+    """Convert a pool; each window is reduced for whole blocks of channels."""
     if not values.is_computed(op.x) or op.indices.data != "none":
         return False
     if op.data_layout.data != values.plain_layout(op.x):
@@ -173,8 +173,8 @@ def pool(op: graph.PoolOp, values: ImageForms) -> bool:
     return True
 
 
-def reduce(op: graph.ReduceOp, values: ImageForms) -> bool:
-    """A reduction over pixels; without their dimensions the result is plain again, by a reshape."""
+def reduce(op: graph.ReduceOp, values: FeatureMaps) -> bool:
+    """Convert a reduction over spatial axes; without `keep_dims` the result is plain, by a reshape."""
     axes, keep = list(op.axes.get_values()), bool(op.keep_dims.value.data)
     pixels = list(range(2, len(dims_of(op.input.type))))
     if not values.is_computed(op.input) or not axes or not {*axes} <= {*pixels}:
@@ -182,8 +182,8 @@ def reduce(op: graph.ReduceOp, values: ImageForms) -> bool:
     if not keep and axes != pixels:
         return False
     x = values.stored(op.input, op)
-    places = sorted(values.place(axis, op.input) for axis in axes)
-    result = values.insert(graph.ReduceOp(x, op.kind.data, places, keep_dims=keep), op)
+    stored_axes = sorted(values.stored_axis(axis, op.input) for axis in axes)
+    result = values.insert(graph.ReduceOp(x, op.kind.data, stored_axes, keep_dims=keep), op)
     if keep:
         values.define(op.result, result)
         return True
@@ -197,21 +197,21 @@ def reduce(op: graph.ReduceOp, values: ImageForms) -> bool:
     return True
 
 
-def concat(op: graph.ConcatOp, values: ImageForms) -> bool:
-    """A join of images whose blocks are all full, or along another axis than the channels."""
+def concat(op: graph.ConcatOp, values: FeatureMaps) -> bool:
+    """Convert a concat along the channels, if all blocks are full, or along another axis."""
     inputs = list(op.inputs)
     if not any(values.is_computed(x) for x in inputs) or not all(values.fits(x) for x in inputs):
         return False
     axis = op.axis.value.data
     if axis == 1 and any(values.is_padded(x) for x in inputs):
         return False
-    made = graph.ConcatOp([values.stored(x, op) for x in inputs], values.place(axis, op.result))
+    made = graph.ConcatOp([values.stored(x, op) for x in inputs], values.stored_axis(axis, op.result))
     values.define(op.result, values.insert(made, op))
     return True
 
 
-def pad(op: graph.PadOp, values: ImageForms) -> bool:
-    """Pixels around an image."""
+def pad(op: graph.PadOp, values: FeatureMaps) -> bool:
+    """Convert a pad of spatial axes."""
     if not values.is_computed(op.input) or op.pads is None:
         return False
     pads, rank = op.pads.get(), len(dims_of(op.input.type))
@@ -224,8 +224,8 @@ def pad(op: graph.PadOp, values: ImageForms) -> bool:
     return True
 
 
-def transpose(op: graph.TransposeOp, values: ImageForms) -> bool:
-    """A stored image straight to another order of its axes."""
+def transpose(op: graph.TransposeOp, values: FeatureMaps) -> bool:
+    """Replace a transpose of a stored feature map by one layout transform from there to plain axes."""
     if not values.is_computed(op.input):
         return False
     letters = values.plain_layout(op.input)
@@ -235,8 +235,8 @@ def transpose(op: graph.TransposeOp, values: ImageForms) -> bool:
     return True
 
 
-def resize(op: graph.ResizeOp, values: ImageForms) -> bool:
-    """Pixels at another density."""
+def resize(op: graph.ResizeOp, values: FeatureMaps) -> bool:
+    """Convert a resize of spatial axes."""
     dims = dims_of(op.input.type)
     if not values.is_computed(op.input) or op.shape is None or op.roi is not None:
         return False
@@ -261,13 +261,13 @@ def resize(op: graph.ResizeOp, values: ImageForms) -> bool:
     return True
 
 
-def _stored_shape(dims: Sequence[Dim], value: SSAValue, values: ImageForms) -> list[Dim]:
-    """The shape in which an image of plain dimensions is stored, laid out as `value`."""
+def _stored_shape(dims: Sequence[Dim], value: SSAValue, values: FeatureMaps) -> list[Dim]:
+    """The stored shape of a feature map with plain dimensions `dims`, in the layout of `value`."""
     return values.layout(value).physical(dict(zip(values.plain_layout(value), dims, strict=True)))
 
 
-def elementwise(op: GraphOp, values: ImageForms) -> bool:
-    """An elementwise op, when an operand is stored so and the others can be."""
+def elementwise(op: GraphOp, values: FeatureMaps) -> bool:
+    """Convert an elementwise op, if one operand is stored in the layout and the others can be at no cost."""
     if not isinstance(op, (UnaryOp, BinaryOp, graph.WhereOp, graph.ClipOp)):
         return False
     result = op.results[0]
@@ -286,8 +286,8 @@ def elementwise(op: GraphOp, values: ImageForms) -> bool:
     return True
 
 
-def _meets_stored(value: SSAValue, values: ImageForms) -> bool:
-    """Whether a value is used together with one that is computed in the layout."""
+def _meets_stored(value: SSAValue, values: FeatureMaps) -> bool:
+    """Whether a user of a value also reads a value of as many channels that is computed in the layout."""
     users = [use.operation for use in value.uses]
     return any(values.is_computed(x) and _same_channels(x, value) for user in users for x in user.operands)
 
@@ -304,9 +304,9 @@ def _stays_finite(op: GraphOp) -> bool:
 
 
 def _operand(
-    value: SSAValue, result: SSAValue, values: ImageForms, before: GraphOp
+    value: SSAValue, result: SSAValue, values: FeatureMaps, before: GraphOp
 ) -> Callable[[], SSAValue] | None:
-    """How to get an operand that broadcasts to a stored result; None when there is no cheap way."""
+    """A function that makes an operand that broadcasts to a stored result; None if that would be costly."""
     dims, channels, rank = dims_of(value.type), dims_of(result.type)[1], len(dims_of(result.type))
     if all(dim == 1 for dim in dims) and not values.is_computed(value):
         return lambda: values.plain(value, before)
@@ -323,10 +323,10 @@ def _operand(
     return None
 
 
-Rules: TypeAlias = Mapping[type[GraphOp], Callable[[Any, ImageForms], bool]]
-"""What inserts an op of a class on stored images, or leaves it as it is: whether it did."""
+Rules: TypeAlias = Mapping[type[GraphOp], Callable[[Any, FeatureMaps], bool]]
+"""Rules by op class: each inserts the op on stored feature maps, or leaves it, and returns whether it did."""
 
-IMAGE_RULES: Rules = {
+LAYOUT_RULES: Rules = {
     graph.BiasAddOp: bias_add,
     graph.ConcatOp: concat,
     graph.DequantizeOp: scaled,
@@ -338,4 +338,4 @@ IMAGE_RULES: Rules = {
     graph.ResizeOp: resize,
     graph.TransposeOp: transpose,
 }
-"""What keeps a layout that its operands have; without a rule here, `elementwise` is asked."""
+"""Rules of ops that preserve the layout of their operands; `elementwise` is the rule of all other classes."""

@@ -1,4 +1,4 @@
-"""`pack-integers`: sums of products of bytes get the operands that machines multiply: words of four bytes."""
+"""`pack-integers`: operands of 8-bit products are packed four to an i32, for dot-product instructions."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.layout.convert_layout import convert_function
-from stepwell.passes.graph.layout.feature_map_layouts import ImageForms, ImageLayout
+from stepwell.passes.graph.layout.feature_map_layouts import FeatureMapLayout, FeatureMaps
 from stepwell.passes.graph.layout.float_products import float_matmul
 from stepwell.passes.graph.layout.layout_rules import Rules
 from stepwell.passes.graph.layout.pack_shorts import short_conv, short_matmul
 from stepwell.passes.graph.layout.packed_bytes import (
-    PARTS_OF_WORD,
+    PARTS_OF_I32,
     column_points,
     columns_of_panel,
     packed_columns,
     packed_filters,
-    words_of,
-    words_of_planes,
+    packed_last_axis,
+    packed_planes,
 )
 from stepwell.runtime.layout import parse_layout, to_layout
 
@@ -42,16 +42,16 @@ _U8 = IntegerType(8, Signedness.UNSIGNED)
 @dataclass(frozen=True)
 class PackIntegersPass(FunctionPass):
     """
-    Give products of bytes with constant bytes operands in words of four along the sum: unsigned bytes times
-    signed ones, as the machine has it, without zero points.
+    Pack 8-bit operands of products with constant weights in i32 elements, four neighbours along the sum each.
 
-    Signed activations are flipped into unsigned ones, unsigned weights into signed ones; what the zero points
-    change is a constant for each column (times the zero point, when that is known at run time only), which is
-    subtracted from the sums: exact. Zero points that signed weights have no room for are taken off by the
-    sums of the rows. With `shorts`, words hold two numbers of 16 bits, less their zero points. Weights become
-    panels of columns. Convolutions read and write channels last, and what stands between them keeps that
-    order, by the rules of `convert-layout`. Products of activations become products of floats, of parts that
-    are exact.
+    Dot-product instructions multiply unsigned by signed bytes without zero points. So signed activations are
+    flipped into unsigned ones, unsigned weights into signed ones; the effect of the activations' zero point
+    is a constant for each column (times the zero point, if that is known at run time only), which is
+    subtracted from the sums: exact. Zero points of weights are subtracted from the weights if the differences
+    fit signed bytes, else their effect is subtracted by the sums of the rows. With `shorts`, elements contain
+    two 16-bit numbers less their zero points. Weights become panels of columns. Convolutions read and write
+    channels last, and the ops between them preserve that order, by the rules of `convert-layout`. Products of
+    activations are computed in f32, in parts that are exact.
 
     ```mlir
     %y = graph.matmul_integer %a, %b : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
@@ -69,25 +69,29 @@ class PackIntegersPass(FunctionPass):
     numerics = Numerics.EXACT
 
     lanes: int = 16
-    """Sums that a vector register holds."""
+    """The i32 sums in a vector register."""
     shorts: bool = False
-    """Whether the machine multiplies numbers of 16 bits, and bytes not exactly."""
+    """Whether to multiply 16-bit pairs, on machines whose 8-bit products are not exact."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         rules: Rules = {graph.MatmulIntegerOp: self._matmul, graph.ConvIntegerOp: self._conv}
-        convert_function(func, ImageLayout(), weights_of(ctx), rules)
+        convert_function(func, FeatureMapLayout(), weights_of(ctx), rules)
 
-    def _matmul(self, op: graph.MatmulIntegerOp, values: ImageForms) -> bool:
+    def _matmul(self, op: graph.MatmulIntegerOp, values: FeatureMaps) -> bool:
         pack = short_matmul if self.shorts else pack_matmul
         return pack(op, values, self.lanes) or float_matmul(op, values)
 
-    def _conv(self, op: graph.ConvIntegerOp, values: ImageForms) -> bool:
+    def _conv(self, op: graph.ConvIntegerOp, values: FeatureMaps) -> bool:
         is_dense = op.groups.value.data == 1
         return (short_conv if self.shorts and is_dense else pack_conv)(op, values, self.lanes)
 
 
-def pack_matmul(op: graph.MatmulIntegerOp, values: ImageForms, lanes: int) -> bool:
-    """A product with a constant matrix, whose zero points vanish."""
+def pack_matmul(op: graph.MatmulIntegerOp, values: FeatureMaps, lanes: int) -> bool:
+    """
+    Pack an 8-bit product with a constant matrix, by corrections of the sums for zero points.
+
+    Returns: whether the op was replaced; a remark says why not.
+    """
     b, dims = constant_of(op.b, values.weights), dims_of(op.b.type)
     if op.is_packed or b is None or len(dims) != 2:
         return False
@@ -104,7 +108,7 @@ def pack_matmul(op: graph.MatmulIntegerOp, values: ImageForms, lanes: int) -> bo
         weights, rest = _shifted(b, b_points)
     a, point = _unsigned(values.plain(op.a, op), point, op, values)
     packed = values.constant(packed_columns(weights, width), op)
-    sums = values.insert(graph.MatmulIntegerOp(words_of(a, op, values), packed), op)
+    sums = values.insert(graph.MatmulIntegerOp(packed_last_axis(a, op, values), packed), op)
     sums = _less_zero_point(sums, point, weights.sum(0, dtype=np.int32), op, values)
     if rest is not None:
         sums = _less_row_sums(sums, a, point, depth, rest, op, values)
@@ -116,7 +120,7 @@ def pack_matmul(op: graph.MatmulIntegerOp, values: ImageForms, lanes: int) -> bo
 def _shifted(
     weights: npt.NDArray[np.generic], points: npt.NDArray[np.int32] | np.int32
 ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
-    """Bytes as signed ones, and their zero points with them: for a range that does not lie around these."""
+    """Weights as signed bytes and their zero points, both 128 less than given if the weights are unsigned."""
     shift = 128 if weights.dtype == np.uint8 else 0
     return (weights.astype(np.int32) - shift).astype(np.int8), np.asarray(points - shift, np.int32)
 
@@ -128,9 +132,9 @@ def _less_row_sums(
     depth: int,
     b_points: npt.NDArray[np.int32],
     op: GraphOp,
-    values: ImageForms,
+    values: FeatureMaps,
 ) -> SSAValue:
-    """Sums less what the zero points of the columns add: themselves times the sum of a row, centred."""
+    """The sums less each column's zero point times the sum of a row of `a` without `a`'s zero point."""
     last = len(dims_of(a.type)) - 1
     wide = values.insert(graph.CastOp(a, i32), op)
     rows = values.insert(graph.ReduceOp(wide, "sum", [last], keep_dims=True), op)
@@ -142,12 +146,13 @@ def _less_row_sums(
     return values.insert(graph.SubtractOp(sums, values.insert(graph.MultiplyOp(rows, points), op)), op)
 
 
-def pack_conv(op: graph.ConvIntegerOp, values: ImageForms, lanes: int) -> bool:
+def pack_conv(op: graph.ConvIntegerOp, values: FeatureMaps, lanes: int) -> bool:
     """
-    A convolution with constant filters, on channels that come last.
+    Pack an 8-bit convolution with constant filters, dense or depthwise, to channels-last operands.
 
-    Borders are made beforehand where the zero point that fills them is known at run time only. One filter a
-    channel needs no words: each lane multiplies bytes of its own.
+    The input is padded by a separate op if the zero point to pad with is known at run time only. Depthwise
+    operands are not packed: each lane multiplies bytes of its own.
+    Returns: whether the op was replaced.
     """
     w = constant_of(op.w, values.weights)
     plain = op.out_layout is None and op.data_layout.data[:2] == "NC" and op.kernel_layout.data[:2] == "OI"
@@ -161,18 +166,18 @@ def pack_conv(op: graph.ConvIntegerOp, values: ImageForms, lanes: int) -> bool:
     if w_points is None or not width:
         remark(op, "not packed: its filters fill no panel, or their zero points are not known")
         return False
-    by_planes = not depthwise and w.shape[1] <= PARTS_OF_WORD and not values.is_computed(op.x)
+    by_planes = not depthwise and w.shape[1] <= PARTS_OF_I32 and not values.is_computed(op.x)
     x = values.plain(op.x, op) if by_planes else values.stored(op.x, op)
     x, x_point = _unsigned(x, op.x_zero_point, op, values)
     number = None if x_point is None else constant_of(x_point, values.weights)
     pads = op.pads.get_values()
     if x_point is not None and number is None and any(pads):
         sides = [(0, *side) for side in (pads[: len(pads) // 2], pads[len(pads) // 2 :])]
-        borders = [n for side in sides for n in ((0, *side) if by_planes else (*side, 0))]
-        x = values.insert(graph.PadOp(x, borders, value=x_point), op)
+        padding = [n for side in sides for n in ((0, *side) if by_planes else (*side, 0))]
+        x = values.insert(graph.PadOp(x, padding, value=x_point), op)
         pads = (0,) * len(pads)
     if not depthwise:
-        x = (words_of_planes if by_planes else words_of)(x, op, values)
+        x = (packed_planes if by_planes else packed_last_axis)(x, op, values)
     centred = w.astype(np.int32) - np.reshape(w_points, (-1, *[1] * (w.ndim - 1)))
     sums: SSAValue | None = None
     for part in _signed_parts(centred):
@@ -186,7 +191,7 @@ def pack_conv(op: graph.ConvIntegerOp, values: ImageForms, lanes: int) -> bool:
 
 
 def _signed_parts(weights: npt.NDArray[np.int32]) -> list[npt.NDArray[np.int8]]:
-    """Signed bytes that add up to weights: one array, or more where zero points make these larger."""
+    """Arrays of signed bytes whose sum is the centred weights: one, or more if those exceed 8 bits."""
     parts: list[npt.NDArray[np.int8]] = []
     while not parts or np.any(weights):
         part = np.clip(weights, -128, 127).astype(np.int8)
@@ -201,10 +206,10 @@ def _last_conv(
     filters: npt.NDArray[np.int8],
     width: int,
     pads: Sequence[int],
-    border: int,
-    values: ImageForms,
+    pad_value: int,
+    values: FeatureMaps,
 ) -> SSAValue:
-    """The sums of a convolution of bytes or words whose channels come last; panels of 1 are no panels."""
+    """Insert a channels-last integer convolution; filters in panels of `width`, 1 for depthwise ones."""
     spatial = op.data_layout.data[2:]
     if width == 1:
         kernel_layout = f"I{spatial}O"
@@ -217,7 +222,7 @@ def _last_conv(
         strides=op.strides.get_values(),
         dilations=op.dilations.get_values(),
         pads=pads,
-        border=border,
+        border=pad_value,
         groups=op.groups.value.data,
         data_layout=f"N{spatial}C",
         kernel_layout=kernel_layout,
@@ -228,16 +233,16 @@ def _last_conv(
 def _signed(
     weights: npt.NDArray[np.generic], points: npt.NDArray[np.int32] | np.int32
 ) -> npt.NDArray[np.int8] | None:
-    """Weights [K, N] less their zero points as signed bytes; None when these do not hold them."""
+    """Weights [K, N] less their zero points as signed bytes; None if a difference exceeds 8 bits."""
     centred = weights.astype(np.int32) - points
     fits = centred.size == 0 or (centred.min() >= -128 and centred.max() <= 127)
     return centred.astype(np.int8) if fits else None
 
 
 def _unsigned(
-    x: SSAValue, zero_point: SSAValue | None, op: GraphOp, values: ImageForms
+    x: SSAValue, zero_point: SSAValue | None, op: GraphOp, values: FeatureMaps
 ) -> tuple[SSAValue, SSAValue | None]:
-    """Bytes and their zero point, both 128 greater when they are signed."""
+    """8-bit activations and their zero point as unsigned: both 128 greater if they are signed."""
     if element_of_value(x) == _U8:
         return x, zero_point
     sign = values.constant(np.array(-128, np.int8), op)
@@ -257,9 +262,9 @@ def _less_zero_point(
     zero_point: SSAValue | None,
     weight_sums: npt.NDArray[np.int32],
     op: GraphOp,
-    values: ImageForms,
+    values: FeatureMaps,
 ) -> SSAValue:
-    """Sums with unsigned bytes, less what their zero point adds: itself times the sum of a column."""
+    """The sums less the activations' zero point times the sum of each column of weights."""
     number = None if zero_point is None else constant_of(zero_point, values.weights)
     axis = len(dims_of(sums.type)) - 1
     if zero_point is None or (number is not None and not np.any(number)):

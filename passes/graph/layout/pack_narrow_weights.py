@@ -1,4 +1,4 @@
-"""`pack-narrow-weights`: weights of 2 or 4 bits an element share bytes until a kernel reads them."""
+"""`pack-narrow-weights`: weights of 2 or 4 bits an element are stored several to a byte."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ BITS: Mapping[Attribute, int] = {
     **{IntegerType(2, sign): 2 for sign in (Signedness.SIGNLESS, Signedness.UNSIGNED)},
     Float4E2M1FNType(): 4,
 }
-"""Element types that share bytes, and their width."""
+"""Maps the element types that are stored several to a byte to their width in bits."""
 
 
 @dataclass(frozen=True)
 class PackNarrowWeightsPass(FunctionPass):
     """
-    Store weights of narrow elements packed: in the artifact, and in memory while the model runs.
+    Store constants of 2-bit or 4-bit elements several to a byte, in the artifact and in memory at run time.
 
     ```mlir
     %w = graph.constant … : tensor<64x128xi4>
@@ -41,8 +41,7 @@ class PackNarrowWeightsPass(FunctionPass):
     …                                             // mask, shift, read as i4
     %w = graph.reshape %6 shape <[64, 128]> : tensor<8192xi4> -> tensor<64x128xi4>
     ```
-    What takes the bytes apart is elementwise, so it becomes a part of the kernel that reads the weights.
-    Weights below `min-elems` stay what they are.
+    The unpacking ops are elementwise, so they are fused into the kernel that reads the weights.
 
     Class: exact.
     """
@@ -50,6 +49,7 @@ class PackNarrowWeightsPass(FunctionPass):
     name = "pack-narrow-weights"
 
     min_elems: int = 4096
+    """Constants with fewer elements are not packed."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         weights = weights_of(ctx)
@@ -92,9 +92,9 @@ class PackNarrowWeightsPass(FunctionPass):
 
 def packed_parts(array: Array, bits: int) -> Array:
     """
-    The elements of a tensor in bytes [⌈elements · bits / 8⌉]: the first part of them all in the lowest bits.
+    A tensor packed in bytes [⌈elements · bits / 8⌉], its first half (or quarter) in the lowest bits of all.
 
-    So each part is one run of bytes after the other to a kernel, not every second one.
+    A kernel unpacks each part from consecutive bytes, not from every second one.
     """
     codes = array.view(np.uint8).reshape(-1) & ((1 << bits) - 1)
     codes = np.pad(codes, (0, -len(codes) % (8 // bits))).reshape(8 // bits, -1)

@@ -1,4 +1,4 @@
-"""`pack-weights`: constant matrices get the order in which kernels read them."""
+"""`pack-weights`: constant matrices are packed into panels, in the order in which kernels read them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from stepwell.runtime.meaning import Array
 @dataclass(frozen=True)
 class PackWeightsPass(FunctionPass):
     """
-    Rearrange the constant right operands of matrix products into panels of columns, which a kernel reads
-    straight through. Where no panel divides the columns, a few zeros fill the last one, or they only become
-    rows along K. So are weights of recurrent layers, whose panels stay within a gate.
+    Pack the constant right operands of matrix products into panels of columns, which a kernel reads in order.
+
+    Where no panel width divides the columns, the last panel is padded with a few zeros, or the matrix is only
+    transposed to [K, N]. Weights of recurrent layers are packed too, in panels within a gate.
 
     ```mlir
     %y = graph.matmul %a, %b transpose_b true : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
@@ -44,7 +45,7 @@ class PackWeightsPass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     lanes: int = 16
-    """Elements of a vector register."""
+    """The elements of a vector register."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         packer = _Packer(self.lanes, weights_of(ctx))
@@ -55,17 +56,17 @@ class PackWeightsPass(FunctionPass):
                 packer.pack_rnn(op)
 
 
-# Columns that fill the last panel, as a share; steps of a sum that pay for cutting them off its results.
+# The most padding of the last panel, as a share; the fewest steps of a sum that pay for slicing its results.
 _MOST_PADDING = 0.05
 _STEPS_FOR_PADDING = 384
 
 
 def padded_panel_width(columns: int, steps: int, lanes: int) -> int:
     """
-    The columns of a panel, the last of which may be filled with zeros; 0 when that would be too many.
+    The columns of a panel if the last panel may be padded with zeros; 0 if that would be too much padding.
 
-    Rows that are no panels lie far apart, and no vector of them is aligned (180x1086x2176: 0.72 of peak, in
-    panels 0.96).
+    Without panels, rows are far apart in memory and their vectors are not aligned (180x1086x2176: 0.72 of
+    peak, in panels 0.96).
     """
     if width := panel_width(columns, lanes):
         return width
@@ -76,13 +77,13 @@ def padded_panel_width(columns: int, steps: int, lanes: int) -> int:
 
 
 def panel_width(columns: int, lanes: int) -> int:
-    """The columns of a panel, 0 when no width divides them: two vectors, three or one."""
-    # Two of them leave 14 rows of accumulators in 32 registers; a wider tile takes several panels.
+    """The columns of a panel: two vectors, three or one, as divides the columns; 0 if none does."""
+    # With two vectors, 32 registers have room for 14 rows of accumulators; a wider tile reads several panels.
     return next((count * lanes for count in (2, 3, 1) if columns and columns % (count * lanes) == 0), 0)
 
 
 class _Packer:
-    """Rewrites ops whose weights are constants; a constant that several ops read is packed once."""
+    """A rewriter of ops with constant weights; a constant that several ops read is packed once."""
 
     def __init__(self, lanes: int, weights: WeightStore):
         self._lanes = lanes
@@ -90,7 +91,7 @@ class _Packer:
         self._made: dict[tuple[SSAValue, str], SSAValue] = {}
 
     def pack_matmul(self, op: graph.MatmulOp) -> None:
-        """Panels where they divide the columns, else rows along K."""
+        """Replace a product by one on panels; where no panel fits, undo `transpose_b` of the constant."""
         if isinstance(op.b.owner, graph.DequantizeOp) and not op.panel and len(dims_of(op.b.type)) == 2:
             self._pack_scaled(op)
             return
@@ -133,7 +134,7 @@ class _Packer:
 
     @staticmethod
     def _only_bias(op: graph.MatmulOp) -> graph.BiasAddOp | None:
-        """The constant bias that alone reads a product: added before zeros are cut off, in its kernel."""
+        """The constant `bias_add` that is a product's only user; it moves before the slice, to be fused."""
         uses = list(op.result.uses)
         bias = uses[0].operation if len(uses) == 1 else None
         if not isinstance(bias, graph.BiasAddOp) or not isinstance(bias.b.owner, graph.ConstantOp):
@@ -141,7 +142,7 @@ class _Packer:
         return bias if bias.axis.value.data == len(dims_of(op.result.type)) - 1 else None
 
     def _pack_scaled(self, op: graph.MatmulOp) -> None:
-        """Panels of weights that are dequantized by blocks; others stay what they are."""
+        """Replace a product with block-quantized weights by one on panels of their codes and scales."""
         width = panel_width(dims_of(op.result.type)[-1].value, self._lanes)
 
         def inserted(made: Operation) -> SSAValue:
@@ -157,7 +158,7 @@ class _Packer:
         Rewriter.replace_op(op, product)
 
     def pack_rnn(self, op: graph.RnnOp) -> None:
-        """Panels that divide each gate, or are one."""
+        """Pack both weights of a recurrent layer into panels that divide each gate, or are one gate."""
         constants = isinstance(op.w.owner, graph.ConstantOp) and isinstance(op.r.owner, graph.ConstantOp)
         if op.panel or not constants:
             return
@@ -180,7 +181,7 @@ class _Packer:
 
 
 def _panels(b: Array, width: int) -> Array:
-    """A matrix [K, N] as panels [N/width, K, width], the last filled with zeros; as it is for no width."""
+    """A matrix [K, N] as panels [N/width, K, width], the last padded with zeros; unchanged for width 0."""
     if not width:
         return b
     whole = np.pad(b, ((0, 0), (0, -b.shape[1] % width)))

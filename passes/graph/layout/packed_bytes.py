@@ -1,4 +1,4 @@
-"""Words for `pack-integers`: neighbours along a sum in one i32, weights in panels of columns."""
+"""Packing for `pack-integers`: neighbours along a sum in one i32 element, weights in panels of columns."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
-from stepwell.passes.graph.layout.feature_map_layouts import ImageForms
+from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
 from stepwell.passes.graph.layout.pack_weights import panel_width
 from stepwell.runtime.layout import parse_layout, to_layout
 
-PARTS_OF_WORD = 4
+PARTS_OF_I32 = 4
 # Registers along the columns of one panel.
 _MAX_REGISTERS = 6
 
 
 def columns_of_panel(columns: int, lanes: int) -> int:
     """
-    Columns of a panel: some vectors where they divide the columns, else what fills its last vector best.
+    The columns of a panel: 1 to 3 vectors if they divide `columns`, else the divisor with fewest idle lanes.
 
-    58 columns are a panel of 4 vectors of 16, the last one with 10 lanes. 0: only 1 divides them.
+    58 columns are a panel of 4 vectors of 16, the last one with 10 lanes. 0 if only 1 divides them.
     """
     if width := panel_width(columns, lanes):
         return width
@@ -32,8 +32,8 @@ def columns_of_panel(columns: int, lanes: int) -> int:
     return max(widths, key=lambda n: (n / (-(-n // lanes) * lanes), n), default=0)
 
 
-def words_of(x: SSAValue, op: GraphOp, values: ImageForms) -> SSAValue:
-    """A tensor as words along its last dimension, which zeros fill up."""
+def packed_last_axis(x: SSAValue, op: GraphOp, values: FeatureMaps) -> SSAValue:
+    """A tensor with its last dimension packed into i32 elements, padded with zeros: `graph.words`."""
     parts = 4 // dtype_of(tensor_of(x).element_type).itemsize
     dims = dims_of(x.type)
     if (depth := dims[-1].value) % parts:
@@ -41,31 +41,31 @@ def words_of(x: SSAValue, op: GraphOp, values: ImageForms) -> SSAValue:
     return values.insert(graph.WordsOp(x), op)
 
 
-def words_of_planes(x: SSAValue, op: GraphOp, values: ImageForms) -> SSAValue:
+def packed_planes(x: SSAValue, op: GraphOp, values: FeatureMaps) -> SSAValue:
     """
-    The channels of an image [N, C, spatial…] of unsigned bytes, 4 or fewer, as words [N, spatial…, 1].
+    The 1 to 4 channels of an unsigned 8-bit input [N, C, spatial…] packed in i32 elements [N, spatial…, 1].
 
-    Whole rows of pixels are shifted and added, where channels would be moved byte by byte.
+    Whole planes are shifted and added; a transpose would move the channels byte by byte.
     """
     dims = dims_of(x.type)
     ones = [1] * len(dims)
-    words: SSAValue | None = None
+    packed: SSAValue | None = None
     for channel in range(dims[1].value):
         starts = [0, channel, *[0] * (len(dims) - 2)]
         limits = [dims[0], channel + 1, *dims[2:]]
         plane = x if dims[1] == 1 else values.insert(graph.SliceOp(x, starts, limits, ones), op)
         part = values.insert(graph.CastOp(plane, i32), op)
-        if words is None:
-            words = part
+        if packed is None:
+            packed = part
             continue
-        place = values.constant(np.array(1 << 8 * channel, np.int32), op)
-        words = values.insert(graph.AddOp(words, values.insert(graph.MultiplyOp(part, place), op)), op)
-    assert words is not None
-    return values.insert(graph.ReshapeOp(words, [dims[0], *dims[2:], 1]), op)
+        shift = values.constant(np.array(1 << 8 * channel, np.int32), op)
+        packed = values.insert(graph.AddOp(packed, values.insert(graph.MultiplyOp(part, shift), op)), op)
+    assert packed is not None
+    return values.insert(graph.ReshapeOp(packed, [dims[0], *dims[2:], 1]), op)
 
 
 def packed_columns(b: npt.NDArray[np.generic], width: int) -> npt.NDArray[np.generic]:
-    """A matrix [K, N] as words along K, in panels of columns: [N/width, K/parts, width]."""
+    """A matrix [K, N] packed into i32 elements along K, in panels of columns: [N/width, K/parts, width]."""
     parts = 4 // b.dtype.itemsize
     depth, columns = b.shape
     padded = np.pad(b, [(0, -depth % parts), (0, 0)])
@@ -76,18 +76,20 @@ def packed_columns(b: npt.NDArray[np.generic], width: int) -> npt.NDArray[np.gen
 def packed_filters(
     w: npt.NDArray[np.generic], spatial: str, width: int
 ) -> tuple[npt.NDArray[np.generic], str]:
-    """Filters [O, I, spatial…] as words of input channels, in panels of output channels; their layout."""
+    """Filters [O, I, spatial…] as i32 elements along I, in panels of output channels, and their layout."""
     parts = 4 // w.dtype.itemsize
     padded = np.pad(w, [(0, 0), (0, -w.shape[1] % parts), *[(0, 0)] * (w.ndim - 2)])
     plain = f"O{spatial}I"
     rows = np.ascontiguousarray(to_layout(padded, parse_layout(f"OI{spatial}"), parse_layout(plain)))
     target = f"{plain}{width}o"
-    words = to_layout(rows.view("<i4"), parse_layout(plain), parse_layout(target))
-    return np.ascontiguousarray(words), target
+    packed = to_layout(rows.view("<i4"), parse_layout(plain), parse_layout(target))
+    return np.ascontiguousarray(packed), target
 
 
-def column_points(zero_point: SSAValue | None, values: ImageForms) -> npt.NDArray[np.int32] | np.int32 | None:
-    """The zero points of columns or filters; None when they are not known."""
+def column_points(
+    zero_point: SSAValue | None, values: FeatureMaps
+) -> npt.NDArray[np.int32] | np.int32 | None:
+    """The zero points of weights, one or one a column or filter, 0 by default; None when not constant."""
     if zero_point is None:
         return np.int32(0)
     array = constant_of(zero_point, values.weights)

@@ -1,4 +1,4 @@
-"""Panels of weights that blocks of scales belong to, for `pack-weights`: codes, scales, zero points."""
+"""Panels of block-quantized weights for `pack-weights`: integer codes, scales and zero points."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ def scaled_panels(
     op: graph.MatmulOp, width: int, weights: WeightStore, insert: Callable[[Operation], SSAValue]
 ) -> SSAValue | None:
     """
-    The panels [N/width, K, width] of a constant matrix that is dequantized by blocks along K.
+    The panels [N/width, K, width] of a constant matrix dequantized by blocks along K; None for others.
 
     ```mlir
     %b = graph.dequantize %w, %s axis 1 block 32 to f32 : (tensor<64x128xi4>, tensor<64x4xf32>) -> …
     // ->
     %p = graph.dequantize %v, %t axis 1 block 32 to f32 : (tensor<1x128x64xi4>, tensor<1x4x64xf32>) -> …
     ```
-    None for other matrices.
     """
     source, transposed = op.b.owner, bool(op.transpose_b.value.data)
     if not isinstance(source, graph.DequantizeOp) or source.axis.value.data != int(transposed):

@@ -1,4 +1,4 @@
-"""`winograd-conv`: 3x3 convolutions by Winograd's algorithm, where it is faster and its weights find room."""
+"""`winograd-conv`: 3x3 convolutions by Winograd's algorithm, where it is faster and weights stay small."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from stepwell.runtime.machine.target import F32_BYTES
 from stepwell.runtime.winograd import FILTER, TILES, transform_filters
 
 _MODES = ("auto", "fast")
-# Longer sums err more: 4.2e-6 of the output's range at 512 channels with tiles of 4; the bound is 1e-5.
+# Longer sums have larger errors: 4.2e-6 of the output's range at 512 channels, tiles of 4; the bound is 1e-5.
 _MAX_CHANNELS = {2: 8192, 4: 2048}
-# Vector operations a tile and vector of channels: (reads, transform and writes of the input, of the results).
+# Vector operations for each tile and vector of channels: (input transform, result transform), with memory.
 _TRANSFORM_STEPS = {2: (64, 44), 4: (216, 152)}
-# Of the peak, and bytes a cycle from beyond L2, as measured on kernels of ResNet-50's shapes.
+# Shares of the peak, and bytes a cycle from memory beyond L2, as measured on kernels of ResNet-50's shapes.
 _DIRECT_SHARE, _PRODUCT_SHARE, _BYTES_A_CYCLE = 0.95, 0.8, 8
 _WORTH = 0.85
-"""Of the direct time: less must be left to pay for the larger weights."""
+"""The largest share of the direct time that pays for the larger weights."""
 _OPEN_SIZE = 32
-"""What rows and columns of open number are taken to be."""
+"""The height and width that are assumed for symbolic ones."""
 _FEWEST_BYTES = 1 << 20
-"""Room for transformed weights that every model has."""
+"""The bytes of transformed weights that every model may have."""
 
 
 @dataclass(frozen=True)
 class WinogradConvPass(FunctionPass):
     """
-    Rewrite 3x3 convolutions of stride 1 on blocked channels with constant filters, transforming these now.
+    Replace blocked 3x3 convolutions of stride 1 by Winograd convolutions, with filters transformed now.
 
     ```mlir
     %y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1]
@@ -58,9 +58,9 @@ class WinogradConvPass(FunctionPass):
     %y = graph.winograd_conv %x, %u tile 4 pads [1, 1, 1, 1]
       : (tensor<1x4x56x56x16xf32>, tensor<36x2x64x32xf32>) -> tensor<1x4x56x56x16xf32>
     ```
-    Tiles of 4 take 2.25 products a result instead of 9, and weights four times as large; tiles of 2 take 4,
-    and weights 1.8 times as large. An estimate of both times decides; all transformed weights together take
-    no more bytes than the function's weights did, those that win most a byte first.
+    Tiles of 4 need 2.25 products a result instead of 9, and weights four times as large; tiles of 2 need 4,
+    and weights 1.8 times as large. An estimate of both times decides. All transformed weights together may
+    add no more bytes than the function's weights have; convolutions that save most time a byte come first.
 
     Class: rounding; errors stay below 1e-5 of the output's range. Runs after `convert-layout`.
     Source: Lavin & Gray 2015, "Fast Algorithms for Convolutional Neural Networks".
@@ -71,9 +71,9 @@ class WinogradConvPass(FunctionPass):
     opt_level = 2
 
     mode: str = "auto"
-    """`auto`, or `fast`: whatever the weights take."""
+    """`auto`, or `fast`: without a limit for the size of weights."""
     lanes: int = 16
-    """Elements of a vector register."""
+    """The elements of a vector register."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if self.mode not in _MODES:
@@ -90,7 +90,7 @@ class WinogradConvPass(FunctionPass):
 
 
 def is_eligible(op: graph.ConvOp) -> bool:
-    """Whether the algorithm fits: 3x3, stride 1, one group, blocked channels of known number, f32."""
+    """Whether Winograd's algorithm applies: constant 3x3 filters, stride 1, one group, blocks of f32."""
     if op.strides.get_values() != (1, 1) or op.dilations.get_values() != (1, 1) or op.groups.value.data != 1:
         return False
     data, kernel = parse_layout(op.data_layout.data), parse_layout(op.kernel_layout.data)
@@ -109,18 +109,18 @@ def is_eligible(op: graph.ConvOp) -> bool:
 
 @dataclass(frozen=True)
 class _Plan:
-    """A convolution that would win by a tile."""
+    """A convolution with a tile size that is faster than the direct one: time saved, and bytes added."""
 
     op: graph.ConvOp
     tile: int
     saved: float
-    """Cycles of an image."""
+    """Cycles saved for one feature map of the batch."""
     bytes: int
-    """That the weights grow by."""
+    """Bytes by which the weights grow."""
 
 
 def _plans(op: graph.ConvOp, per_cycle: int, l2_bytes: int) -> list[_Plan]:
-    """The tiles that win enough, the best first; a core multiplies and adds `per_cycle` elements a cycle."""
+    """The plans that are fast enough, best first; `per_cycle` is the multiply-adds of a core in a cycle."""
     _, blocks, _, _, lanes = (dim.value if dim.is_static else 1 for dim in dims_of(op.x.type))
     _, out_blocks, height, width, _ = (
         dim.value if dim.is_static else _OPEN_SIZE for dim in dims_of(op.result.type)
@@ -144,12 +144,12 @@ def _plans(op: graph.ConvOp, per_cycle: int, l2_bytes: int) -> list[_Plan]:
 
 
 def _stream(bytes: int, l2_bytes: int) -> float:
-    """Cycles to read weights that do not stay in L2."""
+    """The cycles to read weights from beyond L2; 0 if they fit in half of it."""
     return bytes / _BYTES_A_CYCLE if bytes > l2_bytes // 2 else 0
 
 
 def _constant_bytes(func: FuncOp) -> int:
-    """What the weights of a function take; each once."""
+    """The bytes of a function's used constants; equal ones count once."""
     used = {
         op.value: op.result for op in func.walk() if isinstance(op, graph.ConstantOp) and op.result.first_use
     }
@@ -160,7 +160,7 @@ def _constant_bytes(func: FuncOp) -> int:
 
 
 def _within(plans: Iterable[Sequence[_Plan]], room: int | None) -> Iterable[_Plan]:
-    """For each convolution the best plan that finds room; first choice to those that win most a byte."""
+    """The best plan of each convolution that fits in `room` bytes, greedily by cycles saved per byte."""
     choices = [options for options in plans if options]
     for options in sorted(choices, key=lambda options: -options[0].saved / max(1, options[0].bytes)):
         for plan in options:
@@ -184,7 +184,7 @@ def _rewrite(
 
 
 def _transformed(op: graph.ConvOp, tile: int, weights: WeightStore, lanes: int) -> SSAValue:
-    """The filters as [points, panels, C, panel], a constant next to the old one."""
+    """A new constant with the transformed filters [points, panels, C, panel] of a convolution."""
     constant = op.w.owner
     assert isinstance(constant, graph.ConstantOp)
     blocked = cast("npt.NDArray[np.float32]", constant_array(constant, weights))

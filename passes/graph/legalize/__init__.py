@@ -1,1 +1,1 @@
-"""Legalization: ops rewritten to the forms that kernels of a target exist for."""
+"""Legalization: ops are replaced by ops that a target has kernels for."""

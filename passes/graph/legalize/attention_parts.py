@@ -1,4 +1,4 @@
-"""A rule of `legalize` in the set `kernels`: attention that no kernel of its own serves, in parts."""
+"""A rule of `legalize` in the set `kernels`: attention without a kernel as two products and a softmax."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stepwell.runtime.files.weights import WeightStore
 @dataclass
 class ExpandAttention(RewritePattern):
     """
-    Attention as two products with a softmax between them, in f32 for narrower floats.
+    Expand attention to two products with a softmax between them, in f32 for narrower floats.
 
     ```mlir
     %y = graph.attention %q, %k, %v mask %m : tensor<4xf32> scale 0.5

@@ -1,4 +1,4 @@
-"""`check-indices`: gathers and scatters say at run time which index lies outside."""
+"""`check-indices`: run-time checks that report an out-of-bounds index of gathers and scatters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CHECKED = (
 @dataclass(frozen=True)
 class CheckIndicesPass(FunctionPass):
     """
-    Check the indices of gathers and scatters in front of their kernels, which take the nearest one instead.
+    Insert checks of gathers' and scatters' indices before their kernels, which clamp them to the bounds.
 
     ```mlir
     %y = graph.fused (%a = %x : tensor<8x4xf32>, %b = %i : tensor<2xi64>) -> (tensor<2x4xf32>) {
@@ -49,8 +49,8 @@ class CheckIndicesPass(FunctionPass):
       graph.yield %g : tensor<2x4xf32>
     }
     ```
-    Class: exact. Needs kernels; leaves out indices that are constants inside, and those that a kernel
-    computes for itself, which are nowhere to be read.
+    Class: exact. Runs after `fuse-ops`; leaves out constant indices within the bounds, and indices that a
+    kernel computes for itself, which are in no buffer.
     """
 
     name = "check-indices"
@@ -78,14 +78,14 @@ def _is_needed(op: Operation) -> bool:
 
 
 def _outside(indices: SSAValue, kernel: graph.FusedOp) -> SSAValue | None:
-    """The operand of a kernel that an argument of its region stands for."""
+    """The kernel operand that is passed as `indices` to its region; None if the kernel computes them."""
     if isinstance(indices, BlockArgument) and indices.block is kernel.body.block:
         return kernel.inputs[indices.index]
     return None
 
 
 def _sizes(op: Operation) -> tuple[Dim, ...]:
-    """The dimensions that the indices count along."""
+    """The sizes of the dimensions that the indices of a gather or scatter index, one for each coordinate."""
     dims = dims_of(op.operands[0].type)
     match op:
         case graph.GatherOp() | graph.GatherElementsOp() | graph.ScatterElementsOp():
@@ -98,7 +98,7 @@ def _sizes(op: Operation) -> tuple[Dim, ...]:
 
 
 def _is_inside(value: SSAValue, sizes: Sequence[Dim], weights: WeightStore) -> bool:
-    """Whether indices are constants, and inside."""
+    """Whether indices are constants within `-size` to `size - 1`."""
     array = constant_of(value, weights)
     if array is None or not all(size.is_static for size in sizes):
         return False

@@ -1,4 +1,4 @@
-"""Sets of rules for `legalize`: by name, each rule found by the class of the op that it replaces."""
+"""The registry of rule sets for `legalize`, by name; a rule applies to the op class of its signature."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ ENTRY_POINTS = "stepwell.legalizations"
 
 _OWN = {
     "kernels": "stepwell.passes.graph.legalize.attention_parts",
-    "turned-products": "stepwell.passes.graph.legalize.transposed_products",
+    "transposed-products": "stepwell.passes.graph.legalize.transposed_products",
     "wide-convs": "stepwell.passes.graph.legalize.wide_floats",
     "wide-floats": "stepwell.passes.graph.legalize.wide_floats",
 }
+
+_OLD_NAMES = {"turned-products": "transposed-products"}
 
 Rule = TypeVar("Rule", bound=type[RewritePattern])
 
@@ -34,8 +36,8 @@ def legalization(set_name: str) -> Callable[[Rule], Rule]:
     """
     Add a rule to a set: a rewrite pattern, written with `@op_type_rewrite_pattern`.
 
-    It replaces the op that it is given, or leaves it as it is. A rule that has fields `weights` or `target`
-    gets the weights of the module and what it is compiled for.
+    The rule replaces the op that it is given, or leaves it as it is. A dataclass rule with fields `weights`
+    or `target` gets the module's weights and the compilation target.
     """
 
     def add(rule: Rule) -> Rule:
@@ -48,12 +50,13 @@ def legalization(set_name: str) -> Callable[[Rule], Rule]:
 
 
 def legalizations(set_name: str, weights: WeightStore, target: TargetDescription) -> Sequence[RewritePattern]:
-    """The rules of a set. Raises: StepwellError `bad-option`, with those that there are."""
-    places = _places()
-    if set_name in places:
-        import_module(places[set_name])
+    """Instances of the rules of a set. Raises: StepwellError `bad-option`, with the known names."""
+    set_name = _OLD_NAMES.get(set_name, set_name)
+    modules = _modules()
+    if set_name in modules:
+        import_module(modules[set_name])
     if set_name not in _SETS:
-        known = ", ".join(sorted({*places, *_SETS}))
+        known = ", ".join(sorted({*modules, *_SETS}))
         raise StepwellError(
             "bad-option", None, f"no set of legalizations is named {set_name!r}", help=f"there is {known}"
         )
@@ -65,5 +68,5 @@ def legalizations(set_name: str, weights: WeightStore, target: TargetDescription
 
 
 @cache
-def _places() -> dict[str, str]:
+def _modules() -> dict[str, str]:
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)} | _OWN

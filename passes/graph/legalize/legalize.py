@@ -1,4 +1,4 @@
-"""`legalize`: ops that a target or backend does not take become ops that it does."""
+"""`legalize`: ops without support by a target or backend are replaced by supported ones."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from stepwell.patterns.rule_sets import apply_rules_once
 @dataclass(frozen=True)
 class LegalizePass(FunctionPass):
     """
-    Replace each op that has a rule in a set by what the rule makes of it.
+    Replace each op by the result of its rule in a named set of rules.
 
-    In post order, each op once: what rules make is not looked at again. A rule may look at types, at
-    constants and at the target, and leave the op as it is.
+    In post order, each op once: ops made by rules are not visited again. A rule may decide by types,
+    constants and the target, and leave the op as it is.
 
     Class: that of the rules of the set; those of `kernels`, `wide-convs` and `wide-floats` round, those of
-    `turned-products` are exact.
+    `transposed-products` are exact.
     Source: TVM's Legalize.
     """
 
@@ -31,7 +31,7 @@ class LegalizePass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     set: str
-    """The set's name: `kernels`, `turned-products`, `wide-convs`, `wide-floats`, or one of a package."""
+    """The set's name: `kernels`, `transposed-products`, `wide-convs`, `wide-floats`, or one of a package."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         apply_rules_once(func.body, legalizations(self.set, weights_of(ctx), target_of(ctx)))

@@ -1,4 +1,4 @@
-"""The legalization `turned-products`: products read what they are given transposed as it lies in memory."""
+"""The legalization set `transposed-products`: products read a transposed operand in place, without a copy."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from stepwell.passes.graph.legalize.legalizations import legalization
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.machine.target import TargetDescription
 
-# Narrower elements are widened as they are read: rows of them are what is read well.
+# Narrower elements are widened as they are read, which is fast along rows only.
 _WIDE_BYTES = 4
 _LINE_BYTES = 64
 
 
-@legalization("turned-products")
+@legalization("transposed-products")
 @dataclass(frozen=True)
-class ReadTurned(RewritePattern):
+class ReadTransposed(RewritePattern):
     """
-    A product of a matrix that is transposed for it alone reads the rows of its columns.
+    Merge a transpose of a product's first operand, its only user, into the product as `transpose_a`.
 
-    The elements of a column are broadcast one after the other, which a product does as fast from neighbours
-    in memory; so the transposed matrix is never written (56 x 256x13x132: 1350 to 480 us). It is, where the
-    lines of a column would push each other out of the level-2 cache. A second operand stays as it is: vectors
-    of it lie along the columns of the result.
+    A product broadcasts the elements along K one after the other, which is as fast if they are a row apart in
+    memory; so the transposed matrix is never written (56 x 256x13x132: 1350 to 480 us). The transpose stays
+    where the cache lines of a column would evict each other from the level-2 cache. A second operand stays
+    transposed by a copy: its vectors are along the columns of the result.
 
     ```mlir
     %t = graph.transpose %a perm [0, 2, 1] : tensor<2x4x8xf32> -> tensor<2x8x4xf32>
@@ -43,11 +43,11 @@ class ReadTurned(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter) -> None:
-        source = _turned(op.a)
+        source = _transpose_input(op.a)
         if source is None or op.transpose_a.value.data or not op.a.has_one_use():
             return
         size = element_bytes(element_of_value(op.a))
-        if size < _WIDE_BYTES or not _keeps_column(dims_of(source.type), size, self.target):
+        if size < _WIDE_BYTES or not _column_fits(dims_of(source.type), size, self.target):
             return
         product = graph.MatmulOp(
             source,
@@ -60,23 +60,24 @@ class ReadTurned(RewritePattern):
         rewriter.replace(op, product)
 
 
-def _turned(value: SSAValue) -> SSAValue | None:
-    """What a value has the last two dimensions of exchanged, and nothing else; None for other values."""
+def _transpose_input(value: SSAValue) -> SSAValue | None:
+    """The input of a transpose that exchanges the last two dimensions only; None for other values."""
     if not isinstance(op := value.owner, graph.TransposeOp):
         return None
     rank = len(dims_of(value.type))
-    is_turn = rank >= 2 and list(op.perm.get_values()) == [*range(rank - 2), rank - 1, rank - 2]
-    return op.input if is_turn else None
+    is_swap = rank >= 2 and list(op.perm.get_values()) == [*range(rank - 2), rank - 1, rank - 2]
+    return op.input if is_swap else None
 
 
-def _keeps_column(dims: Sequence[Dim], size: int, target: TargetDescription) -> bool:
+def _column_fits(dims: Sequence[Dim], size: int, target: TargetDescription) -> bool:
     """
-    Whether half of the level-2 cache keeps the lines that a column of a matrix of known sizes lies in.
+    Whether the cache lines of one column of a static matrix fit in half of the level-2 cache.
 
-    A pitch of many twos as factors leads to few places of a cache (2 x 1024x128x1024: 2.2 times slower).
+    Rows whose stride is a multiple of a large power of two map to few sets of a cache (2 x 1024x128x1024: 2.2
+    times slower).
     """
     rows, columns = dims[-2:]
     if not rows.is_static or not columns.is_static:
         return False
-    pitch = columns.value * size
-    return rows.value * max(_LINE_BYTES, pitch & -pitch) <= target.l2_bytes // 2
+    stride_bytes = columns.value * size
+    return rows.value * max(_LINE_BYTES, stride_bytes & -stride_bytes) <= target.l2_bytes // 2

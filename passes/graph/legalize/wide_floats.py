@@ -1,4 +1,4 @@
-"""The legalizations `wide-floats`, `wide-convs`: arithmetic on 16-bit floats in f32."""
+"""The legalization sets `wide-floats` and `wide-convs`: arithmetic on 16-bit floats is done in f32."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARITHMETIC = (Kind.ELEMENTWISE, Kind.BROADCAST, Kind.REDUCTION, Kind.CONTRACTIO
 @legalization("wide-floats")
 class ComputeInF32(RewritePattern):
     """
-    Cast the operands to f32, and the results back; ops that only move elements stay.
+    Cast 16-bit operands of arithmetic to f32, and the results back; ops that only move elements stay.
 
     ```mlir
     %y = graph.exp %x : tensor<4xbf16> -> tensor<4xbf16>
@@ -40,9 +40,9 @@ class ComputeInF32(RewritePattern):
 @legalization("wide-convs")
 class ConvInF32(RewritePattern):
     """
-    Convolutions of 16-bit floats as ones of f32, which have blocked layouts and packed filters.
+    Compute convolutions of 16-bit floats in f32, for which there are blocked layouts and packed filters.
 
-    They sum in f32 and round once as it is, so the results are the same.
+    Narrow convolutions sum in f32 and round once anyway, so the results are the same.
 
     ```mlir
     %y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0]
@@ -63,7 +63,7 @@ class ConvInF32(RewritePattern):
 
 
 def compute_in_f32(op: GraphOp, rewriter: PatternRewriter) -> None:
-    """Replace an op by one on operands cast to f32, whose results are cast back."""
+    """Replace an op by the same op on operands cast to f32, with the results cast back."""
     wide = [
         rewriter.insert(graph.CastOp(operand, f32)).result if _is_narrow(operand) else operand
         for operand in op.operands

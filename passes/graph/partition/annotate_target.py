@@ -1,4 +1,4 @@
-"""`annotate-target`: which backend takes which op."""
+"""`annotate-target`: each op gets the name of the backend that will compute it as an attribute."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.backends import find_backend
 
 TARGET = "graph.target"
-"""Attribute of an op that a backend takes: the backend's name."""
+"""Attribute of an op that a backend will compute: the backend's name."""
 
 PASSIVE = (graph.TupleOp, graph.GetOp, graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp)
-"""Ops that do nothing by themselves: they go where their neighbours go."""
+"""Ops that compute nothing by themselves: they get the target of their neighbours."""
 
 
 @dataclass(frozen=True)
 class AnnotateTargetPass(FunctionPass):
     """
-    Give each op that a backend takes the attribute `graph.target`.
+    Give each op that a backend supports the attribute `graph.target`.
 
-    Of several backends the first one in the list that takes an op has it. A composite belongs to the backend
-    whose table it is of. Views and tuples follow what they are computed from, else what reads them, if that
-    backend takes them at all. What has effects, or a result whose size only its data tells, stays ours: a
-    composite of a backend's table is opened then. An op that has a target keeps it.
+    Of several backends that support an op, the first in the list gets it. A composite belongs to the backend
+    with the table that made it. Views and tuples get the target of their operands' ops, else of their users,
+    if that backend supports them. Ops with effects, or with a result whose size depends on data, are compiled
+    by Stepwell: a composite of a backend's table is inlined then. An op that has a target already keeps it.
 
     Class: exact. Source: Relay's AnnotateTarget.
     """
@@ -79,14 +79,14 @@ def _claim(op: Operation, claimants: Sequence[Claimant]) -> None:
 
 
 def _is_computed(op: Operation) -> bool:
-    """Whether an op computes something, and nothing else."""
+    """Whether an op computes values without side effects: not structure, but for composites."""
     if not isinstance(op, GraphOp) or not is_side_effect_free(op):
         return False
     return op.KIND is not Kind.STRUCTURE or isinstance(op, graph.CompositeOp)
 
 
 def _give_back(op: graph.CompositeOp, claimants: Sequence[Claimant]) -> None:
-    """Open a composite that a backend's table made and the backend cannot take."""
+    """Inline a composite of a backend's table whose sizes depend on data, which no backend supports."""
     if TARGET not in op.attributes and any(_is_row_of(op, claimant) for claimant in claimants):
         remark(op, "not taken by a backend: the size of a value depends on data")
         dissolve(op)
@@ -104,7 +104,7 @@ def _is_known(value: SSAValue) -> bool:
 
 
 def _is_row_of(op: Operation, claimant: Claimant) -> bool:
-    """Whether an op is a composite of a backend's table."""
+    """Whether an op is a composite made by a row of a backend's table of patterns."""
     name = op.attributes.get("pattern")
     if not isinstance(op, graph.CompositeOp) or not isinstance(name, StringAttr):
         return False
@@ -114,7 +114,7 @@ def _is_row_of(op: Operation, claimant: Claimant) -> bool:
 def _follow(
     op: Operation, neighbours: Iterable[Operation | Block], supports: dict[str, Callable[[Operation], bool]]
 ) -> None:
-    """Take the target that all neighbours have, constants aside."""
+    """Give a view or tuple the target that all its neighbours have in common, constants aside."""
     if TARGET in op.attributes:
         return
     found = {
@@ -126,7 +126,7 @@ def _follow(
     if not isinstance(target, StringAttr):
         return
     if isinstance(op, graph.TupleOp | graph.GetOp):
-        # A tuple does not leave a partition: its fields do.
+        # A tuple may not be a partition's result, only its fields may.
         ends = [use.operation for result in op.results for use in result.uses]
         if isinstance(op, graph.TupleOp) and not all(isinstance(end, graph.GetOp) for end in ends):
             return

@@ -1,4 +1,4 @@
-"""`match-patterns`: says where the patterns of a table match, and changes nothing."""
+"""`match-patterns`: prints the matches of a table's patterns, and changes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from stepwell.passes.base import Pass, bodies_of
 from stepwell.passes.context import count, remark
-from stepwell.patterns.explain import place_of
+from stepwell.patterns.explain import located_name
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.graph_mode import match_graph
 from stepwell.patterns.groups import blocks_of
@@ -26,18 +26,18 @@ from stepwell.patterns.values import op_name, owner_of
 @dataclass(frozen=True)
 class MatchPatternsPass(Pass):
     """
-    Print every match of every pattern to standard error: the pattern, the root with its place, all its ops.
+    Print every match of every pattern to standard error: the pattern, the root's location, all its ops.
 
-    Overlapping matches are printed too; of a graph of patterns, the nodes of its first binding. Changes
+    Overlapping matches are printed too; for a graph of patterns, the nodes of its first binding. Changes
     nothing.
     """
 
     name = "match-patterns"
 
     file: str = ""
-    """The file of the patterns; none: the module itself."""
+    """The file of the patterns; if empty, the module itself."""
     table: str = ""
-    """Which table of the file; none: all of them, or all patterns where there is no table."""
+    """The name of a table of the file; if empty, all tables, or all patterns of a file without tables."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         patterns = load_patterns(self.file, op, ctx, remark)
@@ -46,17 +46,17 @@ class MatchPatternsPass(Pass):
             for name, pattern in patterns.graphs.items() if not self.table else ():
                 if (bound := match_graph(pattern, func)) is not None:
                     count("matches")
-                    places = ", ".join(place_of(bound[node]) for node in pattern.nodes)
-                    print(f"match of {name}: {places}", file=sys.stderr)
+                    locations = ", ".join(located_name(bound[node]) for node in pattern.nodes)
+                    print(f"match of {name}: {locations}", file=sys.stderr)
             for entry, found in matches_in(func, entries):
                 count("matches")
                 names = [op_name(inner) for inner in _ops_of(found)]
-                place = place_of(found.value)
-                print(f"match of {entry.name} at {place}: {', '.join(names)}", file=sys.stderr)
+                location = located_name(found.value)
+                print(f"match of {entry.name} at {location}: {', '.join(names)}", file=sys.stderr)
 
 
 def matches_in(func: Operation, entries: Sequence[TableEntry]) -> Iterator[tuple[TableEntry, Match]]:
-    """All matches in a function, checks applied: by root in program order, then in the table's order."""
+    """All matches of a table's patterns in a function that pass the check, by root, then by table order."""
     index = PatternIndex([entry.pattern for entry in entries])
     blocks = Blocks()
     for block in blocks_of(func):

@@ -1,4 +1,4 @@
-"""`merge-composite`: what the patterns of a table match becomes a `graph.composite` each."""
+"""`merge-composite`: each match of a table's patterns becomes a `graph.composite`."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from stepwell.patterns.partition import TableRow, partition_table
 @dataclass(frozen=True)
 class MergeCompositePass(Pass):
     """
-    Turn matches into composites, pattern by pattern in the table's order; an op is in one composite at most.
+    Wrap each match of a table's patterns in a `graph.composite`, pattern by pattern in the table's order.
 
-    Nothing is computed twice: a value that is used outside of its match as well keeps it from being taken,
-    and a remark says so. Class: exact. Needs a file of patterns, or patterns in the module itself.
+    An op is in one composite at most. Nothing is computed twice: a match with an inner value that is used
+    outside is left alone, and a remark says so. Class: exact. Needs a file of patterns, or patterns in the
+    module itself.
     Source: Relay's MergeComposite.
     """
 
     name = "merge-composite"
 
     table: str = ""
-    """The file of the table, or the name of a backend; none: the module itself."""
+    """The file of the table, or the name of a backend; if empty, the module itself."""
     only: str = ""
-    """Which table of the file; none: all of them, or all patterns where there is no table."""
+    """The name of a table of the file; if empty, all tables, or all patterns of a file without tables."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if names_backend(self.table):

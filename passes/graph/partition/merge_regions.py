@@ -1,4 +1,4 @@
-"""`merge-regions`: ops that one backend takes, in regions as large as they can be."""
+"""`merge-regions`: connected ops of one backend are merged into maximal regions."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ REGION = "graph.region"
 @dataclass(frozen=True)
 class MergeRegionsPass(FunctionPass):
     """
-    Give ops with a target the attribute `graph.region`: those of one number become one partition.
+    Give ops with a target the attribute `graph.region`: ops with the same number become one partition.
 
-    Adjacent ops of one target come together, unless a way from one region to the other through something
-    else would make a cycle. Regions that the IR has already stay together and may grow.
+    Adjacent ops of one target are merged, unless a path from one region to the other through other ops would
+    become a cycle. Regions that the IR has already stay together and may grow.
 
     Fails when such regions make a cycle. Class: exact. Source: TVM's MergeCompilerRegions.
     """
@@ -56,9 +56,9 @@ def _merge(block: Block) -> None:
 
 def regions_of(block: Block) -> Units:
     """
-    The ops of a block in the regions that the IR has: by number, else one each.
+    The ops of a block as units: a unit for each `graph.region` number of the IR, and for each other op.
 
-    Raises: StepwellError `cycle`, `invalid-ir` for ops of several targets under one number.
+    Raises: StepwellError `cycle`, `invalid-ir` for ops of several targets with one number.
     """
     units = Units(block)
     first: dict[int, int] = {}
@@ -83,10 +83,10 @@ def _number(op: Operation) -> int | None:
 
 def _merge_by_level(units: Units, targets: list[Attribute | None], target: Attribute) -> None:
     """
-    Merge neighbours of a target that nothing else lies between, all at once.
+    Merge adjacent units of a target that have the same level, all at once.
 
-    The level of a unit counts how often a way to it leaves the target and comes back; it grows along each
-    edge that does, so that two units of one level are on no such way.
+    The level of a unit is the most times that a path to it leaves the target and comes back; it increases
+    along such a path, so that merging units of one level makes no cycle.
     """
     level: dict[int, int] = {}
     outside: dict[int, int] = {}
@@ -107,9 +107,9 @@ def _merge_by_level(units: Units, targets: list[Attribute | None], target: Attri
 
 
 def _merge_pairs(units: Units, targets: list[Attribute | None]) -> None:
-    """Merge what levels keep apart and no way through something else does, pair by pair."""
+    """Merge adjacent units of one target and different levels, pair by pair, if no other path joins them."""
     order = units.order()
-    place = {unit: i for i, unit in enumerate(order)}
+    position = {unit: i for i, unit in enumerate(order)}
     pairs = [
         (unit, user)
         for unit in order
@@ -120,35 +120,35 @@ def _merge_pairs(units: Units, targets: list[Attribute | None]) -> None:
         source, user = units.find(a), units.find(b)
         if source == user:
             continue
-        between = _reached(units, source, user, place)
+        between = _reached(units, source, user, position)
         if between is None:
-            _tell(units, source, user)
+            _remark_cycle(units, source, user)
             continue
-        start, end = place[source], place[user]
+        start, end = position[source], position[user]
         window = [unit for unit in order[start : end + 1] if unit not in (source, user)]
         merged, gone = _unite(units, source, user)
         before = [unit for unit in window if unit not in between]
         order[start : end + 1] = [*before, merged, *(unit for unit in window if unit in between), gone]
         for i in range(start, end + 1):
-            place[order[i]] = i
+            position[order[i]] = i
 
 
-def _reached(units: Units, source: int, user: int, place: dict[int, int]) -> set[int] | None:
-    """The units behind `source` and before `user`; None when one of them leads to `user`."""
+def _reached(units: Units, source: int, user: int, position: dict[int, int]) -> set[int] | None:
+    """The units that depend on `source`, ordered before `user`; None when `user` depends on one of them."""
     found: set[int] = set()
     stack = [unit for unit in units.users[source] if unit != user]
     while stack:
         unit = stack.pop()
         if unit == user:
             return None
-        if unit not in found and place[unit] < place[user]:
+        if unit not in found and position[unit] < position[user]:
             found.add(unit)
             stack += units.users[unit]
     return found
 
 
 def _unite(units: Units, a: int, b: int) -> tuple[int, int]:
-    """Take two units together at once, with their edges; the one that they become, and the other one."""
+    """Merge two units and update their edges at once; returns the remaining and the absorbed unit."""
     merged = units.union(a, b)
     other = b if merged == a else a
     for edges, back in ((units.users, units.sources), (units.sources, units.users)):
@@ -160,7 +160,7 @@ def _unite(units: Units, a: int, b: int) -> tuple[int, int]:
     return merged, other
 
 
-def _tell(units: Units, source: int, user: int) -> None:
+def _remark_cycle(units: Units, source: int, user: int) -> None:
     op = units.ops[user]
     name = units.ops[source].name
     remark(op, f"not in the region of {name}: they would wait for each other through another part")
@@ -169,5 +169,5 @@ def _tell(units: Units, source: int, user: int) -> None:
 def _mixed(op: Operation, other: Operation, number: int) -> StepwellError:
     names = [t.data for t in (other.attributes[TARGET], op.attributes[TARGET]) if isinstance(t, StringAttr)]
     return StepwellError(
-        "invalid-ir", op, f"region {number} holds ops of several targets: {', '.join(names)}"
+        "invalid-ir", op, f"region {number} contains ops of several targets: {', '.join(names)}"
     )

@@ -1,4 +1,4 @@
-"""`partition-graph`: each region of a backend becomes a function, and a call of it in its place."""
+"""`partition-graph`: each region of a backend is outlined as a function and replaced by a call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from stepwell.patterns.groups import blocks_of
 @dataclass(frozen=True)
 class PartitionGraphPass(Pass):
     """
-    Move each region (`merge-regions`; without a number each op with a target) into a function, and call it.
+    Outline each region (`merge-regions`; without a number each op with a target) as a function, and call it.
 
     ```mlir
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -45,18 +45,18 @@ class PartitionGraphPass(Pass):
       func.return %y : tensor<4xf32>
     }
     ```
-    The function is named after the backend, with a number in program order. Its arguments are what the region
-    reads, in program order, then the sizes of symbols that no shape of an argument tells; its results are
-    what others read. Ops move behind what they read where a region needs it, those with effects keep their
-    order. Other passes leave the function alone (`skip_optimization`).
+    The function is named after the backend, with a number in program order. Its arguments are the values that
+    the region reads, in program order, then the sizes of symbols that follow from no argument's shape; its
+    results are the values with uses outside. The block is reordered so that the ops of a region are adjacent;
+    ops with effects keep their order. Other passes leave the function alone (`skip_optimization`).
 
-    Fails when regions wait for each other. Class: exact. Source: Relay's PartitionGraph.
+    Fails when regions depend on each other. Class: exact. Source: Relay's PartitionGraph.
     """
 
     name = "partition-graph"
 
     bind_constants: bool = False
-    """Whether constants become part of the function, instead of arguments."""
+    """Whether constants are copied into the function, instead of becoming arguments."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = _Names(op)
@@ -69,14 +69,14 @@ class PartitionGraphPass(Pass):
 
 
 class _Names:
-    """Symbols for partitions that the module has not yet."""
+    """A generator of function names for partitions that no function of the module has."""
 
     def __init__(self, module: ModuleOp):
         self._taken = {f.sym_name.data for f in module.walk() if isinstance(f, FuncOp)}
         self._numbers: Counter[str] = Counter()
 
     def fresh(self, backend: str) -> str:
-        """The next name for a backend."""
+        """The next unused name `BACKEND_NUMBER`."""
         while (name := f"{backend}_{self._numbers[backend]}") in self._taken:
             self._numbers[backend] += 1
         self._taken.add(name)
@@ -90,7 +90,7 @@ def _partition(block: Block, names: _Names, bind_constants: bool) -> list[FuncOp
     assert last is not None
     made: list[FuncOp] = []
     ordered = [members[unit] for unit in units.order()]
-    for ops in ordered:  # each behind what it reads
+    for ops in ordered:  # each after its operands
         for op in ops:
             op.detach()
         block.insert_ops_before(ops, last)
@@ -102,13 +102,14 @@ def _partition(block: Block, names: _Names, bind_constants: bool) -> list[FuncOp
 
 
 def _outline(ops: Sequence[Operation], backend: str, name: str, bind_constants: bool) -> FuncOp:
-    """A function of a region's ops, and a call in their place."""
+    """Outline a region's ops as a function and replace them by a call; returns the function."""
+    # Operands: values from outside, constants only if they are not bound, sizes that no shape contains.
     inside = set(ops)
     read = dict.fromkeys(value for op in ops for value in _read_by(op) if _comes_from_outside(value, inside))
     constants = [v for v in read if bind_constants and isinstance(v.owner, graph.ConstantOp)]
     inputs = [value for value in read if value not in constants]
-    told = {symbol for value in inputs for symbol in symbols_of_type(value.type)}
-    missing = [symbol for symbol in dict.fromkeys(symbols_needed(ops)) if symbol not in told]
+    known = {symbol for value in inputs for symbol in symbols_of_type(value.type)}
+    missing = [symbol for symbol in dict.fromkeys(symbols_needed(ops)) if symbol not in known]
     about: list[dict[str, Attribute]] = [{"graph.name": StringAttr(f"input{i}")} for i in range(len(inputs))]
     if missing:
         extents = graph.ExtentsOp(missing)
@@ -118,6 +119,7 @@ def _outline(ops: Sequence[Operation], backend: str, name: str, bind_constants: 
         about.append({"graph.name": StringAttr("symbols"), SYMBOLS: dims_attr(missing)})
     results = [result for op in ops for result in op.results if _is_read_outside(result, inside)]
 
+    # The function: copies of the ops, with names of its arguments and results.
     func = FuncOp(name, ([v.type for v in inputs], [r.type for r in results]), visibility="private")
     block = func.body.block
     copies: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))

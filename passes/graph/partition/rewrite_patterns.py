@@ -1,4 +1,4 @@
-"""`rewrite-patterns`: the rules of a pattern file, applied until nothing changes."""
+"""`rewrite-patterns`: the rewrite rules of a pattern file, applied until nothing changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.patterns.rewrite import rewrite
 @dataclass(frozen=True)
 class RewritePatternsPass(Pass):
     """
-    Replace what the rules of a pattern file match, in rounds, in each function.
+    Apply the rewrite rules of a pattern file to each function until nothing changes.
 
     Needs a file of `pattern.rule`, or rules in the module itself. Its class is that of the rules.
     """
@@ -24,9 +24,9 @@ class RewritePatternsPass(Pass):
     name = "rewrite-patterns"
 
     file: str = ""
-    """The file; none: the module itself."""
+    """The file of the rules; if empty, the module itself."""
     table: str = ""
-    """A `pattern.table` of rules, with checks; none: all rules, in order."""
+    """The name of a `pattern.table` of rules, with checks; if empty, all rules, in order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules = rules_of(load_patterns(self.file, op, ctx, remark), self.table)

@@ -1,4 +1,4 @@
-"""Ops of a block taken together: a graph of units that stays without cycles."""
+"""Units: sets of a block's ops that are merged for partitions, and the dependence graph between them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from stepwell.runtime.errors import StepwellError, describe_location
 
 class Units:
     """
-    The ops of a block in units, at first one each; a unit is named by the position of its first op.
+    A union-find of a block's ops with dependence edges; a unit's number is the position of its first op.
 
-    An edge goes from what is computed to what reads it, regions included, from what defines a symbol to what
-    speaks of it, and from each op with an effect to the next one.
+    At first each op is a unit. Edges go from an op to the users of its results, in regions too, from an op
+    that defines a symbol to the ops that reference it, and from each op with an effect to the next one.
     """
 
     def __init__(self, block: Block):
@@ -45,7 +45,7 @@ class Units:
             self.sources[user].add(source)
 
     def find(self, unit: int) -> int:
-        """The unit that a position is in."""
+        """The unit of the op at a position; shortens paths of the union-find."""
         root = unit
         while self._parent[root] != root:
             root = self._parent[root]
@@ -54,13 +54,13 @@ class Units:
         return root
 
     def union(self, a: int, b: int) -> int:
-        """Take two units together; the one that they become. Edges are brought up to date by `contract`."""
+        """Merge two units; returns the merged one. Edges are updated later, by `contract`."""
         a, b = sorted((self.find(a), self.find(b)))
         self._parent[b] = a
         return a
 
     def contract(self) -> None:
-        """Edges between units, after unions."""
+        """Recompute the edges between units after unions, without edges inside a unit."""
         users: list[set[int]] = [set() for _ in self.ops]
         sources: list[set[int]] = [set() for _ in self.ops]
         for i, after in enumerate(self.users):
@@ -72,14 +72,14 @@ class Units:
         self.users, self.sources = users, sources
 
     def roots(self) -> list[int]:
-        """The units, by their first op."""
+        """The numbers of all units, ascending."""
         return [i for i in range(len(self.ops)) if self.find(i) == i]
 
     def order(self) -> list[int]:
         """
-        The units so that each stands behind what it reads, else by their first op.
+        The units in topological order, otherwise by their first op.
 
-        Raises: StepwellError `cycle` that names the ops of a cycle.
+        Raises: StepwellError `cycle`, with the ops of a cycle.
         """
         units = self.roots()
         waiting = {unit: len(self.sources[unit]) for unit in units}
@@ -98,16 +98,16 @@ class Units:
         return found
 
     def members(self) -> dict[int, list[Operation]]:
-        """The ops of each unit, in program order."""
+        """Maps each unit to its ops, in program order."""
         found: dict[int, list[Operation]] = {}
         for i, op in enumerate(self.ops):
             found.setdefault(self.find(i), []).append(op)
         return found
 
     def _cycle(self, left: set[int]) -> StepwellError:
-        """The error for units that wait for each other."""
+        """The error for units that depend on each other, with the ops of one cycle."""
         path = [min(left)]
-        while path[-1] not in path[:-1]:  # backwards: each unit that is left waits for another one
+        while path[-1] not in path[:-1]:  # backwards: each unit that is left depends on another of them
             path.append(min(self.sources[path[-1]] & left))
         path = path[path.index(path[-1]) :][::-1]
         members = self.members()

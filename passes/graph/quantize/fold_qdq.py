@@ -32,8 +32,9 @@ from stepwell.runtime.meaning import Array
 @dataclass(frozen=True)
 class FoldQdqPass(FunctionPass):
     """
-    Let convolutions and matrix products of dequantized bytes with dequantized weights sum integers, and
-    dequantize the sums; let what follows them work in units of the next scale.
+    Compute convolutions and products of dequantized 8-bit operands on the integers, and dequantize the sums.
+
+    The ops up to the next quantize are then computed in units of its scale.
 
     ```mlir
     %a = graph.dequantize %x, %s to f32 : (tensor<8x64xui8>, tensor<f32>) -> tensor<8x64xf32>
@@ -71,23 +72,23 @@ class FoldQdqPass(FunctionPass):
         erase_dead_ops(func.body.block)
 
 
-def _bytes_behind(value: SSAValue) -> graph.DequantizeOp | None:
-    """The op that gives a value in f32 from bytes, without blocks; None for other values."""
+def _dequantized_bytes(value: SSAValue) -> graph.DequantizeOp | None:
+    """The op that dequantizes 8-bit integers to a value in f32, not by blocks; None for other values."""
     op = value.owner
     if not isinstance(op, graph.DequantizeOp) or op.block_size or op.to != f32:
         return None
     return op if element_of_value(op.input) in BYTES and element_of_value(op.scale) == f32 else None
 
 
-def _activation_behind(value: SSAValue) -> graph.DequantizeOp | None:
-    """The same with one scale for the whole tensor."""
-    op = _bytes_behind(value)
+def _dequantized_activation(value: SSAValue) -> graph.DequantizeOp | None:
+    """The op that dequantizes 8-bit integers to a value by one scale for the whole tensor, or None."""
+    op = _dequantized_bytes(value)
     return op if op is not None and not dims_of(op.scale.type) else None
 
 
-def _weight_behind(value: SSAValue, axis: int) -> graph.DequantizeOp | None:
-    """The same with constant bytes and one scale, or one for each index of `axis`."""
-    op = _bytes_behind(value)
+def _dequantized_weight(value: SSAValue, axis: int) -> graph.DequantizeOp | None:
+    """The op that dequantizes constant 8-bit integers by a single scale or a scale per index of `axis`."""
+    op = _dequantized_bytes(value)
     if op is None or not isinstance(op.input.owner, graph.ConstantOp):
         return None
     return op if not dims_of(op.scale.type) or op.axis.value.data == axis else None
@@ -96,9 +97,9 @@ def _weight_behind(value: SSAValue, axis: int) -> graph.DequantizeOp | None:
 @dataclass
 class ConvOfBytes(RewritePattern):
     """
-    A convolution of dequantized bytes is a scaled convolution of integers.
+    Replace a convolution of dequantized 8-bit operands by a convolution of the integers, dequantized.
 
-    So is one with a filter for each channel; other groups stay in floats.
+    Dense and depthwise ones only; other groups are computed in floats.
     """
 
     weights: WeightStore
@@ -108,7 +109,7 @@ class ConvOfBytes(RewritePattern):
     def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
         if op in self.declined or op.out_layout is not None:
             return
-        x, w = _activation_behind(op.x), _weight_behind(op.w, 0)
+        x, w = _dequantized_activation(op.x), _dequantized_weight(op.w, 0)
         if x is None or w is None or not _is_dense_or_depthwise(op):
             return
         factors = (x.input, x.zero_point), (w.input, w.zero_point)
@@ -145,7 +146,7 @@ def _is_dense_or_depthwise(op: graph.ConvOp) -> bool:
 
 @dataclass
 class MatmulOfBytes(RewritePattern):
-    """A product of a matrix of dequantized bytes with a constant one is a scaled product of integers."""
+    """Replace a product of dequantized 8-bit activations and weights by a dequantized integer product."""
 
     weights: WeightStore
     declined: set[Operation]
@@ -155,7 +156,7 @@ class MatmulOfBytes(RewritePattern):
         if op in self.declined or op.panel or op.transpose_a.value.data or op.out_type is not None:
             return
         is_transposed = bool(op.transpose_b.value.data)
-        a, b = _activation_behind(op.a), _weight_behind(op.b, 0 if is_transposed else 1)
+        a, b = _dequantized_activation(op.a), _dequantized_weight(op.b, 0 if is_transposed else 1)
         if a is None or b is None or len(dims_of(op.a.type)) < 2 or len(dims_of(op.b.type)) != 2:
             return
         factors = (a.input, a.zero_point), (b.input, b.zero_point)
@@ -184,11 +185,11 @@ def _replace_by_scaled(
 
 
 class PoolOfBytes(RewritePattern):
-    """The greatest of dequantized bytes is the greatest byte, dequantized: scales are positive."""
+    """Move a dequantize after a max pool: scales are positive, so the maximum may be taken of integers."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
-        source = _activation_behind(op.x)
+        source = _dequantized_activation(op.x)
         if source is None or op.kind.data != "max" or op.indices.data != "none":
             return
         made = graph.PoolOp(
@@ -206,13 +207,13 @@ class PoolOfBytes(RewritePattern):
 
 @dataclass
 class DropQuantizeOfDequantize(RewritePattern):
-    """Bytes that are dequantized and quantized again, by one scale and zero point, are what they were."""
+    """Drop a dequantize and the quantize after it, if they have the same scale, zero point and type."""
 
     weights: WeightStore
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
-        source = _activation_behind(op.input)
+        source = _dequantized_activation(op.input)
         if source is None or element_of_value(source.input) != op.to or op.compute_type is not None:
             return
         if self._same(source.scale, op.scale) and self._same(source.zero_point, op.zero_point):
@@ -227,7 +228,7 @@ class DropQuantizeOfDequantize(RewritePattern):
 
 @dataclass
 class DropReluBeforeQuantize(RewritePattern):
-    """A ReLU does nothing in front of a quantization whose least number stands for 0."""
+    """Drop a ReLU before a quantize whose zero point is the least integer: saturation clips at 0 as well."""
 
     weights: WeightStore
 
@@ -240,14 +241,14 @@ class DropReluBeforeQuantize(RewritePattern):
         if point is not None and np.all(point.astype(np.int32) == (0 if is_unsigned(op.to) else -128)):
             op.operands[0] = relu.input
             if relu.result.first_use is None:
-                rewriter.erase(relu)  # else what it reads seems to have another use
+                rewriter.erase(relu)  # a dead user would make `has_one_use` of its input false
             rewriter.notify_op_modified(op)
 
 
 @dataclass
 class WorkInUnitsOfScale(RewritePattern):
     """
-    Divide by the scale where integers are dequantized, and not again when the result is quantized.
+    Divide scales and biases before a quantize by its scale, which becomes 1.
 
     ```mlir
     %s = graph.constant dense<0.5> : tensor<f32>
@@ -264,7 +265,7 @@ class WorkInUnitsOfScale(RewritePattern):
     %y = graph.quantize %d, %one to ui8 saturate true
       : (tensor<8x32xf32>, tensor<f32>) -> tensor<8x32xui8>
     ```
-    Through ReLU, sums and biases, of values that nothing else reads.
+    Through ReLUs, additions and biases whose results have one use.
     """
 
     weights: WeightStore
@@ -282,7 +283,7 @@ class WorkInUnitsOfScale(RewritePattern):
         rewriter.replace(op, graph.QuantizeOp(value, one, op.zero_point, to=op.to))
 
     def _divides(self, value: SSAValue) -> bool:
-        """Whether a value can be computed in other units at no cost."""
+        """Whether a value can be computed divided by a scale without more ops, up to constants' scales."""
         op = value.owner
         match op:
             case graph.ConstantOp():

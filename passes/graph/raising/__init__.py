@@ -1,1 +1,1 @@
-"""Raising: groups of small ops replaced by the one op that they spell out."""
+"""Raising: a group of small ops is replaced by the single op that is equivalent to them."""

@@ -1,4 +1,4 @@
-"""Rules of `raise-to-row-ops` on activations that exporters write out in arithmetic."""
+"""Rules of `raise-to-row-ops` that recognize activations which exporters expand to arithmetic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _power, _sigmoid, _tanh = is_op("graph.power"), is_op("graph.sigmoid"), is_op("g
 
 def raise_gelu() -> Rule:
     """
-    x / 2 * (1 + erf(x / sqrt(2))), its factors in any order, is GELU.
+    Replace x / 2 * (1 + erf(x / sqrt(2))), its factors in any order, by GELU.
 
     ```mlir
     %r = graph.constant dense<0.707106769> : tensor<f32>
@@ -41,7 +41,9 @@ def raise_gelu() -> Rule:
 
 def raise_tanh_gelu() -> Rule:
     """
-    x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x³))) is GELU by tanh; the cube is `power`, or products.
+    Replace x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x³))) by GELU with tanh.
+
+    The cube is `power`, or products.
 
     ```mlir
     %three = graph.constant dense<3.0> : tensor<f32>
@@ -67,14 +69,14 @@ def raise_tanh_gelu() -> Rule:
     small = _multiply(factor, cube) | _multiply(_multiply(factor, x), square)
     small |= _multiply(x, _multiply(factor, square)) | _multiply(x, _multiply(x, _multiply(factor, x)))
     inner = _multiply(root, _add(x, small))
-    # x * (1 + 0.044715 * x²), as some write it.
+    # Some exporters factor x out: x * (1 + 0.044715 * x²).
     stretched = _add(_multiply(factor, square) | _multiply(_multiply(factor, x), x), number(1))
     inner |= _product(x, root, stretched)
     return _gelu(x, _tanh(inner), "tanh")
 
 
 def _gelu(x: Pattern, bent: Pattern, approximate: str) -> Rule:
-    """The rule for x / 2 * (1 + bent)."""
+    """The rule that replaces x / 2 * (1 + bent) by GELU, where `bent` matches the erf or tanh."""
     raised = _add(bent, number(1))
     pattern = _product(x, number(0.5), raised) | _divide(_multiply(x, raised), number(2))
 
@@ -88,13 +90,13 @@ def _gelu(x: Pattern, bent: Pattern, approximate: str) -> Rule:
 
 
 def _product(a: Pattern, b: Pattern, c: Pattern) -> Pattern:
-    """A product of three, whichever two come first."""
+    """A pattern of a * b * c with any two factors multiplied first."""
     return _multiply(a, _multiply(b, c)) | _multiply(_multiply(a, b), c) | _multiply(_multiply(a, c), b)
 
 
 def raise_sigmoid() -> Rule:
     """
-    1 / (1 + exp(-x)) is the sigmoid.
+    Replace 1 / (1 + exp(-x)) by the sigmoid.
 
     ```mlir
     %one = graph.constant dense<1.0> : tensor<f32>
@@ -120,7 +122,7 @@ def raise_sigmoid() -> Rule:
 
 def raise_silu() -> Rule:
     """
-    x * sigmoid(x), or of a multiple of x, is SiLU.
+    Replace x * sigmoid(alpha * x), alpha a constant or absent, by SiLU.
 
     ```mlir
     %k = graph.constant dense<1.5> : tensor<f32>

@@ -1,4 +1,4 @@
-"""Rules of `raise-to-row-ops` on attention that exporters write out, and where one kernel for it pays."""
+"""The rule of `raise-to-row-ops` that recognizes attention in products and a softmax, where a kernel pays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _multiply, _divide, _add = is_op("graph.multiply"), is_op("graph.divide"), is_op
 
 def raise_attention() -> Rule:
     """
-    softmax(q kᵀ * scale + mask) v is attention; factors of q and of k are part of its scale.
+    Replace softmax(q kᵀ * scale + mask) v by attention; constant factors of q and of k join the scale.
 
     ```mlir
     %c = graph.constant dense<0.125> : tensor<f32>
@@ -38,8 +38,8 @@ def raise_attention() -> Rule:
     %y = graph.attention %q, %k, %v mask %m : tensor<40xf32> scale 0.125
       : (tensor<2x16x64xf32>, tensor<2x40x64xf32>, tensor<2x40x64xf32>) -> tensor<2x16x64xf32>
     ```
-    A softmax in whose place zeros stand where the mask is -inf all along a row, as ONNX defines it, becomes
-    `zero_masked`. Declined: scores that something else reads, and what `has_kernel` declines.
+    A softmax whose rows are replaced by zeros where the whole row of the mask is -inf, as ONNX defines it,
+    becomes `zero_masked`. Declined: scores with other uses, and shapes that `has_kernel` declines.
     """
     q, k, v, mask, factor = wildcard(), wildcard(), wildcard(), wildcard(), any_number()
     product = _matmul(q, k)
@@ -83,23 +83,23 @@ def raise_attention() -> Rule:
 
 
 def _keeps_shape(product: SSAValue, score: SSAValue, result: SSAValue, mask: SSAValue | None) -> bool:
-    """Whether the scores are a plain product's, with or without a mask that fits them, to the end."""
+    """Whether product, masked scores and result agree in batch and row dimensions, and all is plain."""
     dims = dims_of(product.type)
     are_scores = dims_of(score.type) == dims and dims_of(result.type)[:-1] == dims[:-1]
-    return are_scores and _is_plain(product, may_turn=True) and (mask is None or _broadcasts(mask, dims))
+    return are_scores and _is_plain(product, may_transpose=True) and (mask is None or _broadcasts(mask, dims))
 
 
-def _is_plain(value: SSAValue, *, may_turn: bool = False) -> bool:
-    """Whether a value is a product of matrices as they are; with `may_turn` the second may be transposed."""
+def _is_plain(value: SSAValue, *, may_transpose: bool = False) -> bool:
+    """Whether a product has no transposed, packed or vector operand; `may_transpose` allows `transpose_b`."""
     op = value.owner
     assert isinstance(op, graph.MatmulOp)
-    is_turned = op.transpose_a.value.data or (op.transpose_b.value.data and not may_turn)
+    is_transposed = op.transpose_a.value.data or (op.transpose_b.value.data and not may_transpose)
     ranks = [len(dims_of(operand.type)) for operand in op.operands]
-    return not is_turned and not op.panel and op.out_type is None and min(ranks) >= 2
+    return not is_transposed and not op.panel and op.out_type is None and min(ranks) >= 2
 
 
 def _takes_last_axis(value: SSAValue) -> bool:
-    """Whether a row op or a reduction goes along the last axis, of more than one element."""
+    """Whether a softmax or reduction is along the last axis only, and that axis is not of size 1."""
     op = value.owner
     assert isinstance(op, graph.SoftmaxOp | graph.ReduceOp)
     dims = dims_of(op.input.type)
@@ -108,7 +108,7 @@ def _takes_last_axis(value: SSAValue) -> bool:
 
 
 def _broadcasts(mask: SSAValue, scores: Sequence[Dim]) -> bool:
-    """Whether a mask is known to broadcast to the scores, and is of one type with them."""
+    """Whether a mask is of f32 and provably broadcasts to the shape of the scores."""
     own = dims_of(mask.type)
     pairs = zip(own[::-1], scores[::-1], strict=False)
     fits = len(own) <= len(scores) and all(a == 1 or a.proves_equal(b) for a, b in pairs)
@@ -116,13 +116,13 @@ def _broadcasts(mask: SSAValue, scores: Sequence[Dim]) -> bool:
 
 
 def _is_zero(mask: SSAValue) -> bool:
-    """Whether a mask masks nothing."""
+    """Whether a mask is a constant 0, also one that `graph.full` broadcasts."""
     filled = mask.owner.input if isinstance(mask.owner, graph.FullOp) else mask
     return scalar_of(filled) == 0
 
 
 def _factor(value: SSAValue, of: SSAValue) -> float:
-    """What a value is multiplied by, or divided by, to give another."""
+    """The constant by which a multiply or divide scales `of` to make `value`; 1 for the same value."""
     if value is of:
         return 1
     op = value.owner
@@ -133,7 +133,7 @@ def _factor(value: SSAValue, of: SSAValue) -> float:
 
 
 def _without_factors(value: SSAValue) -> tuple[SSAValue, float]:
-    """A value without the numbers that it is multiplied and divided by, and their product."""
+    """The source of a chain of multiplications and divisions by constants, and their total factor."""
     total = 1.0
     while isinstance(op := value.owner, graph.MultiplyOp | graph.DivideOp):
         is_quotient = isinstance(op, graph.DivideOp)
@@ -147,35 +147,35 @@ def _without_factors(value: SSAValue) -> tuple[SSAValue, float]:
 
 
 def _keys(product: SSAValue, value: SSAValue, rewriter: PatternRewriter) -> tuple[SSAValue, float]:
-    """The keys in rows that a product of queries takes in columns, and their factor."""
+    """The keys [..., keys, depth] of a product q kᵀ, without constant factors, and those factors' product."""
     op = product.owner
     assert isinstance(op, graph.MatmulOp)
     value, outside = _without_factors(value)
     if not op.transpose_b.value.data:
-        value = _turned(value, rewriter)
+        value = _swapped(value, rewriter)
     value, inside = _without_factors(value)
     return value, outside * inside
 
 
-def _turned(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """A tensor with its last two dimensions exchanged; what it was transposed from, where it was."""
+def _swapped(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """A tensor with its last two dimensions exchanged; merges with a transpose that makes the tensor."""
     swap = [*range(len(dims_of(value.type)))]
     swap[-2:] = swap[:-3:-1]
     op = value.owner
     if isinstance(op, graph.TransposeOp):
         perm = list(op.perm.get_values())
-        turned = [perm[i] for i in swap]
-        if turned == sorted(turned):
+        merged = [perm[i] for i in swap]
+        if merged == sorted(merged):
             return op.input
-        return rewriter.insert(graph.TransposeOp(op.input, turned)).result
-    if isinstance(op, graph.ReshapeOp) and (source := _turned_below(op)) is not None:
+        return rewriter.insert(graph.TransposeOp(op.input, merged)).result
+    if isinstance(op, graph.ReshapeOp) and (source := _swap_input(op)) is not None:
         dims = dims_of(value.type)
         return rewriter.insert(graph.ReshapeOp(source, [dims[i] for i in swap])).result
     return rewriter.insert(graph.TransposeOp(value, swap)).result
 
 
-def _turned_below(op: graph.ReshapeOp) -> SSAValue | None:
-    """What a reshape of batch dimensions alone would take before a transpose of the last two."""
+def _swap_input(op: graph.ReshapeOp) -> SSAValue | None:
+    """The input of a transpose of the last two dimensions below a reshape of batch dimensions, or None."""
     inner = op.input.owner
     if (
         not isinstance(inner, graph.TransposeOp)

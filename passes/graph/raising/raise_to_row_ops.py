@@ -1,4 +1,4 @@
-"""`raise-to-row-ops`: normalizations, softmax, attention and activations written out become one op each."""
+"""`raise-to-row-ops`: expanded normalizations, softmax, attention and activations become one op each."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _RULES: Mapping[str, tuple[Callable[[], Rule], ...]] = {
 @dataclass(frozen=True)
 class RaiseToRowOpsPass(FunctionPass):
     """
-    Find layer norm, RMS norm, softmax, log_softmax, attention, GELU, sigmoid and SiLU in what exporters
-    write out.
+    Replace groups of ops that compute a norm, softmax, attention or activation by that op.
 
-    One op is one kernel, or joins one, and its lowering knows the stable way to compute it. What something
-    else reads a part of stays, so that nothing is computed twice.
+    Exporters expand layer norm, RMS norm, softmax, log_softmax, attention, GELU, sigmoid and SiLU. The single
+    op is one kernel, or joins one, and its lowering is numerically stable. A group with an intermediate value
+    that has other uses stays, so that nothing is computed twice.
 
     Class: rounding. Runs before `fuse-ops`; constants may be folded or not.
     """
@@ -44,7 +44,7 @@ class RaiseToRowOpsPass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     only: tuple[str, ...] = ()
-    """The ops to raise to, without dialect; all that have rules when empty."""
+    """Names of the ops to recognize, without dialect; all that have rules when empty."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         expect_rules(self.name, self.only, _RULES)

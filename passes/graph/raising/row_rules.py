@@ -1,4 +1,4 @@
-"""Rules of `raise-to-row-ops` on softmax and normalizations that exporters write out in parts."""
+"""Rules of `raise-to-row-ops` that recognize softmax and normalizations which exporters expand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _exp, _log, _sqrt, _rsqrt = (is_op(f"graph.{name}") for name in ("exp", "log", "
 
 
 class _Reduced:
-    """A reduction of rows whose axes are kept as 1s, by the reduction itself or by a view behind it."""
+    """A pattern of a reduction whose axes remain with size 1, by `keep_dims` or by a view after it."""
 
     def __init__(self, kind: str, x: Pattern):
         self.reduction = is_op("graph.reduce").has_attr({"kind": kind})(x)
@@ -29,7 +29,7 @@ class _Reduced:
         self.value = self.reduction | view
 
     def axes(self, nodes: NodeMap) -> tuple[int, ...] | None:
-        """The axes it combines in a match; None when they are not kept."""
+        """The reduced axes in a match; None when they do not remain with size 1."""
         (value,), (reduction,) = nodes[self.value], nodes[self.reduction]
         op = reduction.owner
         assert isinstance(op, graph.ReduceOp)
@@ -40,14 +40,14 @@ class _Reduced:
 
 
 def _common_axes(nodes: NodeMap, *reductions: _Reduced) -> tuple[int, ...] | None:
-    """The axes that all reductions of a match combine; None when they differ."""
+    """The axes of all of the reductions that occur in a match; None when they differ."""
     axes = {reduced.axes(nodes) for reduced in reductions if reduced.value in nodes}
     return axes.pop() if len(axes) == 1 else None
 
 
 def raise_softmax() -> Rule:
     """
-    exp(x - max(x)) divided by its sum along one axis is softmax, without the maximum too.
+    Replace exp(x - max(x)), or exp(x), divided by its sum along one axis by softmax.
 
     ```mlir
     %m = graph.reduce %x kind "max" axes [1] keep_dims true : tensor<2x4xf32> -> tensor<2x1xf32>
@@ -76,7 +76,7 @@ def raise_softmax() -> Rule:
 
 def raise_log_of_softmax() -> Rule:
     """
-    The logarithm of a softmax that nothing else reads is log_softmax, which does not underflow.
+    Replace the logarithm of a softmax without other uses by log_softmax, which does not underflow.
 
     ```mlir
     %s = graph.softmax %x axis 1 : tensor<2x4xf32> -> tensor<2x4xf32>
@@ -99,7 +99,7 @@ def raise_log_of_softmax() -> Rule:
 
 def raise_log_softmax() -> Rule:
     """
-    x - max(x) less the logarithm of the sum of its exponentials is log_softmax.
+    Replace c - log(sum(exp(c))) with c = x - max(x), or x - log_sum_exp(x), by log_softmax.
 
     ```mlir
     %m = graph.reduce %x kind "max" axes [1] keep_dims true : tensor<2x4xf32> -> tensor<2x1xf32>
@@ -130,14 +130,14 @@ def raise_log_softmax() -> Rule:
 
 
 def _largest(x: Pattern) -> tuple[_Reduced, Pattern]:
-    """The maximum of a row, and the same at least -inf, as JAX says it."""
+    """The pattern of the maximum of a row, and one that also allows JAX's `maximum(-inf, max(x))`."""
     largest = _Reduced("max", x)
     return largest, largest.value | is_op("graph.maximum")(number(-inf), largest.value)
 
 
 def raise_layer_norm() -> Rule:
     """
-    Rows less their mean, divided by their deviation, are a layer norm.
+    Replace (x - mean(x)) / sqrt(variance(x) + eps) by a layer norm.
 
     ```mlir
     %eps = graph.constant dense<1.0e-5> : tensor<f32>
@@ -174,7 +174,7 @@ def raise_layer_norm() -> Rule:
 
 def raise_rms_norm() -> Rule:
     """
-    Rows divided by the root of their mean square are an RMS norm.
+    Replace x / sqrt(mean(x²) + eps) by an RMS norm.
 
     ```mlir
     %eps = graph.constant dense<1.0e-5> : tensor<f32>
@@ -204,7 +204,7 @@ def raise_rms_norm() -> Rule:
 
 
 def _normalized(x: Pattern, again: Pattern, eps: Pattern) -> tuple[Pattern, _Reduced]:
-    """x / sqrt(mean(again²) + eps), in the forms that occur, and the mean."""
+    """The pattern of x / sqrt(mean(again²) + eps), in the variants that exporters write, and of the mean."""
     square = _multiply(again, again) | _power(again, number(2))
     mean = _Reduced("mean", square)
     shifted = _add(mean.value, eps)
@@ -215,7 +215,7 @@ def _normalized(x: Pattern, again: Pattern, eps: Pattern) -> tuple[Pattern, _Red
 
 def scale_norm() -> Rule:
     """
-    What multiplies the normalized rows, element by element of a row, is their scale.
+    Merge a multiplication after a norm by a vector that is the same for each row into the norm, as `scale`.
 
     ```mlir
     %n = graph.rms_norm %x axis 1 eps 1.0e-5 compute_type f32 : tensor<2x4xf32> -> tensor<2x4xf32>
@@ -231,7 +231,7 @@ def scale_norm() -> Rule:
 
 def shift_norm() -> Rule:
     """
-    What is added to the normalized rows, element by element of a row, is their bias.
+    Merge an addition after a norm of a vector that is the same for each row into the norm, as `bias`.
 
     ```mlir
     %n = graph.layer_norm %x axis 1 eps 1.0e-5 compute_type f32 : tensor<2x4xf32> -> tensor<2x4xf32>
@@ -246,16 +246,16 @@ def shift_norm() -> Rule:
 
 
 def _unfinished_norm(with_scale: bool) -> Pattern:
-    """A norm that takes a scale (`with_scale` False) or a bias still, read once."""
+    """A pattern of a norm with one use and without bias, and, unless `with_scale`, without scale."""
 
-    def takes_more(value: SSAValue) -> bool:
+    def is_incomplete(value: SSAValue) -> bool:
         op = value.owner
         if not isinstance(op, graph.LayerNormOp | graph.RmsNormOp) or value is not op.result:
             return False
         return op.bias is None and (with_scale or op.scale is None) and value.has_one_use()
 
     norm = is_op("graph.layer_norm")(None) | is_op("graph.rms_norm")(None)
-    return norm.where(takes_more, "takes more")
+    return norm.where(is_incomplete, "takes more")
 
 
 def _complete_norm(pattern: Pattern, norm: Pattern, vector: Pattern, name: str) -> Rule:
@@ -282,7 +282,7 @@ def _complete_norm(pattern: Pattern, norm: Pattern, vector: Pattern, name: str) 
 
 
 def _is_per_row(value: SSAValue, rows: SSAValue, axis: int) -> bool:
-    """Whether a value is the same for all rows: it varies along normalized dimensions only."""
+    """Whether a vector is the same for all rows: it varies along the normalized dimensions only."""
     dims = list(dims_of(value.type))
     while dims and dims[0] == 1:
         dims.pop(0)
@@ -290,7 +290,7 @@ def _is_per_row(value: SSAValue, rows: SSAValue, axis: int) -> bool:
 
 
 def _row_axis(axes: tuple[int, ...] | None, rows: SSAValue) -> int | None:
-    """The dimension from which on reductions combine all; None when they do not do so."""
+    """The first of the reduced axes, if they are all axes from there on to the last; else None."""
     rank = len(dims_of(rows.type))
     return axes[0] if axes and axes == tuple(range(axes[0], rank)) else None
 

@@ -1,4 +1,4 @@
-"""`annotate-work`: says on each kernel how much it computes and moves, for whoever looks at its time."""
+"""`annotate-work`: attributes with each kernel's operations and bytes, to compare with its time."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from stepwell.runtime.dims import Dim
 @dataclass(frozen=True)
 class AnnotateWorkPass(Pass):
     """
-    Put on each `graph.fused` its arithmetic operations and the bytes of what it reads and writes.
+    Annotate each `graph.fused` with its number of arithmetic operations and of bytes read and written.
 
-    Both are dimension expressions: `graph.flops`, exact for contractions (two for each multiply-add), one for
-    each element of the result, or of what is reduced, of other computing ops; `graph.bytes`, each operand and
-    result once, of a table that is only gathered from what is taken. One that depends on data is left out.
-    `graph.arithmetic` says of which kind the operations are, where it is not floating point as written:
-    `winograd`, counted as the convolution that it stands for, or `integer`.
+    Both are dimension expressions. `graph.flops` is exact for contractions (two for each multiply-add); other
+    computing ops count one for each element of the result, or of the reduced operand. `graph.bytes` counts
+    each operand and result once; of a table that is only gathered from, it counts the gathered part. An
+    amount that depends on data is left out. `graph.arithmetic` is the kind of the operations, where it is not
+    floating point as written: `winograd`, counted as the convolution that it stands for, or `integer`.
     Changes nothing else.
     """
 
@@ -49,7 +49,7 @@ class AnnotateWorkPass(Pass):
 
 
 def flops_of(op: GraphOp) -> Dim:
-    """The arithmetic operations of one op; moving data is none."""
+    """The number of arithmetic operations of an op; data movement counts as 0."""
     if (macs := macs_of(op)) is not None:
         return 2 * macs
     if op.KIND in (Kind.ELEMENTWISE, Kind.BROADCAST):
@@ -66,7 +66,7 @@ def _arithmetic(op: GraphOp) -> str:
 
 
 def _bytes(value: SSAValue) -> Dim:
-    """The bytes of a kernel's argument or result."""
+    """The bytes that a kernel reads of an argument or writes of a result; of gathered tables, that part."""
     if not isinstance(value.type, TensorType):
         return Dim.of(0)
     readers = [use.operation for use in value.uses]

@@ -1,4 +1,4 @@
-"""`count-macs`: says how many multiply-adds a module takes, and changes nothing."""
+"""`count-macs`: prints the number of multiply-adds of a module, and changes nothing."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class CountMacsPass(Pass):
     """
     Print to standard error the multiply-adds of each contraction, and their sum, as dimension expressions.
 
-    Exact for convolutions, products of matrices, of integers too, einsum, attention and recurrent layers; all
-    that is not a contraction counts as nothing. A loop's body counts once. Changes nothing.
+    Exact for convolutions, products of matrices, of integers too, einsum, attention and recurrent layers;
+    other ops count as 0. A loop's body counts once. Changes nothing.
     """
 
     name = "count-macs"
 
     json: bool = False
-    """As one JSON object: `total`, and `ops` with the name, place and count of each."""
+    """Print one JSON object: `total`, and `ops` with the name, location and count of each."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         counts = [(each, macs) for func in functions_of(op) for each, macs in _contractions(func)]
@@ -53,18 +53,18 @@ def _contractions(func: Operation) -> Iterator[tuple[Operation, Dim]]:
 
 
 def macs_of(op: Operation) -> Dim | None:
-    """The multiply-adds of a contraction; None for an op that is none, or whose shape is not known."""
+    """The number of multiply-adds of a contraction; None for other ops, or if a shape depends on data."""
     match op:
         case graph.ConvOp():
-            # Each output pixel takes every weight once, whatever the groups.
+            # Each output pixel uses every weight once, whatever the groups.
             macs = _size(op.w) * _pixels(op.result, op.out_layout or op.data_layout)
         case graph.WinogradConvOp():
-            # Those of the convolution that it stands for, so that its time compares with others'.
+            # Those of the direct convolution, so that speeds can be compared.
             _, blocks, _, _, block = dims_of(op.x.type)
             macs = _size(op.result) * blocks * block * (3 * 3)
         case graph.ConvIntegerOp():
-            words = op.parts.value.data if element_of_value(op.x) == i32 else 1
-            macs = _size(op.w) * _pixels(op.result, op.out_layout or op.data_layout) * words
+            parts = op.parts.value.data if element_of_value(op.x) == i32 else 1
+            macs = _size(op.w) * _pixels(op.result, op.out_layout or op.data_layout) * parts
         case graph.ConvTransposeOp():
             macs = _size(op.w) * _pixels(op.x, op.data_layout)
         case graph.MatmulOp():
@@ -72,10 +72,10 @@ def macs_of(op: Operation) -> Dim | None:
             depth = -2 if op.transpose_a.value.data and rank > 1 else -1
             macs = _size(op.result) * dims_of(op.a.type)[depth]
         case graph.MatmulIntegerOp():
-            words = op.parts.value.data if op.is_packed else 1
-            macs = _size(op.result) * dims_of(op.a.type)[-1] * words
+            parts = op.parts.value.data if op.is_packed else 1
+            macs = _size(op.result) * dims_of(op.a.type)[-1] * parts
         case graph.RnnOp():
-            # Each step multiplies each row by all weights.
+            # Each step multiplies each row of the batch by all weights.
             macs = prod(dims_of(op.x.type)[:2], start=_size(op.w) + _size(op.r))
         case graph.EinsumOp():
             macs = _einsum_macs(op)
@@ -92,7 +92,7 @@ def _size(value: SSAValue) -> Dim:
 
 
 def _pixels(value: SSAValue, layout: object) -> Dim:
-    """The elements of an image but for its channels, which may be split in blocks (`NCHW8c`)."""
+    """The elements of a feature map per channel: its dimensions but `C` and `c`, a block in `NCHW8c`."""
     letters = [c for c in getattr(layout, "data", "NC") if c.isalpha()]
     dims = dims_of(value.type)
     letters += ["x"] * (len(dims) - len(letters))

@@ -1,4 +1,4 @@
-"""`count-params`: says how many parameters a module has, and changes nothing."""
+"""`count-params`: prints the number of parameters of a module, and changes nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CountParamsPass(Pass):
     name = "count-params"
 
     json: bool = False
-    """As one JSON object: `tensors`, `elements`, `bytes`."""
+    """Print one JSON object: `tensors`, `elements`, `bytes`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         seen: set[object] = set()

@@ -1,4 +1,4 @@
-"""`detect-features`: says which parts of the graph level a module uses, and changes nothing."""
+"""`detect-features`: prints the features of the graph level that a module uses, and changes nothing."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class DetectFeaturesPass(Pass):
     """
     Print to standard error the features that functions use, such as `if`, `closure`, `dynamic-shape`.
 
-    `sharing`: a value has several uses. `data-dependent`: a size is known only while the model runs.
+    `sharing`: a value has several uses. `data-dependent`: a size is known only at run time.
     Changes nothing.
     """
 
     name = "detect-features"
 
     json: bool = False
-    """As a JSON list."""
+    """Print a JSON list."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found = features_of(op)
@@ -55,7 +55,7 @@ class DetectFeaturesPass(Pass):
 
 
 def features_of(module: ModuleOp) -> list[str]:
-    """The features of a module, sorted."""
+    """The names of the features that a module's functions use, sorted."""
     found = {"recursion"} if recursive_functions(call_graph(module)) else set[str]()
     for func in functions_of(module):
         for value in func.args:

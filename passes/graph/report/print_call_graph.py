@@ -1,4 +1,4 @@
-"""`print-call-graph`: says which function calls which, and changes nothing."""
+"""`print-call-graph`: prints the functions that each function calls, and changes nothing."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from stepwell.passes.base import Pass
 @dataclass(frozen=True)
 class PrintCallGraphPass(Pass):
     """
-    Print to standard error, for each function, those that it calls or uses as values.
+    Print to standard error the callees of each function: functions that it calls or uses as values.
 
-    A function that reaches itself is marked as recursive. Changes nothing.
+    A function on a cycle of the call graph is marked as recursive. Changes nothing.
     """
 
     name = "print-call-graph"
 
     json: bool = False
-    """As one JSON object: name → names."""
+    """Print one JSON object: name → names."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         graph = call_graph(op)

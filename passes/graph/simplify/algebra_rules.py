@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on arithmetic: casts in a row, products with 0, roots, known shapes."""
+"""Rules of `simplify-expr` on arithmetic: casts of casts, products with 0, roots, known shapes, top-k."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FLOATS: Mapping[Attribute, tuple[int, int]] = {
 
 
 def algebra_rules(weights: WeightStore) -> list[RewritePattern]:
-    """The rules of this file."""
+    """The rules on arithmetic, in the order in which they are tried."""
     return [
         ComposeCasts(),
         MultiplyByZero(weights),
@@ -42,7 +42,7 @@ def algebra_rules(weights: WeightStore) -> list[RewritePattern]:
 
 class ComposeCasts(RewritePattern):
     """
-    A cast of a cast to a type that holds all values of the first is one cast, or none. Class: exact.
+    Merge a cast of a widening cast, whose type represents all values of its input, into one. Class: exact.
 
     ```mlir
     %t = graph.cast %x to f32 saturate true round "nearest" : tensor<4xf16> -> tensor<4xf32>
@@ -57,7 +57,7 @@ class ComposeCasts(RewritePattern):
         if not isinstance(inner := op.input.owner, graph.CastOp):
             return
         source, between = (tensor_of(value).element_type for value in (inner.input, inner.result))
-        if not _holds_all(between, source):
+        if not _represents_all(between, source):
             return
         if inner.input.type == op.result.type:
             rewriter.replace(op, [], [inner.input])
@@ -66,8 +66,8 @@ class ComposeCasts(RewritePattern):
             rewriter.replace(op, graph.CastOp(inner.input, op.to, saturate=saturate, round=op.round.data))
 
 
-def _holds_all(wide: Attribute, narrow: Attribute) -> bool:
-    """Whether a type holds each value of another, so that casts from there take them alike."""
+def _represents_all(wide: Attribute, narrow: Attribute) -> bool:
+    """Whether an element type represents each value of another exactly, so that casts from both agree."""
     to, of = dtype_of(wide), dtype_of(narrow)
     if to == of or of.kind == "b":
         return to.kind != "c"
@@ -83,7 +83,7 @@ def _holds_all(wide: Attribute, narrow: Attribute) -> bool:
 @dataclass
 class MultiplyByZero(RewritePattern):
     """
-    x * 0 is 0 for integers, and for floats that were integers, which are finite. Class: exact.
+    Replace x * 0 by 0 for integers, and for floats cast from integers, which are finite. Class: exact.
 
     ```mlir
     %z = graph.constant dense<0> : tensor<i32>
@@ -111,7 +111,7 @@ class MultiplyByZero(RewritePattern):
 
 
 def _is_proven_finite(value: SSAValue) -> bool:
-    """Whether a float cannot be NaN or infinite: it was an integer."""
+    """Whether a float tensor cannot contain NaN or infinity: it is cast from integers."""
     op = value.owner
     if not isinstance(op, graph.CastOp) or op.to not in (f32, f64):
         return False
@@ -120,7 +120,7 @@ def _is_proven_finite(value: SSAValue) -> bool:
 
 class ReciprocalOfRoot(RewritePattern):
     """
-    1 / sqrt(x) is rsqrt(x), and a / rsqrt(x) is a * sqrt(x), if nothing else reads the root. Class: rounding.
+    Replace 1 / sqrt(x) by rsqrt(x), and a / rsqrt(x) by a * sqrt(x); the root has one use. Class: rounding.
 
     ```mlir
     %one = graph.constant dense<1.0> : tensor<f32>
@@ -144,7 +144,7 @@ class ReciprocalOfRoot(RewritePattern):
 
 class DivideByRoot(RewritePattern):
     """
-    a / sqrt(x) is a * rsqrt(x), where a root serves many elements and nothing else reads it. Class: rounding.
+    Replace a / sqrt(x) by a * rsqrt(x), where the root is broadcast and has one use. Class: rounding.
 
     ```mlir
     %s = graph.sqrt %x : tensor<2x1xf32> -> tensor<2x1xf32>
@@ -168,7 +168,7 @@ class DivideByRoot(RewritePattern):
 @dataclass
 class UseKnownShape(RewritePattern):
     """
-    A shape operand that is computed from the shapes of inputs becomes an attribute. Class: exact.
+    Replace a shape operand computed from the shapes of inputs by an attribute. Class: exact.
 
     ```mlir
     %s = graph.shape_of %x start 0 end 2 : tensor<?x4xf32, #graph.dims<["N", 4]>> -> tensor<2xi64>
@@ -193,7 +193,7 @@ class UseKnownShape(RewritePattern):
 
 class SliceOfTopK(RewritePattern):
     """
-    The first of the greatest elements need no more to be found, where nothing reads the others. Class: exact.
+    Reduce the k of a `top_k` whose results are only read by slices of their first elements. Class: exact.
 
     ```mlir
     %v, %i = graph.top_k %x k <[5]> axis 0 largest true : tensor<9xf32> -> (tensor<5xf32>, tensor<5xi64>)
@@ -223,7 +223,7 @@ class SliceOfTopK(RewritePattern):
 
 
 def _is_front(op: graph.SliceOp) -> bool:
-    """Whether a slice takes the first elements of each dimension, all in a row."""
+    """Whether a slice starts at 0 along each dimension, with step 1."""
     return (
         op.starts is not None
         and all(start == 0 for start in op.starts.get())

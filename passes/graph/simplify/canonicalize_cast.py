@@ -1,4 +1,4 @@
-"""`canonicalize-cast`: a widening cast for each reader, so that every one can be fused with what reads it."""
+"""`canonicalize-cast`: a widening cast for each user, so that each can be fused with its user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stepwell.patterns.rule_sets import apply_rules
 @dataclass(frozen=True)
 class CanonicalizeCastPass(FunctionPass):
     """
-    Clone widening casts per reader: kernels then read the narrow tensor, and no wide one is written.
+    Clone widening casts for each user: kernels then read the narrow tensor, and no wide one is written.
 
     Class: exact. Runs after the last `eliminate-common-subexpr`, which would merge the clones, and directly
     before `fuse-ops`.
@@ -34,7 +34,7 @@ class CanonicalizeCastPass(FunctionPass):
 
 class CloneWideningCast(RewritePattern):
     """
-    A cast to more bits, read by several ops, becomes one for each.
+    Clone a cast to more bits for each of its users.
 
     ```mlir
     %c = graph.cast %x to f32 saturate true round "nearest" : tensor<4xi8> -> tensor<4xf32>

@@ -1,4 +1,4 @@
-"""`canonicalize-ops`: sugar written out, for readers that want few kinds of op."""
+"""`canonicalize-ops`: redundant ops in terms of others, for tools that support few kinds of op."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stepwell.patterns.rule_sets import apply_rules
 @dataclass(frozen=True)
 class CanonicalizeOpsPass(FunctionPass):
     """
-    Write sugar out: `bias_add` as an addition that broadcasts.
+    Replace redundant ops by general ones: `bias_add` by an addition that broadcasts.
 
     Class: exact. In no default pipeline, since patterns, backends and fusion look for `bias_add`.
     Source: TVM's CanonicalizeOps.
@@ -32,7 +32,7 @@ class CanonicalizeOpsPass(FunctionPass):
 
 class BiasAddAsAdd(RewritePattern):
     """
-    A bias along an axis, blocked or not, gets 1s for the other dimensions behind it, and is added.
+    Replace `bias_add` by an addition of the bias, with 1s appended to its shape for the dimensions after it.
 
     ```mlir
     %y = graph.bias_add %x, %b axis 1 : (tensor<1x3x4x5xf32>, tensor<3xf32>) -> tensor<1x3x4x5xf32>
@@ -45,8 +45,8 @@ class BiasAddAsAdd(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.BiasAddOp, rewriter: PatternRewriter) -> None:
         bias = op.b
-        behind = len(dims_of(op.x.type)) - op.axis.value.data - len(dims_of(bias.type))
-        if behind:
-            # Of a blocked bias [C/16, 16] the block stays last: the 1s stand between.
-            bias = rewriter.insert(graph.ExpandDimsOp(bias, range(1, behind + 1))).result
+        trailing = len(dims_of(op.x.type)) - op.axis.value.data - len(dims_of(bias.type))
+        if trailing:
+            # In a blocked bias [C/16, 16] the block stays last: the 1s are inserted before it.
+            bias = rewriter.insert(graph.ExpandDimsOp(bias, range(1, trailing + 1))).result
         rewriter.replace(op, graph.AddOp(op.x, bias))

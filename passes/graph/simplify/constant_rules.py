@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on constant operands: they merge, and divisions become multiplications."""
+"""Rules of `simplify-expr` on constant operands: constants merge, divisions become multiplications."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Numbers: TypeAlias = npt.NDArray[np.number]
 @dataclass
 class MultiplyByReciprocal(RewritePattern):
     """
-    x / c is x * (1 / c) for a float c whose reciprocal is neither 0 nor infinite. Class: rounding.
+    Replace x / c by x * (1 / c) for a float c whose reciprocal is neither 0 nor infinite. Class: rounding.
 
-    A single quotient stays: there is nothing to gain, and as the scale of a quantization it moves a zero
-    point that lies half way between two numbers.
+    A result of one element stays a division: there is nothing to gain, and as the scale of a quantization the
+    other rounding moves a zero point that is half way between two numbers.
 
     ```mlir
     %c = graph.constant dense<8.0> : tensor<f32>
@@ -54,7 +54,7 @@ class MultiplyByReciprocal(RewritePattern):
 
 
 def is_regular(array: Array) -> bool:
-    """Whether all numbers are finite and none is 0 or so small that it has lost digits."""
+    """Whether all numbers of an array are finite, and none is 0 or denormal, which has lost digits."""
     finfo: Any = ml_dtypes.finfo  # numpy's own does not know bfloat16
     wide, smallest = array.astype(np.float64), float(finfo(array.dtype).smallest_normal)
     return bool((np.isfinite(wide) & (np.abs(wide) >= smallest)).all())
@@ -63,7 +63,7 @@ def is_regular(array: Array) -> bool:
 @dataclass
 class MergeConstants(RewritePattern):
     """
-    (x + c) + d is x + (c + d), and so for products, where nothing else reads x + c. Class: rounding.
+    Replace (x + c) + d by x + (c + d), and likewise products, if x + c has no other use. Class: rounding.
 
     ```mlir
     %c = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
@@ -96,7 +96,7 @@ class MergeConstants(RewritePattern):
         rewriter.replace(op, kind(found[0], constant))
 
     def _with_constant(self, op: graph.AddOp | graph.MultiplyOp) -> tuple[SSAValue, Array] | None:
-        """The operand that is no constant, and the one that is."""
+        """An operand and the array of the other one, which is constant; None if neither is constant."""
         for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             if (array := constant_of(other, self.weights)) is not None:
                 return value, array
@@ -104,7 +104,7 @@ class MergeConstants(RewritePattern):
 
 
 def is_mergeable(merged: Array, is_sum: bool) -> bool:
-    """Whether a merged constant brings no new infinity, and a product no underflow."""
+    """Whether a merged constant is finite, and, if it is a product, has no underflow."""
     finite = bool(np.isfinite(merged.astype(np.float64)).all())
     return finite if is_sum else finite and is_regular(merged)
 
@@ -112,7 +112,7 @@ def is_mergeable(merged: Array, is_sum: bool) -> bool:
 @dataclass
 class MergeIntoBias(RewritePattern):
     """
-    A constant per channel behind a constant bias joins it, where nothing else reads between. Class: rounding.
+    Add a constant per channel to the constant bias of a `bias_add` with no other use. Class: rounding.
 
     ```mlir
     %b = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>

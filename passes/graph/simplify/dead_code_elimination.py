@@ -1,4 +1,4 @@
-"""`dead-code-elimination`: ops without effect whose results nobody reads go."""
+"""`dead-code-elimination`: ops without effects whose results are unused are erased."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from stepwell.passes.base import FunctionPass
 @dataclass(frozen=True)
 class DeadCodeEliminationPass(FunctionPass):
     """
-    Erase every op without effects whose results have no use, users before what they used.
+    Erase every op without effects whose results have no uses, users before the ops that they used.
 
     ```mlir
     %a = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
     %b = graph.neg %a : tensor<4xf32> -> tensor<4xf32>
     // ->
     ```
-    Class: exact. One walk; what has an effect stays, used or not.
+    Class: exact. One backward walk; ops with effects stay, used or not.
     """
 
     name = "dead-code-elimination"

@@ -1,4 +1,4 @@
-"""`dynamic-to-static`: shape parameters that turn out to be known become attributes."""
+"""`dynamic-to-static`: shape operands whose elements are known become attributes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SEGMENTS = "operandSegmentSizes"
 @dataclass(frozen=True)
 class DynamicToStaticPass(FunctionPass):
     """
-    Turn shape operands whose elements follow from the inputs' shapes into attributes, and infer types again.
+    Replace shape operands whose elements follow from the inputs' shapes by attributes, and infer types again.
 
     ```mlir
     %s = graph.constant dense<[2, 6]> : tensor<2xi64>
@@ -32,7 +32,7 @@ class DynamicToStaticPass(FunctionPass):
     // ->
     %y = graph.reshape %x shape <[2, 6]> : tensor<3x4xf32> -> tensor<2x6xf32>
     ```
-    Class: exact. The result types of what follows become as precise as their type relations make them.
+    Class: exact. The result types of all ops become as precise as their type relations make them.
     """
 
     name = "dynamic-to-static"
@@ -46,7 +46,7 @@ class DynamicToStaticPass(FunctionPass):
 
 
 def _fix_known_parameters(op: GraphOp, values: SymbolicValues) -> None:
-    """Make attributes of the shape operands of an op that are known, in place."""
+    """Replace the shape operands (`*_value`) of an op whose dimensions are known by attributes, in place."""
     names = [name for name, _ in op.get_irdl_definition().operands]
     groups = [_as_group(getattr(op, name)) for name in names]
     for i, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""`eliminate-common-subexpr`: what is computed twice from the same values is computed once."""
+"""`eliminate-common-subexpr`: ops that compute the same from the same values merge."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stepwell.patterns.rule_sets import named_ops
 @dataclass(frozen=True)
 class EliminateCommonSubexprPass(FunctionPass):
     """
-    Of two ops without effects that are equal in kind, attributes, types and operands, keep the first.
+    Replace each op without effects by an earlier one of the same kind, attributes, types and operands.
 
     ```mlir
     %a = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
@@ -39,7 +39,7 @@ class EliminateCommonSubexprPass(FunctionPass):
     name = "eliminate-common-subexpr"
 
     skip: tuple[str, ...] = ()
-    """Names of ops that are left alone, such as `constant` or `graph.constant`."""
+    """Names of ops that are not merged, such as `constant` or `graph.constant`."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         skipped = named_ops(self.skip, ctx)
@@ -48,7 +48,7 @@ class EliminateCommonSubexprPass(FunctionPass):
 
 
 def _merge(block: Block, outer: dict[Hashable, Operation], skipped: Set[str]) -> None:
-    """Merge the ops of a block with each other and with those of the blocks around it."""
+    """Merge equal ops of a block, and of the blocks inside it, with each other and with those in `outer`."""
     seen = dict(outer)
     for op in list(block.ops):
         for region in op.regions:
@@ -62,7 +62,7 @@ def _merge(block: Block, outer: dict[Hashable, Operation], skipped: Set[str]) ->
 
 
 def _key(op: Operation) -> Hashable:
-    """What equal ops have in common."""
+    """The hash key of an op for CSE: class, operands (a multiset if it commutes), types, attributes."""
     operands = tuple(map(_operand_key, op.operands))
     return (
         type(op),
@@ -74,7 +74,7 @@ def _key(op: Operation) -> Hashable:
 
 
 def _operand_key(value: SSAValue) -> Hashable:
-    """A value, or the one number behind it: constants that are left alone are compared too."""
+    """The hash key of an operand: a scalar constant's number, since skipped constants stay separate ops."""
     op = value.owner
     if isinstance(op, graph.ConstantOp) and not isinstance(op.value, WeightAttr) and _is_scalar(value):
         return op.value

@@ -24,10 +24,11 @@ from stepwell.runtime.layout import Layout, parse_layout
 @dataclass(frozen=True)
 class FlattenAtrousConvPass(FunctionPass):
     """
-    Undo how frameworks without dilation wrote dilated convolutions: pad, take every d-th pixel as an image of
-    its own (space to batch), convolve, put the pixels together (batch to space), crop.
+    Replace a convolution between space-to-batch and batch-to-space by a dilated one.
 
-    What they padded and cropped joins the pads of the convolution where it fits.
+    Frameworks without dilation write dilated convolutions like this: pad, make an image of every d-th pixel
+    (space to batch), convolve, interleave the pixels again (batch to space), crop. The padding and cropping
+    merge into the pads of the convolution where that is possible.
 
     Class: rounding (sums may be taken in another order). Runs before `simplify-expr`, which merges views.
     Source: TVM's FlattenAtrousConv.
@@ -44,7 +45,7 @@ class FlattenAtrousConvPass(FunctionPass):
 
 class FlattenAtrousConv(RewritePattern):
     """
-    A convolution of every second pixel, put together again, is dilated by two.
+    Replace reshape-transpose-reshape before and after a convolution by dilation, where they undo each other.
 
     ```mlir
     %0 = graph.reshape %x shape <[1, 3, 4, 2, 4, 2]> : tensor<1x3x8x8xf32> -> tensor<1x3x4x2x4x2xf32>
@@ -96,7 +97,7 @@ class FlattenAtrousConv(RewritePattern):
 
 
 def _moved_views(value: SSAValue) -> tuple[SSAValue, tuple[Dim, ...], Sequence[int]] | None:
-    """What a reshape of a transpose of a reshape moves: its source, the shape that is permuted, and how."""
+    """The input, transposed shape and permutation of a value made by reshape-transpose-reshape, or None."""
     if not isinstance(outer := value.owner, graph.ReshapeOp):
         return None
     if not isinstance(moved := outer.input.owner, graph.TransposeOp):
@@ -107,7 +108,7 @@ def _moved_views(value: SSAValue) -> tuple[SSAValue, tuple[Dim, ...], Sequence[i
 
 
 def _blocks(dims: Sequence[Dim], split: Sequence[Dim], layout: Layout) -> list[int] | None:
-    """By how many pixels images are cut along each spatial axis: `split` has [cells, pixels] for each."""
+    """The block size of each spatial axis, if `split` is `dims` with those axes split in [cells, block]."""
     blocks: list[int] = []
     expected: list[Dim] = []
     for letter, dim in zip(layout.letters, dims, strict=True):
@@ -124,28 +125,28 @@ def _blocks(dims: Sequence[Dim], split: Sequence[Dim], layout: Layout) -> list[i
 
 
 def _takes_apart(perm: Sequence[int], layout: Layout) -> bool:
-    """Whether a permutation puts the pixels of blocks first, and leaves the other dimensions in order."""
+    """Whether a permutation is space-to-batch: the pixels of blocks first, other dimensions in order."""
     cells: list[int] = []
     pixels: list[int] = []
     for letter in layout.letters:
-        place = len(cells) + len(pixels)
-        cells.append(place)
-        pixels += [place + 1] if letter in layout.spatial else []
+        axis = len(cells) + len(pixels)
+        cells.append(axis)
+        pixels += [axis + 1] if letter in layout.spatial else []
     return list(perm) == [*pixels, *cells]
 
 
 def _puts_together(perm: Sequence[int], layout: Layout) -> bool:
-    """Whether a permutation puts the pixels of blocks, which come first, behind their cells."""
+    """Whether a permutation is batch-to-space: the leading axes of pixels move after their axes of cells."""
     rank = len(layout.spatial)
     expected: list[int] = []
-    for place, letter in enumerate(layout.letters):
-        expected.append(rank + place)
+    for axis, letter in enumerate(layout.letters):
+        expected.append(rank + axis)
         expected += [layout.spatial.index(letter)] if letter in layout.spatial else []
     return list(perm) == expected
 
 
 def _is_interleaved(op: graph.ReshapeOp, cells: Sequence[Dim], blocks: Sequence[int], layout: Layout) -> bool:
-    """Whether a reshape joins each spatial axis of cells with its pixels, and nothing else."""
+    """Whether a reshape merges each spatial axis of `cells` with its block of pixels, and nothing else."""
     joined = [
         cell * blocks[layout.spatial.index(letter)] if letter in layout.spatial else cell
         for letter, cell in zip(layout.letters, cells, strict=True)
@@ -155,7 +156,7 @@ def _is_interleaved(op: graph.ReshapeOp, cells: Sequence[Dim], blocks: Sequence[
 
 class CropConv(RewritePattern):
     """
-    Windows at the border that are cut off are not computed, where they lie in the pads.
+    Merge a slice that crops a convolution's result into its pads, if the pads cover the crop.
 
     ```mlir
     %0 = graph.conv %x, %w strides [1] dilations [1] pads [2, 2] data_layout "NCW" kernel_layout "OIW"
@@ -192,7 +193,7 @@ class CropConv(RewritePattern):
 
 
 def _crops(op: graph.SliceOp) -> tuple[list[int], list[int]] | None:
-    """How many elements a slice takes away before and behind each dimension; None for any other slice."""
+    """The number of elements that a slice crops from the begin and end of each dimension; None if unknown."""
     if op.starts is None or op.limits is None or any(step != 1 for step in op.steps.get_values()):
         return None
     begins = list(op.starts.get())

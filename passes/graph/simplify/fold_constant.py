@@ -1,4 +1,4 @@
-"""`fold-constant`: what depends on constants only is computed now, by the numpy meanings."""
+"""`fold-constant`: ops on constants are evaluated at compile time, by their numpy meanings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from stepwell.runtime.meaning import Array, evaluate, has_meaning
 @dataclass(frozen=True)
 class FoldConstantPass(FunctionPass):
     """
-    Replace ops without effects on constants by their values, and shape arithmetic with a known result too.
+    Replace ops without effects on constants, and shape arithmetic with a known result, by constants.
 
     ```mlir
     %a = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
@@ -38,10 +38,10 @@ class FoldConstantPass(FunctionPass):
     // ->
     %b = graph.constant dense<[-1.0, -2.0]> : tensor<2xf32>
     ```
-    A result larger than the operands is kept to `max-bytes`, so that a small `broadcast_to` does not become a
-    large weight; one without elements is constant always. An op whose evaluation fails stays, to fail when
-    the model runs. A `graph.if` whose condition is known becomes its branch, a `graph.for` that never runs
-    what it starts with.
+    Results may be at most `max-bytes` larger than the operands, so that a small `broadcast_to` does not
+    become a large weight; results without elements are always constants. An op whose evaluation fails stays,
+    to fail when the model runs. A `graph.if` whose condition is known is replaced by its branch, a
+    `graph.for` that never runs by its initial values.
 
     Class: exact, up to how numpy rounds transcendental functions.
     """
@@ -49,7 +49,7 @@ class FoldConstantPass(FunctionPass):
     name = "fold-constant"
 
     max_bytes: int = 65536
-    """The most bytes that a result may take more than all operands together."""
+    """The most bytes by which results may be larger than all operands together."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         folder = _Folder(weights_of(ctx), self.max_bytes)
@@ -69,7 +69,7 @@ class _Folder:
         self.symbolic = SymbolicValues(weights)
 
     def fold(self, op: GraphOp) -> None:
-        """Replace an op by constants where its results are known."""
+        """Replace an op by constants: empty results, known shape arithmetic, or meanings of constants."""
         if isinstance(op, graph.GetOp):
             self._fold_projection(op)
             return
@@ -89,14 +89,14 @@ class _Folder:
         Rewriter.replace_op(op, constants, [constant.result for constant in constants])
 
     def _fold_projection(self, op: graph.GetOp) -> None:
-        """A constant field of a tuple that is put together here is that constant."""
+        """Replace a projection from a `graph.tuple` by the field, if that is a constant."""
         if isinstance(source := op.input.owner, graph.TupleOp):
             field = source.fields[op.index.value.data]
             if isinstance(field.owner, graph.ConstantOp):
                 Rewriter.replace_op(op, [], [field])
 
     def _shape_results(self, op: GraphOp) -> list[Array] | None:
-        """The results of shape arithmetic whose elements are all numbers."""
+        """The integer results of shape arithmetic, if symbolic evaluation gives a number for each element."""
         if any(not _is_integer_tensor(result) for result in op.results):
             return None
         known = [self.symbolic.of(result) for result in op.results]
@@ -109,7 +109,7 @@ class _Folder:
         ]
 
     def _constant_results(self, op: GraphOp) -> list[Array] | None:
-        """The results of an op on constants, if they are not too large."""
+        """The results of an op whose operands are all constants, by its numpy meaning, if not too large."""
         if not has_meaning(op.name) or not self._is_worthwhile(op):
             return None
         slots = operand_slots(op)
@@ -131,7 +131,7 @@ class _Folder:
 
 
 def _empty_results(op: GraphOp) -> list[Array] | None:
-    """The results of an op when none has an element: there is nothing to compute, whatever the operands."""
+    """Arrays for the results of an op if none has an element, whatever the operands; else None."""
     types = [tensor_of(result) for result in op.results if isinstance(result.type, TensorType)]
     if len(types) != len(op.results) or not all(Dim.of(0) in dims_of(type) for type in types):
         return None
@@ -145,7 +145,7 @@ def _is_integer_tensor(value: SSAValue) -> bool:
 
 
 def _size_bytes(value: SSAValue) -> int | None:
-    """The bytes of a tensor of known shape."""
+    """The size in bytes of a tensor of static shape; None for other values."""
     if not isinstance(value.type, TensorType):
         return None
     dims = dims_of(tensor_of(value))

@@ -1,4 +1,4 @@
-"""Branches whose condition is known, and loops that never run."""
+"""Folding of `graph.if` with a known condition, and of `graph.for` that never runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stepwell.runtime.dims import Dim
 
 def fold_control_flow(op: graph.IfOp | graph.ForOp, known: SymbolicValues) -> Sequence[Operation]:
     """
-    Replace an op with regions by what it is known to do.
+    Replace `graph.if` with a known condition by its branch, or a loop of 0 iterations by its initial values.
 
     ```mlir
     %c = graph.constant dense<true> : tensor<i1>
@@ -33,8 +33,8 @@ def fold_control_flow(op: graph.IfOp | graph.ForOp, known: SymbolicValues) -> Se
     %c = graph.constant dense<true> : tensor<i1>
     %y = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
     ```
-    Symbols that the op would have defined become the dimensions that they stand for.
-    Returns: the ops that are gone.
+    Symbols that the op defines are replaced by the dimensions of the values that replace its results.
+    Returns: the ops that are erased; none if the op stays.
     """
     decides = op.condition if isinstance(op, graph.IfOp) else op.count
     numbers = known.dims(decides)
@@ -54,7 +54,7 @@ def fold_control_flow(op: graph.IfOp | graph.ForOp, known: SymbolicValues) -> Se
 
 
 def _unpacked(region: Region, last: YieldOp, op: Operation) -> Sequence[SSAValue]:
-    """Move the ops of a region in front of an op; returns what the region yields."""
+    """Move the ops of a region before `op` and erase the terminator; returns the operands of the yield."""
     values = list(last.operands)
     Rewriter.erase_op(last)
     Rewriter.inline_block(region.block, InsertPoint.before(op))
@@ -62,7 +62,7 @@ def _unpacked(region: Region, last: YieldOp, op: Operation) -> Sequence[SSAValue
 
 
 def _replace(op: graph.ControlFlowOp, values: Sequence[SSAValue]) -> None:
-    """Let values stand for an op's results, and dimensions for its symbols."""
+    """Erase an op; values replace its results, and their dimensions its symbols, in the whole function."""
     if names := _meanings(op, values):
         function: Operation | None = op
         while function is not None and not isinstance(function, FuncOp):

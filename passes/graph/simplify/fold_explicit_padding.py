@@ -1,4 +1,4 @@
-"""`fold-explicit-padding`: borders that are added in front of windows become pads of the windows."""
+"""`fold-explicit-padding`: `graph.pad` ops before convolutions and pools merge into their pads."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from stepwell.runtime.layout import parse_layout
 @dataclass(frozen=True)
 class FoldExplicitPaddingPass(FunctionPass):
     """
-    Let convolutions and pools add the border that a `pad` in front of them adds.
+    Merge a `graph.pad` before a convolution or pool into the pads of that op.
 
-    Only where it is what the window sees outside of its input: zeros for a convolution and for a mean that
-    counts pads, the lowest number for a maximum.
+    Only where the pad's value is the one that the window sees outside of its input: 0 for a convolution and
+    for a mean that counts pads, the lowest number for a maximum.
 
     Class: exact. Pads must be known: run `dynamic-to-static` before.
     """
@@ -41,14 +41,14 @@ class FoldExplicitPaddingPass(FunctionPass):
 
 
 def padding_rules(weights: WeightStore) -> list[RewritePattern]:
-    """The rules of the pass."""
+    """The rules of `fold-explicit-padding`, which `flatten-atrous-conv` applies too."""
     return [FoldPadIntoConv(weights), FoldPadIntoPool(weights)]
 
 
 @dataclass
 class FoldPadIntoConv(RewritePattern):
     """
-    A border of zeros joins the pads of a convolution.
+    Merge a spatial pad with zeros into the pads of a convolution.
 
     ```mlir
     %p = graph.pad %x pads <[0, 0, 1, 1, 0, 0, 2, 2]> mode "constant"
@@ -65,7 +65,7 @@ class FoldPadIntoConv(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
-        found = _border(op.x, op.data_layout.data, self.weights)
+        found = _spatial_pads(op.x, op.data_layout.data, self.weights)
         if found is None or found[1] != 0:
             return
         assert isinstance(pad := op.x.owner, graph.PadOp)
@@ -77,7 +77,9 @@ class FoldPadIntoConv(RewritePattern):
 @dataclass
 class FoldPadIntoPool(RewritePattern):
     """
-    A border of the lowest number joins the pads of a maximum, one of zeros those of a mean that counts pads.
+    Merge a spatial pad into a pool's pads: with the lowest number for a maximum, with zeros for a mean.
+
+    A mean counts the pads in its divisor afterwards.
 
     ```mlir
     %low = graph.constant dense<0xFF800000> : tensor<f32>
@@ -95,9 +97,9 @@ class FoldPadIntoPool(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
-        found = _border(op.x, op.data_layout.data, self.weights)
-        # With `ceil`, a last window may start in the border, but not in the pads; indices count cells of the
-        # padded tensor.
+        found = _spatial_pads(op.x, op.data_layout.data, self.weights)
+        # With `ceil`, a last window may start in the cells of a `graph.pad`, but not in the pool's own pads;
+        # indices count cells of the padded tensor.
         if found is None or op.ceil.value.data or op.indices.data != "none":
             return
         pads, value = found
@@ -116,8 +118,8 @@ class FoldPadIntoPool(RewritePattern):
         rewriter.notify_op_modified(op)
 
 
-def _border(value: SSAValue, layout: str, weights: WeightStore) -> tuple[list[int], float | int] | None:
-    """The spatial pads, begins then ends, and the number of a border around a value; None for none such."""
+def _spatial_pads(value: SSAValue, layout: str, weights: WeightStore) -> tuple[list[int], float | int] | None:
+    """The spatial pads (begins, then ends) and the number of the constant pad that makes a value, or None."""
     op = value.owner
     if not isinstance(op, graph.PadOp) or op.pads is None or op.mode.data != "constant":
         return None
@@ -136,13 +138,13 @@ def _border(value: SSAValue, layout: str, weights: WeightStore) -> tuple[list[in
 
 
 def _lowest(value: SSAValue) -> float | int:
-    """What a maximum of no cells starts from: -inf, or the least integer."""
+    """The initial value of a maximum in a tensor's element type: -inf, or the least integer."""
     dtype = dtype_of(tensor_of(value).element_type)
     return int(np.iinfo(dtype.name).min) if dtype.kind in "iu" else -np.inf
 
 
 def _windows_meet_cells(op: graph.PoolOp, pads: Sequence[int]) -> bool:
-    """Whether each window holds a cell that is no pad, so that no maximum is one of nothing."""
+    """Whether each window of a pool, with `pads` added, contains a cell that is no pad."""
     rank = len(pads) // 2
     own, kernel = op.pads.get_values(), op.kernel.get_values()
     return all(

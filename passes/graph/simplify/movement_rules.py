@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on ops that move elements: what cancels, what merges, what does nothing."""
+"""Rules of `simplify-expr` on ops that move elements: pairs cancel or merge, identities are dropped."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ComposeLayoutChanges(RewritePattern):
 
 class TransposeAsView(RewritePattern):
     """
-    A transpose that only moves dimensions of size 1 moves no element: it is a reshape, or nothing.
+    Replace a transpose that only moves dimensions of size 1, so that no element moves, by a reshape.
 
     ```mlir
     %t = graph.transpose %x perm [2, 0, 1] : tensor<3x4x1xf32> -> tensor<1x3x4xf32>
@@ -78,7 +78,7 @@ class TransposeAsView(RewritePattern):
 
 class ComposeViews(RewritePattern):
     """
-    A view of a view is one reshape; the inner one dies when nothing else uses it.
+    Merge a view (reshape, expand_dims, squeeze) of a view into one reshape of the inner view's input.
 
     ```mlir
     %t = graph.expand_dims %x axes [0] : tensor<6xf32> -> tensor<1x6xf32>
@@ -102,7 +102,7 @@ class ComposeViews(RewritePattern):
 
 class DropIdentity(RewritePattern):
     """
-    An op that changes neither type nor elements goes.
+    Drop a view, broadcast, cast or tile whose result type is its input type: it changes no element.
 
     ```mlir
     %t = graph.reshape %x shape <[2, 3]> : tensor<2x3xf32> -> tensor<2x3xf32>
@@ -129,7 +129,7 @@ class DropIdentity(RewritePattern):
 
 class DropZeroPad(RewritePattern):
     """
-    A pad of nothing goes.
+    Drop a `graph.pad` whose pads are all 0.
 
     ```mlir
     %t = graph.pad %x pads <[0, 0]> mode "edge" : tensor<6xf32> -> tensor<6xf32>
@@ -147,7 +147,7 @@ class DropZeroPad(RewritePattern):
 
 class DropWholeSlice(RewritePattern):
     """
-    A slice that takes every element, in order, goes.
+    Drop a slice of all elements in their order.
 
     ```mlir
     %t = graph.slice %x starts <[0]> limits <[6]> steps [1] : tensor<6xf32> -> tensor<6xf32>
@@ -166,7 +166,7 @@ class DropWholeSlice(RewritePattern):
 
 class DropSingleConcat(RewritePattern):
     """
-    Pieces without elements go from a concat, and a concat of one piece goes.
+    Drop pieces without elements from a concat, and the concat if one piece is left.
 
     ```mlir
     %t = graph.concat %a, %b axis 0 : (tensor<2xf32>, tensor<0xf32>) -> tensor<2xf32>
@@ -188,7 +188,7 @@ class DropSingleConcat(RewritePattern):
 
 class FlattenConcat(RewritePattern):
     """
-    A concat of a concat along the same axis, read nowhere else, is one.
+    Merge a concat into the concat along the same axis that is its only user.
 
     ```mlir
     %t = graph.concat %a, %b axis 0 : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
@@ -220,7 +220,7 @@ MOVEMENT_RULES: list[RewritePattern] = [
     DropSingleConcat(),
     FlattenConcat(),
 ]
-"""Those first that leave least."""
+"""The rules on movement in the order in which they are tried, those first that leave the fewest ops."""
 
 
 def _has_unknown(value: SSAValue) -> bool:

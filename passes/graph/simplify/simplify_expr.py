@@ -1,4 +1,4 @@
-"""`simplify-expr`: algebra on the graph: what cancels, what merges, what does nothing."""
+"""`simplify-expr`: algebraic simplification of the graph until no rule matches."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ from stepwell.runtime.files.weights import WeightStore
 @dataclass(frozen=True)
 class SimplifyExprPass(FunctionPass):
     """
-    Apply the rules of this file, and of `movement_rules`, `slice_rules`, `view_rules`, `window_rules`,
-    `constant_rules` and `algebra_rules`, until none matches. Each leaves fewer or cheaper ops, or the same in
-    an order that lets more of them merge; dead ones go.
+    Apply algebraic rules until none matches.
+
+    They are the rules of this file, `movement_rules`, `slice_rules`, `view_rules`, `window_rules`,
+    `constant_rules` and `algebra_rules`. Each leaves fewer or cheaper ops, or the same number in an order in
+    which more of them merge. Dead ops are erased.
 
     Class: exact, and rounding where a rule of `constant_rules` or `algebra_rules` says so.
     """
@@ -53,7 +55,7 @@ class SimplifyExprPass(FunctionPass):
             HalveByMeans(),
             *algebra_rules(weights),
         ]
-        # Once more after what died is gone: some rules ask who reads a value.
+        # Again after dead ops are erased: some rules depend on the uses of a value.
         rules = RuleSet(func.body, [*MOVEMENT_RULES, *slice_rules(weights), *arithmetic])
         while rules.apply():
             erase_dead_ops(func.body.block)
@@ -61,7 +63,7 @@ class SimplifyExprPass(FunctionPass):
 
 class ProjectTuple(RewritePattern):
     """
-    A field of a tuple that is put together here is the value that went in.
+    Replace `graph.get` of a `graph.tuple` by the tuple's operand.
 
     ```mlir
     %t = graph.tuple %a, %b : tensor<2xf32>, tensor<3xf32>
@@ -81,7 +83,7 @@ class ProjectTuple(RewritePattern):
 @dataclass
 class DropNeutralOperand(RewritePattern):
     """
-    x + 0, x - 0, x * 1, x / 1 are x, where no broadcast hides in it; -0 + 0 may change its sign.
+    Replace x + 0, x - 0, x * 1, x / 1 by x, unless the op broadcasts x; the sign of -0 + 0 may change.
 
     ```mlir
     %c = graph.constant dense<0.0> : tensor<f32>
@@ -117,7 +119,7 @@ class DropNeutralOperand(RewritePattern):
 @dataclass
 class UseConstantCondition(RewritePattern):
     """
-    `where` with a condition that is the same everywhere is that operand, where no broadcast hides in it.
+    Replace `where` under a condition that is the same constant everywhere by an operand of the result's type.
 
     ```mlir
     %c = graph.constant dense<true> : tensor<i1>

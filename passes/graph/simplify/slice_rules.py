@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on slices: they merge, are cut early, and stand next to what they can join."""
+"""Rules of `simplify-expr` on slices: they merge, and move before reshapes and transposes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stepwell.runtime.files.weights import WeightStore
 
 class ComposeSlices(RewritePattern):
     """
-    A slice of a slice, both with constant bounds and steps up, is one.
+    Merge a slice of a slice into one slice; both have constant bounds and positive steps.
 
     ```mlir
     %t = graph.slice %x starts <[2]> limits <[9]> steps [2] : tensor<9xf32> -> tensor<4xf32>
@@ -42,7 +42,7 @@ class ComposeSlices(RewritePattern):
             return
         moves = zip(op.starts.get(), inner.steps.get_values(), strict=True)
         starts = [a + b * k for a, (b, k) in zip(inner.starts.get(), moves, strict=True)]
-        # Up to just behind the last element, so that the bound lies inside the tensor.
+        # One after the last element, so that the limit is within the tensor.
         limits = [
             start + (size if step == 1 or size == 0 else (size - 1) * step + 1)
             for start, size, step in zip(starts, sizes, steps, strict=True)
@@ -52,7 +52,7 @@ class ComposeSlices(RewritePattern):
 
 class SplitAsSlices(RewritePattern):
     """
-    A split is a slice for each piece, which can join what reads that piece.
+    Replace a split by a slice for each piece, which can fuse with the users of that piece.
 
     ```mlir
     %a, %b = graph.split %x axis 0 sizes <[2, 3]> : tensor<5xf32> -> (tensor<2xf32>, tensor<3xf32>)
@@ -74,7 +74,7 @@ class SplitAsSlices(RewritePattern):
 
 
 def _slice_along(value: SSAValue, axis: int, start: Dim, end: Dim) -> graph.SliceOp:
-    """A slice of one axis, the others whole."""
+    """A slice from `start` to `end` along one axis, with all of the other axes."""
     dims = dims_of(value.type)
     starts = [start if i == axis else Dim.of(0) for i in range(len(dims))]
     limits = [end if i == axis else dim for i, dim in enumerate(dims)]
@@ -84,7 +84,7 @@ def _slice_along(value: SSAValue, axis: int, start: Dim, end: Dim) -> graph.Slic
 @dataclass
 class GatherAsSlice(RewritePattern):
     """
-    A gather at one constant index is a slice without its axis.
+    Replace a gather at a constant scalar index by a slice of one element, with the axis squeezed.
 
     ```mlir
     %i = graph.constant dense<-1> : tensor<i64>
@@ -112,7 +112,7 @@ class GatherAsSlice(RewritePattern):
 
 class SliceBeforeTranspose(RewritePattern):
     """
-    Where all that is read of a transpose are slices, they are cut first and less is moved.
+    Slice before a transpose whose only users are slices, so that fewer elements are moved.
 
     ```mlir
     %t = graph.transpose %x perm [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
@@ -144,7 +144,7 @@ class SliceBeforeTranspose(RewritePattern):
 
 class SliceBeforeSqueeze(RewritePattern):
     """
-    Where all that is read of a squeezed transpose are slices, they are cut first.
+    Slice before a squeeze of a transpose, where slices are the only users of the squeeze.
 
     ```mlir
     %t = graph.transpose %x perm [2, 1, 0] : tensor<2x3x1xf32> -> tensor<1x3x2xf32>
@@ -179,7 +179,7 @@ class SliceBeforeSqueeze(RewritePattern):
 
 class ReshapeBeforeSlice(RewritePattern):
     """
-    A dimension that is split behind a slice of it is split before, so that the slice can join what follows.
+    Split a sliced dimension before the slice, not after it, so that the slice can join the following ops.
 
     ```mlir
     %s = graph.slice %x starts <[0, 4]> limits <[2, 8]> steps [1, 1] : tensor<2x8xf32> -> tensor<2x4xf32>
@@ -198,9 +198,9 @@ class ReshapeBeforeSlice(RewritePattern):
             return
         inner, axis, start, limit = found
         before, cut, after = dims_of(inner.input.type), dims_of(op.input.type), dims_of(op.result.type)
-        behind = len(cut) - axis - 1
-        inside = after[axis + 1 : len(after) - behind]
-        if after[:axis] != cut[:axis] or after[len(after) - behind :] != cut[axis + 1 :] or not inside:
+        trailing = len(cut) - axis - 1
+        inside = after[axis + 1 : len(after) - trailing]
+        if after[:axis] != cut[:axis] or after[len(after) - trailing :] != cut[axis + 1 :] or not inside:
             return
         unit = prod(inside, start=Dim.of(1))
         if not all(_divides(unit, dim) for dim in (before[axis], start, limit)):
@@ -211,7 +211,7 @@ class ReshapeBeforeSlice(RewritePattern):
 
 
 def _slice_of_one_axis(value: SSAValue) -> tuple[graph.SliceOp, int, Dim, Dim] | None:
-    """A slice read once that takes all of every axis but one, with that axis and its bounds."""
+    """The op, axis, start and limit of a slice of exactly one axis, whose result has one use; else None."""
     op = value.owner
     if not isinstance(op, graph.SliceOp) or not value.has_one_use():
         return None
@@ -230,7 +230,7 @@ def _divides(unit: Dim, dim: Dim) -> bool:
 
 class ReshapeBeforeUnitSlice(RewritePattern):
     """
-    What is reshaped behind a slice of one element, to be transposed, is reshaped before.
+    Move a reshape before a slice to one element of an axis, if a transpose reads the reshape.
 
     ```mlir
     %s = graph.slice %x starts <[0, 1, 0]> limits <[2, 2, 6]> steps [1, 1, 1]
@@ -255,20 +255,20 @@ class ReshapeBeforeUnitSlice(RewritePattern):
         if limit - start != 1:
             return
         cut, after = dims_of(op.input.type), dims_of(op.result.type)
-        in_front = prod(cut[:axis], start=Dim.of(1))
-        fronts = [prod(after[:place], start=Dim.of(1)) for place in range(len(after) + 1)]
-        if in_front not in fronts or any(dim.is_unknown for dim in (*cut, *after)):
+        leading = prod(cut[:axis], start=Dim.of(1))
+        prefixes = [prod(after[:count], start=Dim.of(1)) for count in range(len(after) + 1)]
+        if leading not in prefixes or any(dim.is_unknown for dim in (*cut, *after)):
             return
-        place = fronts.index(in_front)
-        shape = [*after[:place], dims_of(inner.input.type)[axis], *after[place:]]
+        at = prefixes.index(leading)
+        shape = [*after[:at], dims_of(inner.input.type)[axis], *after[at:]]
         split = rewriter.insert(graph.ReshapeOp(inner.input, shape)).result
-        piece = rewriter.insert(_slice_along(split, place, start, limit)).result
-        rewriter.replace(op, graph.SqueezeOp(piece, [place]))
+        piece = rewriter.insert(_slice_along(split, at, start, limit)).result
+        rewriter.replace(op, graph.SqueezeOp(piece, [at]))
 
 
 class TransposeBeforeSqueeze(RewritePattern):
     """
-    A squeeze between movements goes behind them, so that they can merge.
+    Move a squeeze between a transpose or slice and a transpose after both, so that those can merge.
 
     ```mlir
     %t = graph.transpose %x perm [2, 1, 0] : tensor<2x3x1xf32> -> tensor<1x3x2xf32>
@@ -296,7 +296,7 @@ class TransposeBeforeSqueeze(RewritePattern):
 
 
 def slice_rules(weights: WeightStore) -> Sequence[RewritePattern]:
-    """The rules of this file."""
+    """The rules on slices, in the order in which they are tried."""
     return [
         ComposeSlices(),
         SplitAsSlices(),

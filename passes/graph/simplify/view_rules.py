@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on views: out of the way of elementwise ops, so that those join their producer."""
+"""A rule of `simplify-expr` on views: elementwise ops move before them, to fuse with the product before."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _PRODUCERS = (Kind.CONTRACTION, Kind.ELEMENTWISE, Kind.BROADCAST)
 
 class ElementwiseBeforeView(RewritePattern):
     """
-    What follows a product through a view, element by element, follows it directly, and the view comes behind.
+    Move an elementwise op before the view of a product (contraction, elementwise op) that it reads.
 
-    Other operands take the shape in front of the view where they are whole tensors; they stay as they are
-    where they broadcast along dimensions that the view keeps. Of several products the contraction wins.
+    Its other operands are reshaped to the product's shape where they have the full shape of the view; they
+    stay as they are where they broadcast along last dimensions that the view preserves. If several operands
+    are views of products, the contraction is chosen.
 
     ```mlir
     %p = graph.matmul %a, %b : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
@@ -42,24 +43,24 @@ class ElementwiseBeforeView(RewritePattern):
         if viewed is None or not _same(dims_of(viewed.type), shape):
             return
         product = viewed.owner.operands[0] if isinstance(viewed.owner, _VIEWS) else viewed
-        front = dims_of(product.type)
+        source = dims_of(product.type)
         others = [value for value in op.operands if value is not viewed]
-        if any(_weight(value) >= _weight(viewed) and not _is_view_from(value, front) for value in others):
-            return  # it would want its own view behind the op as well, and the two would take turns
-        if not all(_same(dims_of(value.type), shape) or _keeps(value, shape, front) for value in others):
+        if any(_weight(value) >= _weight(viewed) and not _is_view_from(value, source) for value in others):
+            return  # the op would next be moved before the other operand's view, and so on without end
+        if not all(_same(dims_of(value.type), shape) or _fits_both(value, shape, source) for value in others):
             return
         operands: list[SSAValue] = []
         for value in op.operands:
             if value is viewed:
                 operands.append(product)
             elif _same(dims_of(value.type), shape):
-                operands.append(rewriter.insert(graph.ReshapeOp(value, front)).result)
+                operands.append(rewriter.insert(graph.ReshapeOp(value, source)).result)
             else:
                 operands.append(value)
         result = rewriter.insert(op.on(operands)).results[0]
         rewriter.replace(op, graph.ReshapeOp(result, shape))
         if isinstance(viewed.owner, _VIEWS) and viewed.first_use is None:
-            rewriter.erase(viewed.owner)  # as a second user of the product it would hide what that weighs
+            rewriter.erase(viewed.owner)  # `_weight` counts a product with a second user as 0
 
 
 def _is_view_of_product(value: SSAValue) -> bool:
@@ -71,7 +72,7 @@ def _is_view_of_product(value: SSAValue) -> bool:
 
 
 def _weight(value: SSAValue) -> int:
-    """How much an op gains from following what made a value, views aside: most for a contraction."""
+    """The gain of fusion with an operand's producer, views skipped: 2 for a contraction, else 1 or 0."""
     value = value.owner.input if isinstance(value.owner, _VIEWS) else value
     producer = value.owner
     if not value.has_one_use() or not isinstance(producer, GraphOp) or producer.KIND not in _PRODUCERS:
@@ -80,7 +81,7 @@ def _weight(value: SSAValue) -> int:
 
 
 def _is_view_from(value: SSAValue, dims: tuple[Dim, ...]) -> bool:
-    """Whether a value is a view of a tensor of some shape, so that the way back costs nothing."""
+    """Whether a value is a view of a tensor of shape `dims`, so that reshaping it to `dims` cancels."""
     return isinstance(value.owner, _VIEWS) and _same(dims_of(value.owner.input.type), dims)
 
 
@@ -88,12 +89,12 @@ def _same(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
     return len(a) == len(b) and all(x.proves_equal(y) for x, y in zip(a, b, strict=True))
 
 
-def _keeps(value: SSAValue, shape: tuple[Dim, ...], front: tuple[Dim, ...]) -> bool:
+def _fits_both(value: SSAValue, shape: tuple[Dim, ...], source: tuple[Dim, ...]) -> bool:
     """Whether a value broadcasts to both shapes alike: its own dimensions are last, and equal, in both."""
     dims = dims_of(value.type)
     while dims and dims[0] == 1:
         dims = dims[1:]
     rank = len(dims)
-    if rank > min(len(shape), len(front)) or len(dims_of(value.type)) > len(front):
+    if rank > min(len(shape), len(source)) or len(dims_of(value.type)) > len(source):
         return False
-    return rank == 0 or _same(shape[-rank:], front[-rank:])
+    return rank == 0 or _same(shape[-rank:], source[-rank:])

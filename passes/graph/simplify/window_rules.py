@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on windows: what they never see is not computed, and what is one is told so."""
+"""Rules of `simplify-expr` on windows: unused filter points are cut off, resizes to half become pools."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from stepwell.runtime.layout import parse_layout
 
 class DropPointsOnPads(RewritePattern):
     """
-    Points of a filter that meet nothing but the pads of a convolution are cut off.
+    Cut off the outer points of a filter that are only ever multiplied by padding.
 
-    Atrous pyramids have them: a dilation as large as the image leaves the point in the middle.
+    Atrous pyramids have them: with a dilation as large as the feature map only the middle point is left.
 
     ```mlir
     %y = graph.conv %x, %w strides [1, 1] dilations [8, 8] pads [8, 8, 8, 8]
@@ -41,20 +41,20 @@ class DropPointsOnPads(RewritePattern):
         for axis, letter in enumerate(kernel.spatial):
             if not (sizes[letter].is_static and windows[letter].is_static):
                 continue
-            begin, end, place = pads[axis], pads[rank + axis], kernel.axis(letter)
+            begin, end, kernel_axis = pads[axis], pads[rank + axis], kernel.axis(letter)
             step, dilation, points = (
                 op.strides.get_values()[axis],
                 op.dilations.get_values()[axis],
-                limits[place],
+                limits[kernel_axis],
             )
             offsets = [point * dilation - begin for point in range(points)]
             reads = [_reads(at, step, windows[letter].value, sizes[letter].value) for at in offsets]
             if not any(reads):
                 continue
-            # Pads go with the points that need them; where there are too few, a point stays.
+            # Each dropped point removes `dilation` pads; where there are fewer pads, the point stays.
             first = min(reads.index(True), begin // dilation)
             dropped = min(reads[::-1].index(True), end // dilation)
-            starts[place], limits[place] = first, points - dropped
+            starts[kernel_axis], limits[kernel_axis] = first, points - dropped
             pads[axis], pads[rank + axis] = begin - first * dilation, end - dropped * dilation
         if pads == list(op.pads.get_values()):
             return
@@ -66,9 +66,9 @@ class DropPointsOnPads(RewritePattern):
 
 class HalveByMeans(RewritePattern):
     """
-    A linear resize to half the size is the mean of two by two elements: each lies in the middle of four.
+    Replace a linear half-pixel resize to half the size by an average pool of 2 x 2.
 
-    Class: rounding.
+    Each sampled point is the centre of four elements, so it is their mean. Class: rounding.
 
     ```mlir
     %y = graph.resize %x shape <[1, 2, 3, 4]> mode "linear" coordinate "half_pixel" nearest "floor"
@@ -96,6 +96,6 @@ class HalveByMeans(RewritePattern):
 
 
 def _reads(offset: int, step: int, count: int, size: int) -> bool:
-    """Whether one of the cells offset, offset + step, …, `count` of them, lies in 0 to size - 1."""
+    """Whether any of the `count` indices offset, offset + step, … is within 0 to size - 1."""
     first = max(0, -(offset // step))
     return first < count and first * step + offset < size

@@ -1,4 +1,4 @@
-"""Functions that have no recipe, lane by lane; and those whose recipe holds for most numbers only."""
+"""Functions without a recipe, computed lane by lane, and sin, cos, tan, whose recipe ends at `FARTHEST`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def element_of(type: Attribute) -> Attribute:
 
 
 def lanes_of(value: SSAValue, target: TargetDescription, rewriter: PatternRewriter) -> Lanes:
-    """A scalar or a vector of f32, to compute with on a target."""
+    """A scalar or a vector of f32 as `Lanes`, with the instructions that the target has."""
     type = value.type
     lane_count = cast("VectorType[Attribute]", type).get_shape()[-1] if isinstance(type, VectorType) else 1
     return Lanes(rewriter, value, scales=target.scales_by_powers(lane_count))
@@ -43,7 +43,7 @@ def _zero(element: Attribute) -> float:
 
 class UnrollLanes(RewritePattern):
     """
-    A function that has no recipe, lane by lane: each is a call of the C library (exact: the same call).
+    Compute a function without a recipe lane by lane, each a call of the C library (exact: the same call).
 
     ```mlir
     %y = math.sin %x : vector<2xf32>
@@ -66,14 +66,14 @@ class UnrollLanes(RewritePattern):
         rewriter.replace(op, [], [_by_lanes(op, rewriter, InsertPoint.before(op))])
 
 
-def _by_lanes(op: Operation, rewriter: PatternRewriter, place: InsertPoint) -> SSAValue:
-    """Apply an op on vectors to each lane of its operands, at a place."""
+def _by_lanes(op: Operation, rewriter: PatternRewriter, point: InsertPoint) -> SSAValue:
+    """The vector of an op's scalar results, one for each lane of its operands, inserted at a point."""
     type = cast("VectorType[Attribute]", op.results[0].type)
     element, lane_count = type.element_type, type.get_shape()[0]
     zero = arith.ConstantOp.create(
         properties={"value": constant_attr(_zero(element), type)}, result_types=[type]
     )
-    rewriter.insert(zero, place)
+    rewriter.insert(zero, point)
     result: SSAValue = zero.results[0]
     for lane in range(lane_count):
         lanes = [vector.ExtractOp(operand, [lane], element) for operand in op.operands]
@@ -81,7 +81,7 @@ def _by_lanes(op: Operation, rewriter: PatternRewriter, place: InsertPoint) -> S
             operands=[x.result for x in lanes], result_types=[element], properties=op.properties
         )
         insert = vector.InsertOp(scalar.results[0], result, [lane])
-        rewriter.insert([*lanes, scalar, insert], place)
+        rewriter.insert([*lanes, scalar, insert], point)
         result = insert.result
     return result
 
@@ -122,12 +122,14 @@ class ExpandPeriodic(RewritePattern):
             return
         if not isinstance(element_of(type), Float32Type):
             return
+        # The polynomial for all lanes, and whether any lane is too far for it.
         x = lanes_of(op.operand, self.target, rewriter)
         near = _PERIODIC[op.__class__](x).value
         far = x.absolute().compare("ogt", trigonometric.FARTHEST).value
         kind = vector.CombiningKindAttr(vector.CombiningKindFlag.OR)
         any_far = vector.ReductionOp.create(operands=[far], result_types=[i1], properties={"kind": kind})
         rewriter.insert(any_far)
+        # `scf.if`: calls of the C library for each lane, else the polynomial.
         exact, simple = Block(), Block([scf.YieldOp(near)])
         result = _by_lanes(op, rewriter, InsertPoint.at_end(exact))
         exact.add_op(scf.YieldOp(result))

@@ -60,17 +60,17 @@ _ERF = (
 
 
 def _power_of_two(exponent: Lanes) -> Lanes:
-    """2 to an integer between -126 and 127."""
+    """2^n for an integer n between -126 and 127, by the bits of the exponent."""
     return ((exponent + _EXPONENT_BIAS) << _MANTISSA_BITS).as_float()
 
 
 def _scale(shifted: Lanes) -> Lanes:
-    """2^n for n + ROUNDER and an n between -126 and 127."""
+    """2^n, given n + ROUNDER as a float, for an integer n between -126 and 127."""
     return _power_of_two(shifted.bits() - _ROUNDER_BITS)
 
 
 def _scaled(x: Lanes, shifted: Lanes) -> Lanes:
-    """x * 2^n for n + ROUNDER: in two steps, so that overflow and denormal results come out right."""
+    """x * 2^n, given n + ROUNDER: in two steps, so that overflow and denormal results come out right."""
     if x.scales:
         return x.scaled_by(shifted - ROUNDER)
     exponent = shifted.bits() - _ROUNDER_BITS
@@ -89,7 +89,7 @@ def _two_to(f: Lanes, shifted: Lanes) -> Lanes:
 
 
 def _split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
-    """x = n ln 2 + f with |f| <= ln(2) / 2: the integer n, plus ROUNDER, and f."""
+    """The pair (n + ROUNDER, f) of x = n ln 2 + f with an integer n and |f| <= ln(2) / 2."""
     shifted = x.times_plus(_LOG2_E, ROUNDER)
     n = shifted - ROUNDER
     rest = n.times_plus(-_LN2_LOW, n.times_plus(-_LN2_HIGH, x))
@@ -138,7 +138,7 @@ def expm1(x: Lanes) -> Lanes:
 
 
 def _split_logarithm(x: Lanes) -> tuple[Lanes, Lanes]:
-    """x = 2^e (1 + f) with 1 + f from sqrt(1/2) to sqrt(2): e as a float, and ln(1 + f)."""
+    """The pair (e as a float, ln(1 + f)) of x = 2^e (1 + f) with 1 + f from sqrt(1/2) to sqrt(2)."""
     is_denormal = x.compare("olt", _SMALLEST_NORMAL)
     bits = is_denormal.choose(x * 2.0**_MANTISSA_BITS, x).bits() - _ROOT_HALF_BITS
     exponent = (bits >> _MANTISSA_BITS).to_float()
@@ -150,7 +150,7 @@ def _split_logarithm(x: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def _with_poles(x: Lanes, y: Lanes) -> Lanes:
-    """The logarithm `y` of x, or what it is where x is infinite, not positive, or NaN."""
+    """The logarithm `y` of x, replaced by inf, -inf or NaN where x is infinite, zero, negative or NaN."""
     finite = x.compare("olt", inf).choose(y, x)
     pole = x.compare("oeq", 0.0).choose(-inf, x.of(nan))
     return x.compare("ole", 0.0).choose(pole, finite)
@@ -175,7 +175,7 @@ def log10(x: Lanes) -> Lanes:
 
 
 def log1p(x: Lanes) -> Lanes:
-    """ln(1 + x), without loss near zero: what rounding 1 + x lost is added back."""
+    """ln(1 + x), without loss near zero: the rounding error of 1 + x is added back."""
     total = x + 1.0
     lost = (x - (total - 1.0)) / total
     y = log(total)
@@ -186,7 +186,7 @@ def log1p(x: Lanes) -> Lanes:
 
 
 def tanh(x: Lanes) -> Lanes:
-    """The hyperbolic tangent: from (e^2|x| - 1) / 2, which keeps small results exact."""
+    """The hyperbolic tangent, computed from (e^2|x| - 1) / 2 so that small results are exact."""
     size = x.absolute().at_most(9.1)
     shifted = size.times_plus(2 * _LOG2_E, ROUNDER)
     f = (shifted - ROUNDER).times_plus(-_LN2 / 2, size)
@@ -196,7 +196,7 @@ def tanh(x: Lanes) -> Lanes:
 
 
 def erf(x: Lanes) -> Lanes:
-    """The error function: 1 - 2^(n + f) as 1 - 2^n - 2^n (2^f - 1), which keeps small results exact."""
+    """The error function: 1 - 2^(n + f) as 1 - 2^n - 2^n (2^f - 1), so that small results are exact."""
     size = x.absolute().at_most(4.0)
     exponent = size * size.polynomial(_ERF)
     shifted = exponent + ROUNDER

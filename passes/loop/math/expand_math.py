@@ -115,7 +115,7 @@ class WidenHalf(RewritePattern):
 @dataclass(frozen=True)
 class ExpandMathPass(ModulePass):
     """
-    Write functions of `math` out in `arith`, with fused multiply-adds (approximate: 4 ulp, most 2).
+    Expand functions of `math` into `arith` ops and fused multiply-adds (approximate: 4 ulp, most 2).
 
     f16 and bf16 are computed in f32. Functions of f64, those without a recipe, and sines of very large
     numbers stay calls of the C library, on one lane after the other. Extrema past NaN become comparisons.

@@ -86,7 +86,7 @@ _POWERS: dict[float, Callable[[Lanes], Lanes]] = {
 
 
 def _constant(value: SSAValue) -> float | None:
-    """The number that a value is, in every lane."""
+    """The number of a constant, or of a vector constant that is equal in all lanes; None for other values."""
     match value.owner:
         case vector.BroadcastOp(source=source):
             return _constant(source)

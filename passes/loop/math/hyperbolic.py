@@ -12,7 +12,7 @@ _VERY_MUCH = 4096.0
 
 
 def _half_power(size: Lanes) -> Lanes:
-    """e^x / 2 for large x, where e^x may be more than f32 holds."""
+    """e^x / 2 for large x, as the product of two roots because e^x may overflow f32."""
     root = exp(size * 0.5)
     return root * 0.5 * root
 

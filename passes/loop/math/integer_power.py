@@ -13,7 +13,7 @@ from stepwell.passes.loop.math.lanes import Lanes
 
 class ExpandIntegerPower(RewritePattern):
     """
-    An integer to an integer power (exact, modulo 2^width): a loop that squares the base, halves the exponent.
+    Compute an integer power by a loop that squares the base and halves the exponent (exact, modulo 2^width).
 
     A negative exponent gives 0, but for the bases 1 and -1, which are their own inverses.
 
@@ -29,6 +29,7 @@ class ExpandIntegerPower(RewritePattern):
         type = op.result.type
         if isinstance(type, VectorType):
             return
+        # Start values: a negative exponent becomes positive, its base 1, -1 or 0.
         base, exponent = Lanes(rewriter, op.lhs), Lanes(rewriter, op.rhs)
         negative = exponent.compare("slt", 0)
         unit = (base * base).compare("eq", 1)

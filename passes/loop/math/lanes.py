@@ -1,4 +1,4 @@
-"""Float and integer values, scalars and vectors alike, with Python's operators, to write recipes in."""
+"""Scalar and vector SSA values with Python's operators, in which recipes of functions are written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _INTEGER_PREDICATES = {name: index for index, name in enumerate(arith.CMPI_COMPA
 
 class Lanes:
     """
-    An f32 or i32, f64 or i64, or a vector of them. Operators insert ops in front of the op being rewritten.
+    An f32 or i32, f64 or i64, or a vector of them. Operators insert ops before the op being rewritten.
     """
 
     def __init__(self, rewriter: PatternRewriter, value: SSAValue, *, scales: bool = False):
@@ -44,7 +44,7 @@ class Lanes:
     def make(
         self, op_type: type[Operation], operands: Sequence[Number], type: Attribute | None = None
     ) -> Lanes:
-        """Insert an op on lanes and numbers; its result has this value's type unless told otherwise."""
+        """Insert an op on lanes and numbers; its result has this value's type unless `type` is given."""
         op = vector_form(op_type).create(
             operands=[self.of(operand).value for operand in operands],
             result_types=[self.value.type if type is None else type],
@@ -102,15 +102,15 @@ class Lanes:
         return result
 
     def scaled_by(self, exponent: Lanes) -> Lanes:
-        """self * 2^exponent, an integer that is given as a float."""
+        """self * 2^exponent, by one instruction; the exponent is an integer in a float."""
         return self._inserted(ScaleOp(self.value, exponent.value))
 
     def absolute(self) -> Lanes:
-        """Without the sign."""
+        """The absolute value."""
         return self.make(math.AbsFOp, [self])
 
     def with_sign_of(self, other: Lanes) -> Lanes:
-        """This magnitude, the other\'s sign."""
+        """This magnitude with the other's sign."""
         return self.make(math.CopySignOp, [self, other])
 
     def root(self) -> Lanes:
@@ -118,11 +118,11 @@ class Lanes:
         return self.make(math.SqrtOp, [self])
 
     def at_most(self, limit: float) -> Lanes:
-        """Not more than a number; NaN stays NaN."""
+        """The lesser of this value and a number; NaN stays NaN."""
         return self.compare("ogt", limit).choose(limit, self)
 
     def at_least(self, limit: float) -> Lanes:
-        """Not less than a number; NaN stays NaN."""
+        """The greater of this value and a number; NaN stays NaN."""
         return self.compare("olt", limit).choose(limit, self)
 
     def halved(self) -> Lanes:
@@ -189,7 +189,7 @@ class Condition:
         self.value = value
 
     def choose(self, yes: Number, no: Number) -> Lanes:
-        """One value where it holds, the other elsewhere."""
+        """Lane by lane, `yes` if the comparison is true, else `no` (`arith.select`)."""
         shape = yes if isinstance(yes, Lanes) else no if isinstance(no, Lanes) else self._shape
         condition = Lanes(self._shape._rewriter, self.value)  # pyright: ignore[reportPrivateUsage]
         return shape.make(arith.SelectOp, [condition, shape.of(yes), shape.of(no)])

@@ -1,4 +1,4 @@
-"""Extrema of numbers, past NaN, as one comparison where one side is known to be no NaN."""
+"""`maxnumf` and `minnumf`, which ignore NaN, as a single comparison when an operand is never NaN."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from stepwell.passes.loop.math.lanes import Lanes
 
 class CompareNumbers(RewritePattern):
     """
-    The greater or lesser number, where the one so far is a number: a comparison and a choice (exact).
+    Replace `maxnumf` and `minnumf` by a comparison and a choice, if an operand is never NaN (exact).
 
-    The operation itself takes three instructions, as either side may be NaN; this takes one. A zero of the
+    The operation itself needs three instructions, as either side may be NaN; this needs one. A zero of the
     other sign may result, which the operation leaves open.
 
     ```mlir
@@ -42,7 +42,7 @@ class CompareNumbers(RewritePattern):
 
 
 def _is_number(value: SSAValue, assumed: set[SSAValue]) -> bool:
-    """Whether a value is NaN in no lane; what a loop carries is when what it starts from and yields is."""
+    """Whether a value is NaN in no lane; for an argument of a loop, its initial and yielded values count."""
     if value in assumed:
         return True
     if isinstance(value, BlockArgument):
@@ -67,7 +67,7 @@ def _is_number(value: SSAValue, assumed: set[SSAValue]) -> bool:
 
 
 def _chooses_number(op: arith.SelectOp, assumed: set[SSAValue]) -> bool:
-    """Whether a choice is a number: both sides are, or one is and the other has compared with it."""
+    """Whether `arith.select` never gives NaN: both sides are numbers, or an ordered comparison chose one."""
     if not _is_number(op.rhs, assumed):
         return False
     compare = op.cond.owner
@@ -80,7 +80,7 @@ _ORDERED = range(1, 7)  # oeq to ord: true for numbers only
 
 
 def _carried_from(arg: BlockArgument) -> list[SSAValue]:
-    """What a loop's argument can be: what the loop starts from, and what its iterations yield."""
+    """The initial and the yielded value of an `scf.for` argument; none for other arguments."""
     loop = arg.block.parent_op()
     if not isinstance(loop, scf.ForOp) or arg.index == 0 or (last := arg.block.last_op) is None:
         return []
@@ -88,7 +88,7 @@ def _carried_from(arg: BlockArgument) -> list[SSAValue]:
 
 
 def _numbers(op: arith.ConstantOp) -> list[float]:
-    """The floats of a constant; none of one of another type."""
+    """The floats of a constant; none for a constant of another type."""
     match op.value:
         case FloatAttr():
             return [op.value.value.data]

@@ -30,6 +30,7 @@ def _log2(x: Lanes) -> Lanes:
 
 def power(x: Lanes, y: Lanes) -> Lanes:
     """x^y, with the special values of C's `pow`."""
+    # |x|^y: the logarithm and the product in f64, the power of two in f32.
     size = x.absolute()
     logarithm = size.compare("oeq", 1.0).choose(0.0, _log2(size.widened()) * y.widened())
     limited = logarithm.at_most(129.0).at_least(-151.0)
@@ -45,7 +46,7 @@ def power(x: Lanes, y: Lanes) -> Lanes:
 
 
 def _with_sign(result: Lanes, x: Lanes, y: Lanes) -> Lanes:
-    """Odd powers have the sign of x; other than whole powers of negative numbers are NaN."""
+    """`result` with the sign of x for odd y, and NaN for negative x with a y that is not whole."""
     half = y * 0.5
     odd: Condition = half.compare("une", half.to_even())
     whole: Condition = y.compare("oeq", y.to_even())

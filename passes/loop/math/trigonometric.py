@@ -3,7 +3,7 @@ Circular functions of f32 and their inverses as polynomials, right to about 2 un
 
 Coefficients are fits of ours, as in `elementary`; the reduction to an eighth of the circle takes pi / 2 in
 three parts, whose products with the number of quarters a fused multiply-add subtracts exactly (Cody and Waite
-1980, "Software Manual for the Elementary Functions"). It holds up to `FARTHEST`, and only with such an
+1980, "Software Manual for the Elementary Functions"). It is right up to `FARTHEST`, and only with such an
 instruction.
 """
 
@@ -41,7 +41,7 @@ def _odd(t: Lanes, square: Lanes, coefficients: tuple[float, ...]) -> Lanes:
 
 
 def _on_the_circle(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-    """Sine and cosine of what is left of x without whole quarters, and in the low bits how many those are."""
+    """Sine and cosine of x less whole quarters of the circle, and the number of quarters in the low bits."""
     shifted = x.times_plus(_TWO_OVER_PI, ROUNDER)
     quarters = shifted - ROUNDER
     rest = x
@@ -56,8 +56,8 @@ def sin(x: Lanes) -> Lanes:
     """The sine, up to `FARTHEST`."""
     sine, cosine, quarters = _on_the_circle(x)
     y = (quarters & 1).compare("ne", 0).choose(cosine, sine)
-    turned = (y.bits() ^ ((quarters & 2) << 30)).as_float()
-    return x.absolute().compare("olt", _STRAIGHT).choose(x, turned)
+    signed = (y.bits() ^ ((quarters & 2) << 30)).as_float()
+    return x.absolute().compare("olt", _STRAIGHT).choose(x, signed)
 
 
 def cos(x: Lanes) -> Lanes:
@@ -72,12 +72,12 @@ def tan(x: Lanes) -> Lanes:
     sine, cosine, quarters = _on_the_circle(x)
     odd = (quarters & 1).compare("ne", 0)
     y = odd.choose(cosine, sine) / odd.choose(sine, cosine)
-    turned = (y.bits() ^ ((quarters & 1) << 31)).as_float()
-    return x.absolute().compare("olt", _STRAIGHT).choose(x, turned)
+    signed = (y.bits() ^ ((quarters & 1) << 31)).as_float()
+    return x.absolute().compare("olt", _STRAIGHT).choose(x, signed)
 
 
 def _minus(angle: float, rest: float, x: Lanes) -> Lanes:
-    """angle + rest - x, where `rest` is what rounding the angle lost."""
+    """angle + rest - x, where `rest` is the rounding error of the angle."""
     return (x.of(rest) - x) + angle
 
 
@@ -86,7 +86,7 @@ def _quarter_minus(x: Lanes) -> Lanes:
 
 
 def _asin_parts(x: Lanes) -> tuple[Lanes, Lanes]:
-    """|x|, and the arcus sine of it, or beyond 1/2 that of the root of (1 - |x|) / 2."""
+    """|x| and its arcus sine; beyond 1/2 the arcus sine of the root of (1 - |x|) / 2 instead."""
     size = x.absolute()
     beyond = size.compare("ogt", 0.5)
     square = beyond.choose((size.of(1.0) - size) * 0.5, size * size)

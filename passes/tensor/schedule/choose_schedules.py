@@ -1,4 +1,4 @@
-"""The pass that gives the ops of a kernel their schedules."""
+"""`choose-schedules`: annotate the structured ops of kernels with schedules, anchor by anchor."""
 
 from __future__ import annotations
 
@@ -54,6 +54,8 @@ class ChooseSchedulesPass(FunctionPass):
 
 
 class _Chooser:
+    """Chooses schedules for the structured ops of one block."""
+
     def __init__(self, views: Sequence[Structured], target: TargetDescription):
         self._target = target
         self._views = views
@@ -80,7 +82,7 @@ class _Chooser:
             self._take(view, schedule)
 
     def _take(self, anchor: Structured, schedule: Schedule) -> None:
-        """Leave the ops that share an anchor's loops to it; what they do inside may need loops of its own."""
+        """Mark the ops that share an anchor's loops as scheduled; schedule loops of their own inside."""
         self._taken.add(anchor.op)
         if not schedule.parallel:
             return

@@ -1,4 +1,4 @@
-"""`compute-in-products`: a product by few rows computes the weights that it reads, in registers."""
+"""`compute-in-products`: products by few rows compute their weight operand, elementwise, in registers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from stepwell.dialects.tensor_ir.structured import (
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.schedule.contraction import Product, neighbours
 
-# Rows that read each weight: one weight is computed once for them all, as many as a register tile holds.
+# Most rows that read each weight: a register tile of so many rows computes the weight once for all of them.
 _FEW_ROWS = 4
 
 
 @dataclass(frozen=True)
 class ComputeInProductsPass(FunctionPass):
     """
-    Let products of floats by few rows compute the matrix that they read, not read what was computed before.
+    Inline the elementwise op that computes a matrix into products of floats by few rows.
 
     Weights that are dequantized are then never written as floats: a 2048x2048 matrix by one row reads 4 MiB
     instead of writing and reading 16 MiB more (1080 to 440 us). A split of the matrix's dimensions, such as
@@ -90,7 +90,7 @@ class ComputeInProductsPass(FunctionPass):
 
 
 def _maker(op: GenericOp, position: int) -> GenericOp | None:
-    """The elementwise op that computes an operand, which nothing else reads, by itself or as one view."""
+    """The elementwise op that computes an operand for this product alone, directly or collapsed."""
     value = op.inputs[position]
     if isinstance(value.owner, tensor.CollapseShapeOp) and value.has_one_use():
         value = value.owner.src
@@ -103,7 +103,7 @@ def _maker(op: GenericOp, position: int) -> GenericOp | None:
 
 
 def _on_split_dims(op: GenericOp, position: int) -> GenericOp:
-    """The product, with loops over the dimensions that its operand had before it was collapsed."""
+    """The product with loops over the dimensions of its operand before `tensor.collapse_shape`."""
     view = op.inputs[position].owner
     if not isinstance(view, tensor.CollapseShapeOp):
         return op
@@ -119,10 +119,11 @@ def _on_split_dims(op: GenericOp, position: int) -> GenericOp:
 
 
 def _compute_inside(op: GenericOp, position: int) -> None:
-    """Put what computes an operand into the body of the product."""
+    """Inline the elementwise op that computes an operand into the body of the product."""
     maker = op.inputs[position].owner
     if not isinstance(maker, GenericOp):
         return
+    # The maps of the inlined op's inputs, over the loops of the product.
     maps, count = [map.data for map in op.indexing_maps], len(maker.inputs)
     at = maps[position]
     theirs = [
@@ -133,6 +134,7 @@ def _compute_inside(op: GenericOp, position: int) -> None:
         )
         for map in maker.indexing_maps.data[:count]
     ]
+    # Body, inputs and maps of the product with those of the inlined op instead of the operand.
     inputs, body = list(op.inputs), op.detach_region(op.body)
     _join(body, position, maker.body.clone())
     inputs[position : position + 1] = maker.inputs
@@ -147,7 +149,7 @@ def _compute_inside(op: GenericOp, position: int) -> None:
 
 
 def _join(body: Region, position: int, computed: Region) -> None:
-    """Compute an argument of a body, of arguments in its place."""
+    """Replace an argument of a body by arguments for the inlined body's inputs, and its ops."""
     block, inner = body.block, computed.block
     old, last = block.args[position], inner.last_op
     assert last is not None

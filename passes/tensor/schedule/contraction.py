@@ -16,7 +16,7 @@ from xdsl.ir.affine import AffineMap
 from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.combiners import combiner_of
-from stepwell.dialects.tensor_ir.padding import Inside, share_inside, zero_borders
+from stepwell.dialects.tensor_ir.padding import Inside, padded_tensors, share_inside
 from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file, widest_element
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
@@ -33,16 +33,16 @@ from stepwell.runtime.machine.target import TargetDescription
 
 # A loop over rows shorter than this gives too few independent sums.
 _ENOUGH_ROWS = 4
-# Rows of which more sees zeros are worth another loop in the tile.
+# A tile runs along a row loop only if at least this share of its reads is not padding.
 _MOSTLY_INSIDE = 0.8
 # Unrolled windows (3x3 of 144 channels at 56x56: 0.94 of peak with 7 sums, 0.75 with 28 in loops).
 _UNROLLED_STEPS = 25
 _UNROLLED_SUMS = 10
-# Lanes along a row of pixels: what rows have in common is read once (3x3 of 192 at 56x56: 203 to 154 us).
+# Lanes along a row of pixels: elements that rows share are read once (3x3 of 192 at 56x56: 203 to 154 us).
 _UNROLLED_REGISTERS = 20
 # Instructions that widen a vector; those of 16-bit floats take two.
 _WIDENING = 2
-# Rows of panels, and of small matrices, which streams follow.
+# The largest stride of panels and of small matrices, which the prefetcher follows.
 _NEAR_BYTES = 512
 # Registers along a single dot product.
 _LONE_REGISTERS = 4
@@ -71,7 +71,7 @@ class Product:
 
 
 def _factors(body: Block) -> tuple[SSAValue, ...]:
-    """The two factors that a body adds the product of, or the products of whose parts; empty for others."""
+    """The two factors of the product, or dot product of packed parts, that a body accumulates; else empty."""
     last = body.last_op
     added = last.operands[0].owner if last is not None and len(last.operands) == 1 else None
     if isinstance(added, DotBytesOp | DotShortsOp | DotBfloatsOp):
@@ -94,9 +94,9 @@ def _source(value: SSAValue) -> SSAValue:
 
 def _computed_from(value: SSAValue, view: Structured) -> SSAValue:
     """
-    The argument of most loops that a factor is computed from in the body; a factor that is none is itself.
+    The body argument with the most loops from which a factor is computed; else the factor itself.
 
-    Only one whose lanes are the result's counts: `compute-in-products` leaves these.
+    Only an argument whose lanes are the result's counts: `compute-in-products` makes such bodies.
     """
     if not isinstance(value, OpResult) or not isinstance(value.type, Float32Type):
         return value
@@ -116,8 +116,9 @@ def schedule_product(product: Product, target: TargetDescription) -> Schedule | 
     """
     The schedule of a sum of products.
 
-    Lanes run along the results when one operand lies that way too (elements of the other are broadcast), or
-    along the sum when both operands lie that way, as in a product with a transposed matrix.
+    Lanes run along the results when one operand is contiguous along them (elements of the other are
+    broadcast), or along the sum when both operands are contiguous along it, as in a product with a transposed
+    matrix.
     """
     view = product.view
     out = projected_permutation(view.init_maps[0])
@@ -138,14 +139,14 @@ def schedule_product(product: Product, target: TargetDescription) -> Schedule | 
 
 
 def neighbours(map: AffineMap) -> int | None:
-    """The loop whose steps are neighbours in memory, alone or with loops that shift them (a window)."""
+    """The loop with coefficient 1 in the last index: its steps are contiguous; None when there is none."""
     index = linear(map.results[-1]) if map.results else None
     terms = index.terms if index is not None else ()
     return next((d for d, factor in terms if factor == 1), None)
 
 
 def common_sum(product: Product, target: TargetDescription) -> int | None:
-    """The summed loop whose steps are neighbours in both operands, when it fills a register."""
+    """The summed loop along which both operands are contiguous, if it fills a register; else None."""
     view = product.view
     last = {neighbours(view.maps[i]) for i in product.operands}
     dim = last.pop()
@@ -194,11 +195,13 @@ def _along_results(
     row = _longest_inner(_rows_inside(view, roles), extents)
     if row is not None and (block := tile_block(view, target, row, roles.lanes)) is not None:
         return _by_tiles(view, roles, row, block, target)
+    # The summed loops: few steps of a window are unrolled, the others are looped.
     panel = roles.panels[-1] if roles.panels else None
     sums = [d for d in range(view.rank) if not view.parallel[d] and extents[d] != 1]
     lengths = [extents[d] for d in sums]
     length = None if None in lengths else prod(n or 1 for n in lengths)
     unrolled = _unrolled(view, roles, sums)
+    # The register tile: rows, panels and lanes.
     limit = _UNROLLED_SUMS if roles.lanes_in_both else _UNROLLED_REGISTERS
     registers = replace(registers, conversions=_conversions(view, roles.vector))
     tile = choose_register_tile(
@@ -207,14 +210,15 @@ def _along_results(
         extents[roles.lanes],
         length,
         replace(registers, count=limit, shares={}) if unrolled else registers,
-        rows_in_cache(_pitch(view, roles.other, row), target),
+        rows_in_cache(_stride_bytes(view, roles.other, row), target),
     )
+    # Steps of all loops, in tiles or by ones.
     looped = [d for d in sums if d not in unrolled]
     steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows, *looped), 1)
     steps |= {
         d: n for d, n in ((row, tile.rows), (panel, tile.panels), (roles.lanes, tile.lanes)) if d is not None
     }
-    # A loop of one tile is left to the tile.
+    # A loop of a single tile needs no loop around the tile.
     steps = {d: n for d, n in steps.items() if n != extents[d]}
     parallel = tuple(d for d in _order(view, roles, row, target) if d in steps)
     return Schedule(
@@ -239,7 +243,7 @@ def _order(view: Structured, roles: _Roles, row: int | None, target: TargetDescr
 def _by_tiles(
     view: Structured, roles: _Roles, row: int, block: TileBlock, target: TargetDescription
 ) -> Schedule:
-    """Blocks of sums for tile registers, each of them the whole sum; no loop of one block is left."""
+    """The schedule for tile registers: parallel loops over blocks of whole sums, none over a single block."""
     extents = view.extents
     steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows), 1)
     steps |= {row: block.rows, roles.lanes: block.columns}
@@ -250,34 +254,34 @@ def _by_tiles(
 
 def _conversions(view: Structured, operand: int) -> int:
     """
-    Instructions that make a vector of sums of one of an operand, where that decides about a tile.
+    The instructions that widen a vector of an operand to the type of the sums; 0 where they do not matter.
 
-    Of rows that lie far apart wide tiles read whole lines, which is worth more (100x1000x2048 in f16: 90
-    GFLOP/s with 4 vectors, 78 with 3).
+    When rows are far apart in memory, wide tiles read whole lines, which is worth more (100x1000x2048 in f16:
+    90 GFLOP/s with 4 vectors, 78 with 3).
     """
     elements = [element_type(value.type) for value in (view.inputs[operand], view.inits[0])]
     read, summed_in = (element_bytes(element) for element in elements)
     summed = [d for d in range(view.rank) if not view.parallel[d] and view.extents[d] != 1]
-    is_near = all(_pitch(view, operand, d) <= _NEAR_BYTES for d in summed[-1:])
+    is_near = all(_stride_bytes(view, operand, d) <= _NEAR_BYTES for d in summed[-1:])
     return _WIDENING if read < summed_in and is_near else 0
 
 
-def _pitch(view: Structured, operand: int, row: int | None) -> int:
-    """Bytes from what an operand has for one step of a loop to that of the next; 0 where it is not known."""
+def _stride_bytes(view: Structured, operand: int, row: int | None) -> int:
+    """The stride of an operand along a loop, in bytes; 0 where it is not known."""
     value = view.inputs[operand]
     shape, element = tensor_shape(value), element_type(value.type)
     if row is None or DYNAMIC_INDEX in shape[1:]:
         return 0
-    pitch = 0
+    stride_bytes = 0
     for position, index in enumerate(view.maps[operand].results):
         step = dict(terms.terms).get(row, 0) if (terms := linear(index)) is not None else 0
-        pitch += step * prod(shape[position + 1 :]) * element_bytes(element)
-    return pitch
+        stride_bytes += step * prod(shape[position + 1 :]) * element_bytes(element)
+    return stride_bytes
 
 
 def _unrolled(view: Structured, roles: _Roles, sums: Sequence[int]) -> Sequence[int]:
     """
-    The inner loops of a sum that are written out: few steps, of one filter a channel.
+    The inner loops of a sum that are unrolled: few steps, of a window or a depthwise convolution.
 
     There is no long loop to amortize the start of a tile, and neighbouring points of a window share elements.
     """
@@ -300,14 +304,14 @@ def _slides(view: Structured, dim: int) -> bool:
 
 def _rows_inside(view: Structured, roles: _Roles) -> Sequence[int]:
     """
-    The loops over rows that a tile may run along: not one that walks in and out of zeros around an image.
+    The row loops that a tile may run along: none that reads much zero padding, unless all do.
 
-    Outside of the tile it leaves out the steps of a sum that see zeros only (1x7 of 240, dilated by 2, at
-    144x5: 5.4 to 3.6 ms).
+    As a loop outside of the tile it leaves out the steps of a sum that read padding only (1x7 of 240, dilated
+    by 2, at 144x5: 5.4 to 3.6 ms).
     """
     func = view.op.parent_op()
-    borders: Mapping[SSAValue, Inside] = zero_borders(func) if isinstance(func, FuncOp) else {}
-    inside: Inside = borders.get(view.inputs[roles.other], {})
+    padded: Mapping[SSAValue, Inside] = padded_tensors(func) if isinstance(func, FuncOp) else {}
+    inside: Inside = padded.get(view.inputs[roles.other], {})
     long = [d for d in roles.rows if (view.extents[d] or _ENOUGH_ROWS) >= _ENOUGH_ROWS]
     left = [d for d in roles.rows if share_inside(view, roles.other, d, inside) >= _MOSTLY_INSIDE]
     return left if any(d in long for d in left) else roles.rows
@@ -320,7 +324,7 @@ def _longest_inner(rows: Sequence[int], extents: Sequence[int | None]) -> int | 
 
 
 def _fits_cache(view: Structured, roles: _Roles, target: TargetDescription) -> bool:
-    """Whether the vector operand stays in half of L2."""
+    """Whether the vector operand is static and fits half of the level-2 cache."""
     moving = [*roles.both, *roles.panels, roles.lanes]
     extents = [view.extents[d] for d in (*moving, *(d for d in range(view.rank) if not view.parallel[d]))]
     if None in extents:
@@ -332,9 +336,9 @@ def _along_the_sum(
     view: Structured, maps: Sequence[AffineMap], out: Sequence[int], lanes: int, registers: RegisterFile
 ) -> Schedule:
     """
-    Dot products, a block of rows by columns at a time: each vector read is used for several of them.
+    The schedule of sums along the lanes: blocks of dot products, rows by columns, that share vector reads.
 
-    A loop that shifts the lanes (a window's place) is no row of a block: its vectors overlap.
+    A loop that shifts the lanes (a window's position) is no row of a block: its vectors overlap.
     """
     shifting = set[int]().union(*(map.results[-1].used_dims() for map in maps))
     dims = [

@@ -18,7 +18,7 @@ from stepwell.dialects.tensor_ir.structured import Structured, projected_permuta
 from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS, MAX_STEPS, has_vector_form
 from stepwell.runtime.machine.target import TargetDescription
 
-# What `expand-math` turns into polynomials, and about how many instructions these have.
+# The functions that `expand-math` replaces by polynomials, and the approximate instructions of each.
 _NAMES = "acos asin atan atan2 cos cosh erf exp exp2 expm1 log log10 log1p log2 powf sin sinh tan tanh"
 _FUNCTIONS = frozenset(f"math.{name}" for name in _NAMES.split())
 _FUNCTION_OPS = 25
@@ -26,7 +26,7 @@ _FREE = frozenset(("arith.constant", "linalg.yield"))
 # Vector instructions of one op on a tile; a kernel has some of them, and copies for remainders.
 _MOST_EPILOGUE_OPS = 400
 _MOST_TILE_OPS = 60
-# What nobody knows is too long to write out.
+# An unknown extent counts as too long to unroll.
 _UNKNOWN_STEPS = _MOST_EPILOGUE_OPS
 # Sides of blocks that are transposed in registers.
 _LEAST_BLOCK = 4
@@ -53,8 +53,8 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
         isinstance(op, linalg.IndexOp | linalg.YieldOp) or op in reads or has_vector_form(op)
         for op in view.body.ops
     )
-    if vectors and (turned := _turned_loop(view, out[-1])) is not None:
-        return _by_blocks(view, out, turned, registers)
+    if vectors and (transposed := _transposed_loop(view, out[-1])) is not None:
+        return _by_blocks(view, out, transposed, registers)
     if vectors and reads:
         return _by_lanes(view, out, registers)
     # Some independent registers hide latencies; long bodies have enough to do, would spill, and are code.
@@ -85,19 +85,19 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
 
 
 def _copies(view: Structured, out: Sequence[int]) -> list[int]:
-    """The outer loops that write what is read once to a few places."""
+    """The short outer loops of a pure copy that move no input: repetitions, stored from one load."""
     if body_length(view):
         return []
     used = {dim for map in view.maps[: len(view.inputs)] for dim in map.used_dims()}
     return [d for d in out[:-1] if d not in used and 1 < (view.extents[d] or 1) <= _MOST_COPIES]
 
 
-def _turned_loop(view: Structured, lanes: int) -> int | None:
+def _transposed_loop(view: Structured, lanes: int) -> int | None:
     """
-    The loop along which an operand lies in memory that also has the lanes, further out.
+    The innermost loop of an operand that is read transposed: with the lanes in an outer dimension; else None.
 
     Its vectors would be gathered element by element; a square block of it is read by rows and transposed, and
-    where whole rows are shorter, some registers of them are read as they lie.
+    where whole rows are shorter, some registers of consecutive rows are read.
     """
     for value, map, arg in zip(view.inputs, view.maps, view.body.args, strict=False):
         if arg.first_use is None or not isinstance(value.type, TensorType) or not map.results:
@@ -117,11 +117,13 @@ def _is_long(extent: int | None) -> bool:
     return extent is None or extent >= _LEAST_BLOCK
 
 
-def _by_blocks(view: Structured, out: Sequence[int], turned: int, registers: RegisterFile) -> Schedule | None:
-    """Square blocks of the lanes and the loop that is turned, as many rows as a register has lanes."""
-    side = min(registers.lanes, _LARGEST_BLOCK) if _is_long(view.extents[turned]) else registers.lanes
+def _by_blocks(
+    view: Structured, out: Sequence[int], transposed: int, registers: RegisterFile
+) -> Schedule | None:
+    """A schedule of square tiles over the lanes and the transposed loop, a register's lanes on a side."""
+    side = min(registers.lanes, _LARGEST_BLOCK) if _is_long(view.extents[transposed]) else registers.lanes
     tile = [0 if n == 1 else 1 for n in view.extents]
-    for dim in (turned, out[-1]):
+    for dim in (transposed, out[-1]):
         extent = view.extents[dim]
         tile[dim] = 0 if extent is not None and extent <= side else side
     loops = tuple(d for d in out if tile[d])
@@ -130,7 +132,7 @@ def _by_blocks(view: Structured, out: Sequence[int], turned: int, registers: Reg
 
 def _reads_apart(view: Structured, reads: Sequence[Operation], lanes: int) -> bool:
     """
-    Whether an element that a body reads at a computed position lies somewhere else for each lane.
+    Whether a body reads nothing at computed positions, or one element whose position differs by lane.
 
     The position then costs more than the read, and registers compute it for many lanes; neighbours, and
     several elements for a lane, are read by loops.
@@ -142,7 +144,7 @@ def _reads_apart(view: Structured, reads: Sequence[Operation], lanes: int) -> bo
 
 
 def _by_lanes(view: Structured, out: Sequence[int], registers: RegisterFile) -> Schedule | None:
-    """A register along the last dimension: each of its lanes is an instruction or two."""
+    """A schedule for reads lane by lane: one register along the last dimension, at most 16 lanes."""
     tile = [0 if n == 1 else 1 for n in view.extents]
     extent, width = view.extents[out[-1]], min(registers.lanes, _LARGEST_BLOCK)
     tile[out[-1]] = 0 if extent is not None and extent <= width else width
@@ -154,8 +156,9 @@ def schedule_by_rows(
     member: Member, anchor: Structured, schedule: Schedule, target: TargetDescription
 ) -> Schedule | None:
     """
-    The schedule of an op that follows a tile of results in registers: none, or own loops for a long body, or
-    more elements than registers are thought for.
+    The schedule of an op that reads a register tile of its anchor; None when it is unrolled over the tile.
+
+    Long bodies, and tiles of more than `MAX_ELEMENTS`, get loops of their own.
 
     A body such as that of `erf` on all registers of a tile would be more code than all the rest. A reduction
     of its own, such as the search for the index of a maximum, is a loop unless it has few steps.
@@ -184,12 +187,12 @@ def schedule_by_rows(
 
 
 def body_length(view: Structured) -> int:
-    """About how many vector instructions a body takes."""
+    """The approximate number of vector instructions of a body."""
     return sum(_FUNCTION_OPS if op.name in _FUNCTIONS else 1 for op in view.body.ops if op.name not in _FREE)
 
 
 def _row_step(extent: int | None, budget: int, lanes: int) -> int:
-    """The step along the lanes: all of a short row, else registers that leave no rest, if any do."""
+    """The step along the lanes: a short row whole, else the most registers that divide the row, if any do."""
     if extent is None:
         return budget
     if extent <= budget:
@@ -199,13 +202,13 @@ def _row_step(extent: int | None, budget: int, lanes: int) -> int:
 
 
 def _joined_step(extent: int | None, left: int) -> int:
-    """How many short rows a tile has: those that leave no rest, unless they are few."""
+    """The number of short rows in a tile: a divisor of the extent, unless all divisors are small."""
     step = _step(extent, left)
     return step if extent is not None and 2 * step >= min(extent, left) else max(1, left)
 
 
 def _step(extent: int | None, left: int) -> int:
-    """The step of an outer dimension: several rows when they are short, none left over."""
+    """The step of an outer dimension: the largest divisor of the extent that fits the budget `left`."""
     if extent is None or left <= 1:
         return 1
     return max(step for step in range(1, max(1, min(extent, left)) + 1) if extent % step == 0)

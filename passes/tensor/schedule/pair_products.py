@@ -31,17 +31,17 @@ from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.tensor.schedule.contraction import Product, neighbours
 
-# Results by which an element is read: the words of an operand are written and read once for each of them.
+# Fewest results that read each element: an operand packed into pairs is written and read once more.
 _MANY_USES = 32
 
 
 @dataclass(frozen=True)
 class PairProductsPass(FunctionPass):
     """
-    Put neighbours along a sum of products of bf16 in words, whose products one instruction adds.
+    Pack neighbours along a sum of products of bf16 into 32 bits, whose two products one instruction adds.
 
-    For sums of an even number of products that lie side by side in one operand, while the other lies along
-    the results; both operands are copied, where enough results read them.
+    For sums of an even number of products that are contiguous in one operand, while the other is contiguous
+    along the results; both operands are copied, where enough results read them.
 
     ```mlir
     %r = linalg.generic {… (m, n, k) -> (m, k), (m, n, k) -> (k, n), (m, n, k) -> (m, n) …}
@@ -67,7 +67,7 @@ class PairProductsPass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     always: bool = False
-    """Whatever the target has."""
+    """Rewrite for targets without the instruction too."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if KERNEL not in func.attributes or not (self.always or target_of(ctx).has_bfloat_products):
@@ -81,7 +81,7 @@ class PairProductsPass(FunctionPass):
 
 
 def _pairs_along(product: Product) -> int | None:
-    """The summed loop along which a product of bf16 is taken by pairs; None where it is not."""
+    """The summed loop along which a product of bf16 can be packed into pairs; None where it cannot."""
     view, out = product.view, projected_permutation(product.view.init_maps[0])
     if not out or len(view.inputs) != 2 or not _multiplies_bfloats(view):
         return None
@@ -93,7 +93,7 @@ def _pairs_along(product: Product) -> int | None:
     if summed is None or view.parallel[summed] or (view.extents[summed] or 1) % 2:
         return None
     for map in view.maps[:2]:
-        if sum(summed in expr.used_dims() for expr in map.results) != 1 or _place_of(summed, map) is None:
+        if sum(summed in expr.used_dims() for expr in map.results) != 1 or _dim_of(summed, map) is None:
             return None
     return summed if min(_uses(view, i) for i in (0, 1)) >= _MANY_USES else None
 
@@ -106,13 +106,13 @@ def _multiplies_bfloats(view: Structured) -> bool:
     return names == known and elements == [bf16, bf16, f32]
 
 
-def _place_of(loop: int, map: AffineMap) -> int | None:
-    """The dimension that a loop is, alone."""
+def _dim_of(loop: int, map: AffineMap) -> int | None:
+    """The dimension that is indexed by a loop alone; None when there is none."""
     return next((i for i, expr in enumerate(map.results) if single_dim(expr) == loop), None)
 
 
 def _uses(view: Structured, operand: int) -> int:
-    """How many results read an element, as far as that is known."""
+    """The number of results that read each element of an operand; dynamic extents count as 1."""
     own = map_dims(view.maps[operand])
     return prod(n or 1 for d, n in enumerate(view.extents) if view.parallel[d] and d not in own)
 
@@ -120,37 +120,39 @@ def _uses(view: Structured, operand: int) -> int:
 def _replace(product: Product, summed: int, emit: Emitter) -> None:
     view = product.view
     assert isinstance(view.op, linalg.GenericOp)
-    words: list[SSAValue] = []
+    pairs: list[SSAValue] = []
     for value, map in zip(view.inputs, view.maps, strict=False):
-        place = _place_of(summed, map)
-        assert place is not None
-        words.append(_words(value, place, emit))
+        dim = _dim_of(summed, map)
+        assert dim is not None
+        pairs.append(_paired(value, dim, emit))
     block = Block(arg_types=[i32, i32, f32])
     block.add_op(dot := DotBfloatsOp(*block.args))
     block.add_op(linalg.YieldOp(dot.result))
-    op = generic(words, view.inits, Region(block), view.maps, view.op.iterator_types.data)
+    op = generic(pairs, view.inits, Region(block), view.maps, view.op.iterator_types.data)
     view.op.results[0].replace_all_uses_with(emit.value(op))
     view.op.detach()
     view.op.erase()
 
 
-def _words(value: SSAValue, place: int, emit: Emitter) -> SSAValue:
-    """A tensor of i32 with two neighbours along a dimension in each, the first one in the lower half."""
+def _paired(value: SSAValue, dim: int, emit: Emitter) -> SSAValue:
+    """A copy as i32 with two neighbours along a dimension in each element, the first in the lower half."""
+    # Even and odd elements along the dimension are two operands of one elementwise op.
     sizes: list[Index] = [dim_size(emit, value, d) for d in range(len(tensor_shape(value)))]
-    sizes[place] = emit.quotient(sizes[place], 2)
+    sizes[dim] = emit.quotient(sizes[dim], 2)
     rank = len(sizes)
     dims = [AffineExpr.dimension(d) for d in range(rank)]
     maps = [
-        AffineMap(rank, 0, tuple(2 * e + part if d == place else e for d, e in enumerate(dims)))
+        AffineMap(rank, 0, tuple(2 * e + part if d == dim else e for d, e in enumerate(dims)))
         for part in (0, 1)
     ]
+    # The body: lower bits | upper bits << 16.
     block = Block(arg_types=[bf16, bf16, i32])
     bits = [arith.BitcastOp(x, i16) for x in block.args[:2]]
     low, high = (arith.ExtUIOp(x.result, i32) for x in bits)
     half = arith.ConstantOp(IntegerAttr(16, i32))
     raised = arith.ShLIOp(high.result, half.result)
-    word = arith.OrIOp(raised.result, low.result)
-    block.add_ops([*bits, low, high, half, raised, word, linalg.YieldOp(word.result)])
+    pair = arith.OrIOp(raised.result, low.result)
+    block.add_ops([*bits, low, high, half, raised, pair, linalg.YieldOp(pair.result)])
     maps.append(AffineMap.identity(rank))
     parallel = [IteratorTypeAttr.parallel()] * rank
     return emit.value(generic([value, value], [emit.empty(i32, sizes)], Region(block), maps, parallel))

@@ -15,7 +15,7 @@ from stepwell.dialects.tensor_ir.register_file import (
 )
 from stepwell.runtime.machine.target import TargetDescription
 
-# What an extent that is not known counts as: long, and no multiple of anything.
+# The extent that stands for unknown ones: long, and no multiple of anything.
 _TYPICAL_EXTENT = 127
 _MAX_PANELS = 6
 # An FMA takes 4 cycles: sums that are too few for the units wait for each other (8 sums: 0.92, 12: 0.98).
@@ -38,20 +38,20 @@ class RegisterTile:
     lanes: int
 
 
-def rows_in_cache(pitch: int, target: TargetDescription) -> int:
+def rows_in_cache(stride_bytes: int, target: TargetDescription) -> int:
     """
-    The most rows, so many bytes apart, that a tile can walk along together.
+    The most rows, `stride_bytes` apart, that a tile can read along together from the level-1 cache.
 
-    The level-1 cache holds one page a way, and a line in the place that it has in its page: of rows whose
-    lines share a place it keeps no more than it has ways (28 rows 8 KiB apart, 8 ways: 0.2 of peak, 8 rows:
-    0.84).
+    Each way of the cache has the size of a page, and the set of a line is its offset in the page: of rows
+    whose lines share a set no more stay cached than there are ways (28 rows 8 KiB apart, 8 ways: 0.2 of peak,
+    8 rows: 0.84).
     """
-    if pitch < _LINE:
+    if stride_bytes < _LINE:
         return MAX_ROWS
     ways = max(1, target.l1_bytes // _PAGE)
-    places = [row * pitch % _PAGE // _LINE for row in range(MAX_ROWS)]
-    crowded = (row for row, place in enumerate(places) if places[:row].count(place) == ways)
-    return min(next(crowded, MAX_ROWS), _STREAMS if pitch >= _PAGE // 2 else MAX_ROWS)
+    sets = [row * stride_bytes % _PAGE // _LINE for row in range(MAX_ROWS)]
+    crowded = (row for row, number in enumerate(sets) if sets[:row].count(number) == ways)
+    return min(next(crowded, MAX_ROWS), _STREAMS if stride_bytes >= _PAGE // 2 else MAX_ROWS)
 
 
 def choose_register_tile(
@@ -67,9 +67,9 @@ def choose_register_tile(
 
     Args: the extents of the loops (None: known at run time only). `lanes` is the one along vectors, `panels`
     one that moves the vector operand as well, `rows` moves the other operand, whose elements are broadcast;
-    `steps` is the length of the sum; `most_rows` bounds the tile. A tile of m rows and v vectors takes, in
-    each step, m * v multiply-adds, v vector loads and m broadcasts, and keeps m * v + v + 1 registers
-    busy; one that needs more would spill.
+    `steps` is the length of the sum; `most_rows` bounds the tile. A tile of m rows and v vectors needs, in
+    each step, m * v multiply-adds, v vector loads and m broadcasts, and occupies m * v + v + 1 registers; a
+    tile that needs more would spill.
     """
     length = steps or _TYPICAL_EXTENT
     best: tuple[float, int] | None = None
@@ -100,7 +100,7 @@ def _candidates(
         for p in range(1, min(panels or _MAX_PANELS, _MAX_PANELS) + 1):
             vectors = p * width
             if p > 1 and n != lanes:
-                break  # panels lie side by side only when each is taken whole
+                break  # vectors of several panels are contiguous only when each panel is read whole
             for m in range(1, most_rows + 1):
                 if fits(m, vectors, registers) and registers.share(m, vectors, steps) != 0:
                     yield RegisterTile(m, p, n)
@@ -118,7 +118,7 @@ def lane_tiles(extent: int | None, lanes: int) -> Sequence[int]:
 
 
 def _parts(extent: int | None, step: int) -> Iterable[tuple[int, int]]:
-    """The tiles of a loop: (how many, of what size)."""
+    """The full tiles of a loop and its remainder, as (count, size) pairs."""
     if extent is None:
         yield _TYPICAL_EXTENT // step, step
         if step > 1:
@@ -134,8 +134,8 @@ def _cycles(rows: int, vectors: int, steps: int, registers: RegisterFile) -> flo
     """
     Estimated cycles of one tile: the sum's steps, then reading and writing the results.
 
-    By measurement where there is one, else for two multiply-adds and two loads a cycle: a core with fewer is
-    served by the same tiles.
+    From the measured speed where there is one, else for two multiply-adds and two loads a cycle: the same
+    tiles are best for a core with fewer.
     """
     sums = rows * vectors
     if share := registers.share(rows, vectors, steps):

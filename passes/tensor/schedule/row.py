@@ -45,11 +45,11 @@ def schedule_reduction(view: Structured, target: TargetDescription) -> Schedule 
 
 
 def _reduced_lanes(view: Structured) -> int | None:
-    """The reduction that runs along the last dimension of what is read, when lanes can be combined."""
+    """The reduction loop along the last dimension of a read operand, if a combiner exists; else None."""
     if len(view.inits) != 1 or combiner_of(view.body) is None:
         return None
     for value, map, arg in zip(view.inputs, view.maps, view.body.args, strict=False):
-        # What is never read, such as the kernel of a pool, only tells how long loops are.
+        # An operand that is never read, such as the kernel of a pool, only gives loops their extents.
         if arg.first_use is not None and isinstance(value.type, TensorType) and map.results:
             dim = single_dim(map.results[-1])
             if dim is not None and not view.parallel[dim]:
@@ -65,7 +65,7 @@ def _along_the_row(view: Structured, lanes: int, target: TargetDescription) -> S
 
 
 def _lane_step(view: Structured, lanes: int, target: TargetDescription) -> int:
-    """The step along a row; 0 for a row that registers hold."""
+    """The step along a row; 0 for a row that fits `_WHOLE_ROW_SHARE` of the registers."""
     registers, extent = register_file(view, target), view.extents[lanes]
     if extent is not None and extent <= int(_WHOLE_ROW_SHARE * registers.count) * registers.lanes:
         return 0
@@ -73,7 +73,7 @@ def _lane_step(view: Structured, lanes: int, target: TargetDescription) -> int:
 
 
 def _along_results(view: Structured, target: TargetDescription) -> Schedule | None:
-    """Windows, or reductions of leading dimensions: the reduced loops inside a tile of results."""
+    """The schedule of windows and reductions of leading dimensions: reduced loops inside result tiles."""
     out = projected_permutation(view.init_maps[0])
     if not out or not _is_elementwise(view):
         return None
@@ -92,7 +92,7 @@ def _along_results(view: Structured, target: TargetDescription) -> Schedule | No
 
 
 def _has_long_rows(view: Structured, out: Sequence[int], width: int) -> bool:
-    """Whether long rows are combined, one below the other, and nothing goes along them again."""
+    """Whether a reduction combines enough long rows elementwise, and no user iterates over the rows again."""
     columns = view.extents[out[-1]]
     read = projected_permutation(view.maps[0]) if len(view.inputs) == 1 else None
     if columns is None or not read or read[-1] != out[-1]:
@@ -115,7 +115,7 @@ def _schedule(view: Structured, steps: dict[int, int], shared: Sequence[int], la
 
 
 def schedule_along(member: Member, shared: Sequence[int], target: TargetDescription) -> Schedule | None:
-    """The schedule of another op of a group of rows: its own way along the row."""
+    """The schedule of another op of a group of row-wise ops: a loop of its own along the row."""
     view = member.view
     own = [d for d in range(view.rank) if member.loop_of[d] not in shared]
     lanes = _reduced_lanes(view)

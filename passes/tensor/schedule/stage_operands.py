@@ -1,4 +1,4 @@
-"""`stage-operands`: operands that a product would read badly are copied in the form that it reads well."""
+"""`stage-operands`: copy operands of products transposed or widened when they are read many times."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ from stepwell.passes.tensor.schedule.contraction import Product, common_sum, nei
 from stepwell.passes.tensor.schedule.register_tile import rows_in_cache
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
-# Rows by which a transposed operand is read: turning it costs as much as 4 of them, sums along the lanes a
-# quarter of all (256x256x256: 90 GFLOP/s along the sums, 110 turned; with 32 rows 100 and 98).
+# Fewest rows that pay for transposing an operand: the copy costs as much as 4 of them, sums along the lanes
+# a quarter of all (256x256x256: 90 GFLOP/s along the sums, 110 transposed; with 32 rows 100 and 98).
 _MANY_ROWS = 48
-# And of one whose lanes would be put together one by one (512x208x623 ATBT: 48 GFLOP/s, turned 109).
+# And for an operand whose lanes would be gathered one by one (512x208x623 ATBT: 48 GFLOP/s, transposed 109).
 _FEW_ROWS = 4
-# And of one that lies in memory.
+# And for an operand that does not fit the level-2 cache.
 _VERY_MANY_ROWS = 256
 # Columns by which an element is read: each conversion of one element costs as much as a multiply-add.
 _MANY_COLUMNS = 64
-# Rows of a block that is turned, all of which are written before the next block.
+# Rows of a transposed block, all of which are written before the next block.
 _BLOCK_ROWS = 16
 
 
 @dataclass(frozen=True)
 class StageOperandsPass(FunctionPass):
     """
-    Copy operands of products of floats that are read many times, and badly.
+    Copy operands of products of floats that are read many times, in an order that vectors do not fit.
 
-    Where both operands lie along the sum, or none along the results, the one that has the columns is turned,
-    so that vectors lie along the results; elements of 16 bits that are broadcast become f32 once.
+    Where both operands are contiguous along the sum, or none along the results, the one that has the columns
+    is transposed, so that vectors run along the results; broadcast elements of 16 bits become f32 once.
 
     ```mlir
     %r = linalg.generic {… (m, n, k) -> (m, k), (m, n, k) -> (n, k), (m, n, k) -> (m, n) …}
@@ -99,7 +99,8 @@ class _Stager:
         self._maps = list(view.maps)
 
     def run(self) -> None:
-        """Copy what pays, and let the product read that."""
+        """Copy the operands for which it pays, and rebuild the product on the copies."""
+        # The columns: transposed, when enough rows read them.
         view, out = self._view, projected_permutation(self._view.init_maps[0])
         if not out or tensor_element(view.inits[0]) != f32:
             return
@@ -109,8 +110,9 @@ class _Stager:
         (columns,) = reaching
         rows = next(i for i in self._product.operands if i != columns)
         summed = common_sum(self._product, self._target)
-        if self._uses(columns) >= self._rows_for_turning(columns, out[-1], summed):
-            self._turn(columns, out[-1])
+        if self._uses(columns) >= self._rows_to_transpose(columns, out[-1], summed):
+            self._transpose(columns, out[-1])
+        # The rows: widened to f32, when enough columns read them.
         if (
             self._is_narrow(rows)
             and self._uses(rows) >= _MANY_COLUMNS
@@ -120,11 +122,11 @@ class _Stager:
         if self._maps != list(view.maps) or self._inputs != list(view.inputs):
             self._replace()
 
-    def _rows_for_turning(self, operand: int, lanes: int, summed: int | None) -> float:
+    def _rows_to_transpose(self, operand: int, lanes: int, summed: int | None) -> float:
         """
-        How many rows pay for turning an operand; infinity where it lies along the lanes.
+        The fewest rows that pay for transposing an operand; infinity where it is contiguous along the lanes.
 
-        Against sums along the lanes by whether it stays in the level-2 cache meanwhile.
+        Against sums along the lanes it depends on whether the operand in f32 fits the level-2 cache.
         """
         if neighbours(self._maps[operand]) == lanes:
             return inf
@@ -135,20 +137,20 @@ class _Stager:
         return _VERY_MANY_ROWS if is_large else _MANY_ROWS
 
     def _uses(self, operand: int) -> int:
-        """How many results read an element, as far as that is known."""
+        """The number of results that read each element; dynamic extents count as 1."""
         own = map_dims(self._maps[operand])
         extents = [n for d, n in enumerate(self._view.extents) if self._view.parallel[d] and d not in own]
         return prod(1 if n is None else n for n in extents)
 
     def _is_narrow(self, operand: int) -> bool:
-        """Whether elements are floats of 16 bits, which only become f32."""
+        """Whether an operand has elements of 16 bits whose only uses are extensions to f32."""
         argument = self._view.body.args[operand]
         return all(isinstance(use.operation, arith.ExtFOp) for use in argument.uses) and (
             element_bytes(argument.type) < element_bytes(f32)
         )
 
-    def _turn(self, operand: int, lanes: int) -> None:
-        """Let the lanes come last."""
+    def _transpose(self, operand: int, lanes: int) -> None:
+        """Copy an operand with the dimension of the lanes as the last one."""
         dims = projected_permutation(self._maps[operand])
         if dims is None:
             return
@@ -156,7 +158,8 @@ class _Stager:
         self._copy(operand, [*(i for i in range(len(dims)) if i != at), at])
 
     def _copy(self, operand: int, order: Sequence[int]) -> None:
-        """A copy of an operand in f32, its dimensions in another order."""
+        """Replace an operand by a copy in f32 whose dimensions are in another order."""
+        # Maps and body of an elementwise op: read in the old order, widen, write in the new one.
         source, map, emit = self._inputs[operand], self._maps[operand], self._emit
         sizes = [dim_size(emit, source, i) for i in order]
         rank = len(order)
@@ -169,7 +172,7 @@ class _Stager:
         block.add_op(linalg.YieldOp(value))
         copy = generic(
             [source],
-            [self._place(sizes)],
+            [self._destination(sizes)],
             Region(block),
             [read, AffineMap.identity(rank)],
             [IteratorTypeAttr.parallel()] * rank,
@@ -177,11 +180,11 @@ class _Stager:
         self._inputs[operand] = emit.value(copy)
         self._maps[operand] = AffineMap(map.num_dims, 0, tuple(map.results[i] for i in order))
 
-    def _place(self, sizes: Sequence[Index]) -> SSAValue:
-        """An empty tensor, inside one of longer rows where its own would crowd a level-1 cache."""
+    def _destination(self, sizes: Sequence[Index]) -> SSAValue:
+        """An empty tensor; a slice of a wider one where its rows would share too few level-1 cache sets."""
         *outer, last = sizes
-        pitch = last * element_bytes(f32) if isinstance(last, int) else 0
-        if rows_in_cache(pitch, self._target) > _BLOCK_ROWS or not isinstance(last, int):
+        stride_bytes = last * element_bytes(f32) if isinstance(last, int) else 0
+        if rows_in_cache(stride_bytes, self._target) > _BLOCK_ROWS or not isinstance(last, int):
             return self._emit.empty(f32, sizes)
         wide = self._emit.empty(f32, [*outer, last + self._target.f32_lanes])
         start, step = (0,) * len(sizes), (1,) * len(sizes)
@@ -192,7 +195,7 @@ class _Stager:
         assert isinstance(view.op, linalg.GenericOp)
         body = view.op.body.clone()
         for arg, value in zip(list(body.block.args), self._inputs, strict=False):
-            _take_wide(arg, tensor_element(value) if isinstance(value.type, TensorType) else value.type)
+            _widen_argument(arg, tensor_element(value) if isinstance(value.type, TensorType) else value.type)
         op = generic(self._inputs, view.inits, body, self._maps, view.op.iterator_types.data)
         op.attributes |= view.op.attributes
         for old, new in zip(view.op.results, self._emit.add(op).results, strict=True):
@@ -201,8 +204,8 @@ class _Stager:
         view.op.erase()
 
 
-def _take_wide(arg: BlockArgument, element: Attribute) -> None:
-    """Let an argument of a body have the type that it was converted to."""
+def _widen_argument(arg: BlockArgument, element: Attribute) -> None:
+    """Change the type of a body's argument to the one it was extended to, and erase the extensions."""
     if arg.type == element:
         return
     conversions = [use.operation for use in arg.uses]

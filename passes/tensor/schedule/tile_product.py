@@ -16,7 +16,7 @@ from stepwell.runtime.machine.target import TargetDescription
 
 # Two tiles each way: the four products of a step then read each operand once.
 _ROWS, _COLUMNS = 2 * TILE_ROWS, 2 * TILE_WORDS
-# Products of fewer rows take as long as those of vectors, or longer: the weights are what is read.
+# Products of fewer rows take as long as those of vectors, or longer: reading the weights bounds both.
 _FEWEST_ROWS = 8
 
 
@@ -35,10 +35,10 @@ class TileBlock:
 
 def tile_block(view: Structured, target: TargetDescription, rows: int, columns: int) -> TileBlock | None:
     """
-    The block of a sum of products of bytes that tile registers compute at once; None when they compute none.
+    The block of a sum of products of bytes that tile registers compute at once; None when they cannot.
 
-    Blocks are those that `convert-linalg-to-amx` has a form for: of what it leaves, every element would be
-    computed alone. All loops that are summed over are whole in a block, and so of known length.
+    Blocks are those that `convert-linalg-to-amx` converts: of the others, every element would be computed
+    alone. All loops that are summed over are whole in a block, and so of known length.
 
     Args: `rows` and `columns` are loops.
     """
@@ -66,9 +66,9 @@ def is_tile_product(view: Structured, schedule: Schedule, target: TargetDescript
 
 def schedule_after_tiles(member: Member, anchor: Structured) -> Schedule | None:
     """
-    The schedule of an op that reads a block of sums: vectors along each row, row by row.
+    The schedule of an elementwise op on a block of tile sums: vectors along each row, row by row.
 
-    A block is more than registers hold: it lies in the level-1 cache.
+    A block does not fit the vector registers: it stays in the level-1 cache.
     """
     view, lanes = member.view, single_dim(anchor.init_maps[0].results[-1])
     if lanes not in member.loop_of or not all(view.parallel) or isinstance(view.op, FillOp):

@@ -1,4 +1,4 @@
-"""Fill the border around what is inserted in a tensor, instead of all of the tensor first."""
+"""Fill only the padding around an inserted slice, instead of the whole tensor before the insertion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from stepwell.passes.base import FunctionPass
 
 class FillBordersPass(FunctionPass):
     """
-    Fill only what an insertion leaves of a filled tensor: each element is written once.
+    Fill only the padding around an insertion into a filled tensor, so that each element is written once.
 
     ```mlir
     %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<4x10xf32>) -> tensor<4x10xf32>
@@ -34,7 +34,8 @@ class FillBordersPass(FunctionPass):
     … the same at [0, 9] …
     %2 = tensor.insert_slice %x into …[0, 1] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x10xf32>
     ```
-    Padding copies an image in front of most convolutions; filling all of it took a third of that time.
+    Feature maps are copied for padding before most convolutions; filling all of the copy took a third of
+    that time.
     """
 
     name = "fill-borders"
@@ -45,11 +46,11 @@ class FillBordersPass(FunctionPass):
         constants = Constants(func)
         for op in list(func.walk()):
             if isinstance(op, tensor.InsertSliceOp) and isinstance(fill := op.dest.owner, linalg.FillOp):
-                _fill_border(op, fill, constants)
+                _fill_padding(op, fill, constants)
         erase_dead(func)
 
 
-def _fill_border(op: tensor.InsertSliceOp, fill: linalg.FillOp, constants: Constants) -> None:
+def _fill_padding(op: tensor.InsertSliceOp, fill: linalg.FillOp, constants: Constants) -> None:
     rank, init = len(tensor_shape(op.dest)), fill.outputs[0]
     is_whole = len(tensor_shape(op.source)) == rank and set(op.static_strides.get_values()) == {1}
     if not is_whole or not op.dest.has_one_use() or not is_empty(init):
@@ -57,14 +58,14 @@ def _fill_border(op: tensor.InsertSliceOp, fill: linalg.FillOp, constants: Const
     emit = Emitter.before(op, constants)
     inner = list(zip(slice_offsets(op), slice_sizes(op), strict=True))
     outer = [dim_size(emit, init, d) for d in range(rank)]
-    # A dimension that is not inserted whole must be known, to tell where the border is.
+    # A dimension that is not inserted whole must be static: it decides the blocks of padding.
     if any(
         size != whole and not _is_known(start, size, whole)
         for (start, size), whole in zip(inner, outer, strict=True)
     ):
         return
     into: SSAValue = init
-    for part in _border(inner, outer):
+    for part in _blocks_around(inner, outer):
         empty = emit.empty(tensor_element(init), part.sizes)
         filled = emit.value(linalg.FillOp([fill.inputs[0]], [empty], [empty.type]))
         into = emit.insert(filled, into, part)
@@ -75,8 +76,8 @@ def _is_known(start: Index, size: Index, whole: Index) -> bool:
     return isinstance(start, int) and isinstance(size, int) and isinstance(whole, int)
 
 
-def _border(inner: list[tuple[Index, Index]], outer: list[Index]) -> Iterator[Slice]:
-    """The blocks around a block: before and after it, dimension by dimension, none twice."""
+def _blocks_around(inner: list[tuple[Index, Index]], outer: list[Index]) -> Iterator[Slice]:
+    """The disjoint blocks around an inner block, before and after it in each dimension."""
     rank = len(outer)
     for d, ((start, size), whole) in enumerate(zip(inner, outer, strict=True)):
         if not isinstance(start, int) or not isinstance(size, int) or not isinstance(whole, int):

@@ -45,9 +45,9 @@ def tile_lane_reduction(
          outs(%0 : tensor<1xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 0], vectorize = 1>} …
     %s = … %r + %x[0, 96] [1, 4] …
     ```
-    An elementwise op that has a loop of the same kind for itself, and whose result the reduction reads, is
-    computed in these loops: one way along the row instead of two. The order of the sum changes: the rule is
-    of the class *rounding*.
+    An elementwise op that has the same loop for itself, and whose result the reduction reads, is computed in
+    this loop: one pass over the row instead of two. The order of the sum changes: the rule is of the class
+    *rounding*.
     """
     producer = _RowProducer.of(view, schedule)
     split = _LaneReduction(view, schedule, combiner, producer, constants)
@@ -59,11 +59,11 @@ def tile_lane_reduction(
 
 @dataclass(frozen=True)
 class _RowProducer:
-    """An elementwise op whose result a reduction along lanes reads where the op has written it."""
+    """An elementwise op that produces, element by element, an input of a reduction along lanes."""
 
     view: Structured
     position: int
-    """Which input of the reduction the result is."""
+    """The number of the reduction's input that is the result of the op."""
     lanes: int
     """The loop of the op along the lanes of the reduction."""
 
@@ -86,7 +86,7 @@ class _RowProducer:
     def _matching(
         view: Structured, reduction: Structured, read: AffineMap, schedule: Schedule
     ) -> _RowProducer | None:
-        """The producer when its lanes are the reduction's, and its result is read element by element."""
+        """`view` as a producer, if it has the reduction's lanes and is read element by element; else None."""
         own, read_dims = schedule_of(view.op), projected_permutation(read)
         if own is None or len(view.inits) != 1 or not all(view.parallel) or read_dims is None:
             return None
@@ -99,16 +99,16 @@ class _RowProducer:
         return _RowProducer(view, 0, own.vectorize)
 
     def _can_move_to(self, reduction: Operation) -> bool:
-        """Whether all other users of the result stand behind the reduction, in its block."""
+        """Whether all other users of the result come after the reduction, in its block."""
         block, op = reduction.parent, self.view.op
         if op.parent is not block or block is None:
             return False
         users = [use.operation for use in op.results[0].uses]
-        behind = [user for user in users if user.parent is block and reduction.is_before_in_block(user)]
-        return len(behind) + 1 == len(users)
+        after = [user for user in users if user.parent is block and reduction.is_before_in_block(user)]
+        return len(after) + 1 == len(users)
 
     def tile(self, emit: Emitter, tile: Tile, into: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """One tile of the result, and the result so far with that tile in it."""
+        """Compute a tile of the producer; returns the tile, and `into` with the tile inserted."""
         view, tiles = self.view, {self.lanes: tile}
         operands = [*view.inputs, into]
         reached = [cut(emit, view, v, m, tiles) for v, m in zip(operands, view.maps, strict=True)]
@@ -124,6 +124,8 @@ class _RowProducer:
 
 
 class _LaneReduction:
+    """Builds the loops of one reduction along lanes: full tiles lane by lane, their combination, the rest."""
+
     def __init__(
         self,
         view: Structured,
@@ -145,7 +147,7 @@ class _LaneReduction:
         self.element = tensor_element(self.init)
 
     def run(self) -> None:
-        """Replace the result of the op."""
+        """Replace the results of the reduction and of its producer by those of the loops."""
         length = extent(self.emit, self.view, self.lanes)
         full = self.emit.rounded_down(length, self.width)
         made: list[SSAValue] = [] if self.producer is None else [*self.producer.view.inits]
@@ -160,7 +162,7 @@ class _LaneReduction:
             self.producer.view.op.results[0].replace_all_uses_with(made[0])
 
     def _loops(self, step: int, start: Index, stop: Index, *, has_rest: bool) -> list[TileLoop]:
-        """The reduction loops, the one along the lanes over part of its steps."""
+        """The reduction loops to build; that along the lanes goes from `start` to `stop` by `step`."""
         return [
             TileLoop(d, step, start, stop, has_rest=has_rest)
             if d == self.lanes
@@ -169,7 +171,7 @@ class _LaneReduction:
         ]
 
     def _partial(self, full: Index, made: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """One partial result for each lane of the full tiles, and what the producer has made."""
+        """Reduce the full tiles lane by lane; returns a partial result a lane, and the producer's result."""
         emit, rank = self.emit, len(self.shape)
         neutral = emit.constants.of(scalar_attr(self.element, self.combiner.neutral), self.element)
         empty = emit.empty(self.element, [*self.shape, self.width])
@@ -181,7 +183,7 @@ class _LaneReduction:
     def _lane_by_lane(
         self, emit: Emitter, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """The op on a tile, with the lanes kept apart."""
+        """The reduction on a full tile with the lanes as a parallel loop: one result a lane."""
         view = self.view
         result, *made = self._tile(emit, tiles, carried)
         assert isinstance(op := result.owner, linalg.GenericOp)
@@ -197,7 +199,7 @@ class _LaneReduction:
     def _tile(
         self, emit: Emitter, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """The op on a tile, with another init; the producer on its tile before that."""
+        """The reduction on a tile with the carried init, after the producer on the same tile."""
         view, producer, made = self.view, self.producer, list(carried[1:])
         inputs: list[SSAValue] = []
         maps: list[AffineMap] = []
@@ -215,7 +217,7 @@ class _LaneReduction:
         return [*rebuild(emit, view, inputs, carried[:1], maps, attributes, tiles), *made]
 
     def _combine(self, partial: SSAValue) -> SSAValue:
-        """The partial results combined with the init."""
+        """Reduce the partial results of all lanes into the init."""
         rank = len(self.shape)
         block = Block(arg_types=[self.element, self.element])
         value, accumulator = block.args
@@ -236,7 +238,7 @@ class _LaneReduction:
     def _rest(
         self, full: Index, length: Index, start: SSAValue, made: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """What is left after the full tiles, combined with the result so far; what the producer has made."""
+        """Reduce the elements after the full tiles into `start`; returns that and the producer's result."""
         if isinstance(full, int) and isinstance(length, int):
             step = length - full
         else:

@@ -1,4 +1,4 @@
-"""Pad what a window slides over channel by channel, so that the padded copy stays in the cache."""
+"""Pad the input of a window op channel by channel, so that the padded copy stays in the cache."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.tile.tile_and_fuse import tile_shared_loops
 
 _LEAST_BYTES = 16 << 10
-"""A smaller image is in the first-level cache as it is."""
+"""Feature maps of at most this size are in the first-level cache without this pass."""
 _MOST_BYTES = 256 << 10
-"""What stays in the second-level cache next to what is read and written, and finds room on a stack."""
+"""The largest padded slice: it stays in the second-level cache next to inputs and results, and on a stack."""
 
 
 class PadByChannelPass(FunctionPass):
     """
-    Build the loops over the channels of a window op that reads a padded image, and pad inside them.
+    Build the loops over the channels of a window op that reads a padded feature map, and pad inside them.
 
     ```mlir
     %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<8x58x58xf32>) -> tensor<8x58x58xf32>
@@ -54,7 +54,7 @@ class PadByChannelPass(FunctionPass):
     } {sched.parallel}
     ```
     For depthwise and grouped convolutions and pools: each padded element is read for one channel only. The
-    ops around them that share the channels come along. Else the padded image goes through memory twice.
+    ops around them that share the channels are tiled with them. Else padded maps pass memory twice.
     """
 
     name = "pad-by-channel"
@@ -75,32 +75,33 @@ class PadByChannelPass(FunctionPass):
 
 
 def _channel_loops(view: Structured) -> Schedule | None:
-    """The loops over the channels of what is padded, one at a time; None where they are not worth it."""
+    """A schedule of parallel loops over the channels of a padded operand; None where they do not pay."""
     reads = [
         (value, map)
         for value, map, arg in zip(view.inputs, view.maps, view.body.args, strict=False)
         if arg.first_use is not None and isinstance(value.type, TensorType)
     ]
-    images = [(value, map) for value, map in reads if _padding(value) is not None]
-    if len(images) != 1 or all(view.parallel) or not _is_large(images[0][0]):
+    padded = [(value, map) for value, map in reads if _padding(value) is not None]
+    if len(padded) != 1 or all(view.parallel) or not _is_large(padded[0][0]):
         return None
-    whole = _whole_dims(images[0][0])
+    # Loops that move no padded dimension.
+    whole = _whole_dims(padded[0][0])
     own = set(range(view.rank))
-    for dim, index in enumerate(images[0][1].results):
+    for dim, index in enumerate(padded[0][1].results):
         if dim not in whole:
             own -= index.used_dims()
     out = projected_permutation(view.init_maps[0]) or ()
-    # The innermost loop has the lanes; one that moves the image only, a batch, would read filters again.
+    # The innermost loop has the lanes; one that moves the feature map only, a batch, would reread filters.
     own &= {d for d in out[:-1] if all(d in map_dims(map) for _, map in reads)}
     own = {d for d in own if view.parallel[d] and view.extents[d] not in (None, 1)}
-    if not own or not view.can_slice(own) or not _fits(images[0], view, own):
+    if not own or not view.can_slice(own) or not _fits(padded[0], view, own):
         return None
     loops = tuple(d for d in out if d in own)
     return Schedule(tuple(int(d in own) for d in range(view.rank)), parallel=loops)
 
 
 def _padding(value: SSAValue) -> tensor.InsertSliceOp | None:
-    """The insertion of something that is there already into a tensor filled for it."""
+    """The `insert_slice` of an existing tensor into a `linalg.fill` that made the value; None for others."""
     op = value.owner
     if not isinstance(op, tensor.InsertSliceOp) or not isinstance(fill := op.dest.owner, linalg.FillOp):
         return None
@@ -111,7 +112,7 @@ def _padding(value: SSAValue) -> tensor.InsertSliceOp | None:
 
 
 def _whole_dims(value: SSAValue) -> set[int]:
-    """The dimensions of a padded tensor that have no border."""
+    """The dimensions of a padded tensor that have no padding."""
     op = _padding(value)
     assert op is not None
     blocks = zip(slice_offsets(op), tensor_shape(op.source), tensor_shape(op.dest), strict=True)
@@ -127,9 +128,9 @@ def _is_large(value: SSAValue) -> bool:
     return bytes is not None and bytes > _LEAST_BYTES
 
 
-def _fits(image: tuple[SSAValue, AffineMap], view: Structured, loops: set[int]) -> bool:
-    """Whether the part of a padded image that one iteration reads stays in the cache."""
-    value, map = image
+def _fits(padded: tuple[SSAValue, AffineMap], view: Structured, loops: set[int]) -> bool:
+    """Whether the part of a padded operand that one iteration reads has at most `_MOST_BYTES`."""
+    value, map = padded
     shape: list[int] = []
     for size, index in zip(tensor_shape(value), map.results, strict=True):
         if not index.used_dims() & loops:
@@ -144,7 +145,7 @@ def _fits(image: tuple[SSAValue, AffineMap], view: Structured, loops: set[int]) 
 
 
 def _pad_the_slice(op: tensor.ExtractSliceOp, constants: Constants) -> None:
-    """Replace a slice of a padded tensor by a padded slice, where only dimensions without border are cut."""
+    """Replace a slice of a padded tensor by a padded slice, if it cuts only dimensions without padding."""
     padding = _padding(op.source)
     if padding is None or set(op.static_strides.get_values()) != {1}:
         return
@@ -153,14 +154,16 @@ def _pad_the_slice(op: tensor.ExtractSliceOp, constants: Constants) -> None:
     shape = tensor_shape(op.source)
     if any(d not in whole and (offsets[d], sizes[d]) != (0, n) for d, n in enumerate(shape)):
         return
+    # The slice of the unpadded source.
     emit = Emitter.before(op, constants)
     inner = [n if d in whole else m for d, (n, m) in enumerate(zip(sizes, slice_sizes(padding), strict=True))]
     starts = [o if d in whole else 0 for d, o in enumerate(offsets)]
     source = emit.extract(padding.source, Slice(tuple(starts), tuple(inner), (1,) * len(shape)))
+    # A filled tensor of the slice's size, and the source slice inserted at its offset.
     fill = padding.dest.owner
     assert isinstance(fill, linalg.FillOp)
     empty = emit.empty(tensor_element(op.source), sizes)
     filled = emit.value(linalg.FillOp([fill.inputs[0]], [empty], [empty.type]))
-    places = [0 if d in whole else o for d, o in enumerate(slice_offsets(padding))]
-    made = emit.insert(source, filled, Slice(tuple(places), tuple(inner), (1,) * len(shape)))
+    before = [0 if d in whole else o for d, o in enumerate(slice_offsets(padding))]
+    made = emit.insert(source, filled, Slice(tuple(before), tuple(inner), (1,) * len(shape)))
     op.result.replace_all_uses_with(made)

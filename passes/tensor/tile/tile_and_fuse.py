@@ -15,7 +15,7 @@ from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Slice
 from stepwell.dialects.tensor_ir.groups import Member, fused_group, is_empty
-from stepwell.dialects.tensor_ir.padding import Inside, steps_inside, zero_borders
+from stepwell.dialects.tensor_ir.padding import Inside, padded_tensors, steps_inside
 from stepwell.dialects.tensor_ir.structured import Structured, tensor_element
 from stepwell.dialects.tensor_ir.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
 from stepwell.passes.base import FunctionPass
@@ -31,7 +31,7 @@ class TileAndFusePass(FunctionPass):
     around it that can be computed tile by tile; then the loops that a scheduled op has for itself, such as
     those of a reduction. The ops that are left compute one tile; their schedules have no tiled loops and keep
     `vectorize`.
-    The summed loop over the rows of a filter leaves out those that see only zeros around an image.
+    The summed loop over the rows of a filter leaves out the rows that read only zero padding.
     Source: the tile and fuse of MLIR's linalg and of Halide's `compute_at`.
     """
 
@@ -39,18 +39,18 @@ class TileAndFusePass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         constants = Constants(func)
-        borders = zero_borders(func)
+        padded = padded_tensors(func)
         for op in list(func.walk()):
-            # An op that a group took is no longer in the function.
+            # An op that was tiled with a group is no longer in the function.
             if op.parent is not None and SCHEDULE in op.attributes:
                 schedule = _checked_schedule(op)
                 if schedule.parallel:
                     tile_shared_loops(op, schedule, constants)
         while scheduled := [op for op in func.walk() if (s := schedule_of(op)) is not None and s.loops()]:
-            # Reductions along lanes first: each may take the op whose result it reads into its loops.
+            # Reductions along lanes first: each may compute the producer of its input in its loops.
             for op in sorted(scheduled, key=lambda op: not _reduces_lanes(op)):
                 if op.parent is not None:
-                    tile_own_loops(op, _checked_schedule(op), constants, borders)
+                    tile_own_loops(op, _checked_schedule(op), constants, padded)
         erase_dead(func)
 
 
@@ -120,10 +120,10 @@ def tile_shared_loops(op: Operation, schedule: Schedule, constants: Constants) -
 
 
 def tile_own_loops(
-    op: Operation, schedule: Schedule, constants: Constants, borders: Mapping[SSAValue, Inside]
+    op: Operation, schedule: Schedule, constants: Constants, padded: Mapping[SSAValue, Inside]
 ) -> None:
     """
-    Build the loops of one op, which nothing else shares: its reductions, or its way along a row.
+    Build the loops of a scheduled op that it shares with no other op: reductions, or a loop along a row.
 
     Where a reduction runs along the lanes, the others are built first.
     """
@@ -138,29 +138,29 @@ def tile_own_loops(
             tile_lane_reduction(view, schedule, combiner, constants)
             return
     emit = Emitter.before(op, constants)
-    loops = [_own_loop(emit, view, d, schedule.tile[d], borders) for d in mine]
+    loops = [_own_loop(emit, view, d, schedule.tile[d], padded) for d in mine]
     _tile_group(emit, [Member(view, tuple(range(view.rank)))], loops, schedule)
 
 
 def _own_loop(
-    emit: Emitter, view: Structured, dim: int, step: int, borders: Mapping[SSAValue, Inside]
+    emit: Emitter, view: Structured, dim: int, step: int, padded: Mapping[SSAValue, Inside]
 ) -> TileLoop:
-    """A loop of one op: a sum goes without the steps that only see zeros around an image."""
-    if step == 1 and not view.parallel[dim] and (steps := steps_inside(emit, view, dim, borders)) is not None:
+    """The loop to build over loop `dim` of an op; a sum leaves out the steps that read only zero padding."""
+    if step == 1 and not view.parallel[dim] and (steps := steps_inside(emit, view, dim, padded)) is not None:
         return TileLoop(dim, step, *steps, has_rest=False)
     return TileLoop(dim, step, 0, extent(emit, view, dim))
 
 
 @dataclass(frozen=True)
 class _Results:
-    """Which results of a group are seen outside, and which tensors the loops carry for them."""
+    """The results of a group that are used outside, and the tensors that the loops carry for them."""
 
     escaping: Mapping[SSAValue, int]
-    """Results to the carried tensor that they are written to."""
+    """Maps results with users outside to the number of the carried tensor that they are written to."""
     destination: Mapping[SSAValue, int]
-    """Results to the carried tensor whose memory they use; more than the escaping ones."""
+    """Maps results, also those without users outside, to the carried tensor whose memory they use."""
     initial: Sequence[SSAValue]
-    """What the loops carry at first."""
+    """The initial values of the carried tensors."""
 
 
 def _tile_group(
@@ -181,7 +181,7 @@ def _tile_group(
 
 
 def _plan_results(members: Sequence[Member]) -> _Results:
-    """Give each result that is seen outside a carried tensor, which starts as the init it was built on."""
+    """Assign a carried tensor to each result used outside; it starts as the first init of the chain."""
     inside = {member.op for member in members}
     escaping: dict[SSAValue, int] = {}
     destination: dict[SSAValue, int] = {}
@@ -206,7 +206,7 @@ def _first_init(result: OpResult, inside: set[Operation]) -> SSAValue:
 
 
 def _sole_heir(result: OpResult) -> SSAValue | None:
-    """The result that is built on this one as its init, when all that reads it does so before."""
+    """The result of the only op that has this one as an init, if all other users come before that op."""
     heirs: list[SSAValue] = []
     for use in result.uses:
         view = Structured.of(use.operation)
@@ -229,11 +229,12 @@ def _tile_members(
     carried: Sequence[SSAValue],
     schedule: Schedule,
 ) -> Sequence[SSAValue]:
-    """Compute one tile of each op of a group, in order; return the carried tensors that hold them."""
+    """Compute one tile of each op of a group in order; returns the carried tensors with these inserted."""
     local: dict[SSAValue, SSAValue] = {}
     carried = list(carried)
     for member in members:
         view = member.view
+        # The slices of operands that this op's tile reaches; tiles of members replace slices.
         own = {d: tiles[loop] for d, loop in enumerate(member.loop_of) if loop is not None and loop in tiles}
         reached = [cut(emit, view, v, m, own) for v, m in zip(view.op.operands, view.maps, strict=True)]
         count = len(view.inputs)
@@ -242,6 +243,7 @@ def _tile_members(
             _init_tile(emit, init, at, local, carried, results.destination.get(result))
             for init, (at, _), result in zip(view.inits, reached[count:], view.op.results, strict=True)
         ]
+        # The op on its tile, and its result inserted into the carried tensor.
         attributes = {**view.op.attributes, **_tile_schedule(member, schedule, own)}
         made = rebuild(emit, view, inputs, inits, [m for _, m in reached], attributes, own)
         for result, tile, (at, _) in zip(view.op.results, made, reached[count:], strict=True):
@@ -265,7 +267,7 @@ def _init_tile(
     carried: Sequence[SSAValue],
     destination: int | None,
 ) -> SSAValue:
-    """What a result's tile starts from: its part of the carried tensor, or a tensor of the tile's size."""
+    """The init of a result's tile: a slice of the carried tensor or of the init, or an empty tile."""
     if init in local:
         return local[init]
     if destination is not None:
@@ -280,7 +282,7 @@ def _is_finer(step: int, tile: Tile) -> bool:
 
 
 def _tile_schedule(member: Member, schedule: Schedule, own: Mapping[int, Tile]) -> dict[str, Attribute]:
-    """What is left of an op's schedule inside the loops; an op without one is vectorized like the anchor."""
+    """The rest of an op's schedule for its tile; the anchor's lanes for an op without a schedule."""
     if (given := schedule_of(member.op)) is not None:
         # A step below the tile's size is a loop inside the tile.
         rest = tuple(0 if d in own and not _is_finer(t, own[d]) else t for d, t in enumerate(given.tile))

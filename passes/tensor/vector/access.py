@@ -1,4 +1,4 @@
-"""How a vector over the loops of a structured op is read from and written to the op's operands."""
+"""Reading and writing vectors over the loops of a structured op, as strided blocks of its operands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stepwell.dialects.tensor_ir.transfers import DimOf, element_type, vector_ty
 
 @dataclass(frozen=True)
 class Access:
-    """The elements of a tensor that a vector holds: a strided block, and which dimension is which."""
+    """The strided block of a tensor that a vector covers; `dim_of` gives each vector dimension's own."""
 
     start: tuple[int, ...]
     stride: tuple[int, ...]
@@ -29,9 +29,9 @@ def access(
     map: AffineMap, dims: Sequence[int], extents: Sequence[int], point: Mapping[int, int]
 ) -> Access | None:
     """
-    How a vector over the loops `dims` reaches an operand while the other loops stand at `point`.
+    The block of an operand that a vector over the loops `dims` reads with the other loops at `point`.
 
-    None when that is no strided block, such as a diagonal or a sliding window.
+    None when these elements are no strided block, such as a diagonal or a sliding window.
     """
     found = [_dimension(expr, dims, extents, point) for expr in map.results]
     known = [part for part in found if part is not None]
@@ -65,7 +65,7 @@ def _dimension(
 
 
 def read(emit: Emitter, source: SSAValue, at: Access, shape: tuple[int, ...]) -> SSAValue:
-    """The elements of a tensor as a vector; a single one, when the vector has no dimensions."""
+    """Read a block as a vector, through an `extract_slice` when strided; as a scalar for an empty shape."""
     element = element_type(source.type)
     start = at.start
     if any(stride != 1 for stride in at.stride):
@@ -77,7 +77,7 @@ def read(emit: Emitter, source: SSAValue, at: Access, shape: tuple[int, ...]) ->
 
 
 def write(emit: Emitter, value: SSAValue, into: SSAValue, at: Access) -> SSAValue:
-    """A tensor with the elements of an unstrided block replaced by those of a vector, or by one element."""
+    """Write a vector, or a scalar, to an unstrided block; returns the tensor after it."""
     indices = [emit.materialize(i) for i in at.start]
     if not at.dim_of:
         return emit.value(tensor.InsertOp.create(operands=[value, into, *indices], result_types=[into.type]))

@@ -16,8 +16,7 @@ from stepwell.dialects.tensor_ir.transfers import vector_of
 
 class Reciprocals:
     """
-    The factors that take the place of divisors that several pieces share, such as the sum of a row in
-    softmax.
+    The reciprocals of scalar divisors that several pieces share, such as the sum of a row in softmax.
 
     A division takes about ten times as long as a product. The result may differ in its last bit: the rule is
     of the class *rounding*.
@@ -31,7 +30,7 @@ class Reciprocals:
             self._shared = {value for value, uses in scalars.items() if value is not None and uses > 1}
 
     def factor(self, emit: Emitter, divisor: SSAValue) -> SSAValue | None:
-        """The factor for a divisor; None when it is no shared scalar."""
+        """The reciprocal of a divisor as a vector; None when the divisor is no shared scalar."""
         if (scalar := _scalar(divisor)) not in self._shared or scalar is None:
             return None
         width = vector_of(divisor).get_shape()[0]
@@ -42,7 +41,7 @@ class Reciprocals:
 
 
 def _scalar(piece: SSAValue) -> SSAValue | None:
-    """The scalar that all lanes of a vector are."""
+    """The scalar that a `vector.broadcast` repeats in all lanes; None for other values."""
     owner = piece.owner
     if isinstance(owner, vector.BroadcastOp) and not isinstance(owner.source.type, VectorType):
         return owner.source

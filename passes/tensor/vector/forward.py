@@ -1,4 +1,4 @@
-"""Passing vectors on in registers: a tile that is written whole and then read whole is not read."""
+"""Store-to-load forwarding of vectors: a read of a whole tile is replaced by the vector written to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stepwell.dialects.vector import ShapeCastOp
 
 def forward_tiles(func: FuncOp) -> None:
     """
-    Replace whole reads of a tensor that was written whole by the vector that was written.
+    Replace a `transfer_read` of a whole tensor that a `transfer_write` filled whole by the written vector.
 
     ```mlir
     %t = vector.transfer_write %v, %0[%c0, %c0] : vector<4x16xf32>, tensor<4x16xf32>
@@ -36,8 +36,7 @@ def forward_tiles(func: FuncOp) -> None:
 
 def as_read(emit: Emitter, value: SSAValue, written: DimOf, read: vector.TransferReadOp) -> SSAValue | None:
     """
-    A vector that holds a whole tensor, arranged as a whole read of the tensor is: repeated, or with unit
-    dimensions.
+    A vector of a whole tensor, rearranged to the type of a whole read: repeated, or with unit dimensions.
 
     None when the read transposes it.
     """

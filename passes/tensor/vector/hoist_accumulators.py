@@ -1,4 +1,4 @@
-"""Keep accumulators in registers: a loop carries the vector instead of the tile that it reads and writes."""
+"""Accumulators in registers: a loop carries a vector instead of the tile that it reads and writes whole."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from stepwell.passes.tensor.vector.forward import as_read, forward_tiles
 
 class HoistAccumulatorsPass(FunctionPass):
     """
-    Let loops carry vectors where they carry tiles that are only read and written whole, innermost loops
-    first.
+    Replace loop-carried tiles that are only read and written whole by vectors, innermost loops first.
 
     ```mlir
     %r = scf.for %k = %c0 to %c8 step %c1 iter_args(%t = %t0) -> (tensor<4x16xf32>) {
@@ -54,14 +53,14 @@ class HoistAccumulatorsPass(FunctionPass):
 
 @dataclass(frozen=True)
 class _Accumulator:
-    """A tile that a loop carries, and the vector that it writes to it at the end of an iteration."""
+    """The number of a loop-carried tile, and the write that fills it at the end of an iteration."""
 
     position: int
     write: vector.TransferWriteOp
 
 
 def hoist(loop: scf.ForOp, constants: Constants) -> None:
-    """Make one loop carry the vectors of its accumulators."""
+    """Rebuild a loop so that it carries vectors instead of its accumulator tiles."""
     found = [a for i in range(len(loop.iter_args)) if (a := _accumulator(loop, i)) is not None]
     if not found:
         return
@@ -80,7 +79,7 @@ def hoist(loop: scf.ForOp, constants: Constants) -> None:
 
 
 def _accumulator(loop: scf.ForOp, position: int) -> _Accumulator | None:
-    """The accumulator at a position of a loop, when every use of the tile is of all of it."""
+    """The accumulator at a position of a loop, if all reads and writes cover the whole tile; else None."""
     argument, last = loop.body.block.args[position + 1], loop.body.block.last_op
     assert last is not None
     write = last.operands[position].owner
@@ -107,7 +106,7 @@ def _is_arranged_alike(read: vector.TransferReadOp, write: vector.TransferWriteO
 
 
 def _carry_vector(block: Block, accumulator: _Accumulator, tile: SSAValue, constants: Constants) -> None:
-    """Replace the tile among a loop's block arguments by the vector."""
+    """Replace the tile among a loop's block arguments by its vector, in reads and writes too."""
     write, position = accumulator.write, accumulator.position
     old = block.args[position + 1]
     new = block.insert_arg(write.vector.type, position + 1)
@@ -120,21 +119,21 @@ def _carry_vector(block: Block, accumulator: _Accumulator, tile: SSAValue, const
             user.detach()
             user.erase()
         else:
-            user.operands[use.index] = tile  # what a whole write starts from does not matter
+            user.operands[use.index] = tile  # a whole write overwrites its destination, whichever it is
     write.detach()
     write.erase()
     block.erase_arg(old)
 
 
 def _before_whole_writes(tile: SSAValue) -> SSAValue:
-    """The tensor that a tile was before all of it was written: a whole write may start from it as well."""
+    """The tensor before a chain of whole writes; a further whole write may start from it as well."""
     while isinstance(write := tile.owner, vector.TransferWriteOp) and covers_tensor(write):
         tile = write.source
     return tile
 
 
 def _replace_loop(loop: scf.ForOp, carried: list[SSAValue], found: list[_Accumulator], emit: Emitter) -> None:
-    """Build the loop again around its body, with other carried values, and write the vectors it ends with."""
+    """Rebuild the loop around its body with carried vectors, and write their final values to the tiles."""
     tiles = list(loop.iter_args)
     new = scf.ForOp.create(
         operands=[loop.lb, loop.ub, loop.step, *carried],

@@ -1,4 +1,4 @@
-"""Rows shorter than a register, one behind the other in memory: registers hold several of them."""
+"""Rows shorter than a register and contiguous in memory: each register contains several of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from stepwell.dialects.tensor_ir import transfers
 from stepwell.dialects.tensor_ir.emit import Emitter
-from stepwell.dialects.tensor_ir.memory import Place, behind, element_at, indices_at, slice_offsets, start_of
+from stepwell.dialects.tensor_ir.memory import (
+    StridedView,
+    element_at,
+    indices_at,
+    joined_index,
+    slice_offsets,
+    start_of,
+)
 from stepwell.dialects.tensor_ir.pieces import Layout, Pieces, Position, broadcast
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand, joined_rows
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
@@ -17,16 +24,16 @@ from stepwell.dialects.tensor_ir.transfers import constant_index, dim_of, vector
 from stepwell.dialects.tensor_ir.transposes import shuffle
 
 # More operands that alternate along the lanes take more shuffles than stores are saved.
-_MOST_TURNED = 4
+_MOST_ALTERNATING = 4
 
 
 def vectors_of_short_rows(func: FuncOp, lanes: int) -> set[SSAValue]:
     """
-    The vectors whose last two dimensions are best cut into registers as one.
+    The vectors of short rows, whose last two dimensions are best cut into registers as one.
 
-    They are written to whole rows of a tensor that are shorter than a register, and so is all that is
-    computed from them and that they are computed from; what is read is a row for each lane of the short ones,
-    elements that are repeated along these, or such rows themselves.
+    They are written to whole rows of a tensor that are shorter than a register, and so are all vectors
+    computed from them or from which they are computed; reads are of a row for each lane of the short ones,
+    of elements that are repeated along these, or of such rows themselves.
     """
     found: set[SSAValue] = set()
     seen: set[SSAValue] = set()
@@ -40,7 +47,7 @@ def vectors_of_short_rows(func: FuncOp, lanes: int) -> set[SSAValue]:
 
 
 def _connected(value: SSAValue, lanes: int) -> set[SSAValue]:
-    """A vector with all that elementwise ops make of it, or it of; none unless it has short rows."""
+    """The vectors connected to one by elementwise ops, itself included; none unless it has short rows."""
     shape = vector_of(value).get_shape()
     if len(shape) < 2 or shape[-2] < 2 or not 1 < shape[-1] <= lanes // 2:
         return set()
@@ -62,7 +69,7 @@ def _is_elementwise(op: Operation) -> bool:
 
 
 def _can_join(value: SSAValue, group: set[SSAValue]) -> bool:
-    """Whether what makes a vector, and all that uses it, can do so in registers of several rows."""
+    """Whether the producer and all users of a vector can work on registers of several rows."""
     match value.owner:
         case vector.TransferReadOp() as op:
             if not _reads_rows(op):
@@ -84,7 +91,7 @@ def _takes_rows(op: Operation) -> bool:
 
 
 def _writes_rows(op: vector.TransferWriteOp) -> bool:
-    """Whether a write fills whole rows, each behind the one before."""
+    """Whether a write fills consecutive whole rows of a tensor that is dense in memory."""
     assert op.result is not None
     (*_, rows, row) = dim_of(op)
     last = len(op.indices) - 1
@@ -94,29 +101,29 @@ def _writes_rows(op: vector.TransferWriteOp) -> bool:
     else:
         into, is_row = op.source, True
     is_row = is_row and _columns(into) == _width(op.vector) and _starts_row(op)
-    return is_row and (rows, row) == (last - 1, last) and _lies_dense(into)
+    return is_row and (rows, row) == (last - 1, last) and _is_dense(into)
 
 
 def _reads_rows(op: vector.TransferReadOp) -> bool:
-    """Whether a read finds what registers of several short rows hold without going element by element."""
+    """Whether registers of several short rows can be filled from a read without single-element reads."""
     (*_, rows, row) = dim_of(op)
     last = len(op.indices) - 1
     if rows is None:
         return row is None
     root, strides, whole = _root(op.source)
-    if row is None or (rows == last and _width(op.result) <= _MOST_TURNED):
+    if row is None or (rows == last and _width(op.result) <= _MOST_ALTERNATING):
         return rows == last and strides[last] == 1
-    is_behind = (rows, row) == (last - 1, last) and strides[last - 1] == 1
-    is_row = is_behind and whole and _columns(root) == _width(op.result) and _starts_row(op)
-    return is_row and _lies_dense(root)
+    are_neighbours = (rows, row) == (last - 1, last) and strides[last - 1] == 1
+    is_row = are_neighbours and whole and _columns(root) == _width(op.result) and _starts_row(op)
+    return is_row and _is_dense(root)
 
 
-def _lies_dense(value: SSAValue) -> bool:
+def _is_dense(value: SSAValue) -> bool:
     """
-    Whether the rows of a tensor lie behind each other in memory as well.
+    Whether consecutive rows of a tensor will be contiguous in memory as well.
 
-    They do not where it, or what loops and writes make of it, becomes a part of a tensor with longer rows:
-    `bufferize` lets it lie there from the start. To see its rows as one it would have to be copied.
+    They are not when it, or a tensor that loops and writes make of it, is inserted into a tensor with longer
+    rows: `bufferize` allocates it there from the start. A view of its rows as one would need a copy.
     """
     seen, open_values = {value}, [value]
     while open_values:
@@ -130,7 +137,7 @@ def _lies_dense(value: SSAValue) -> bool:
                 and not _is_whole(op, _columns(op.dest))
             ):
                 return False
-            near += _same_buffer_behind(use)
+            near += _same_buffer_after(use)
         if isinstance(op := value.owner, tensor.ExtractSliceOp):
             if not _is_whole(op, _columns(op.source)):
                 return False
@@ -141,7 +148,7 @@ def _lies_dense(value: SSAValue) -> bool:
 
 
 def _same_buffer_before(value: SSAValue) -> list[SSAValue]:
-    """What a tensor is made of in place: by a write, or by a loop that carries it."""
+    """The tensor that a write or a loop updates in place to make this one; empty for other producers."""
     if isinstance(value, BlockArgument):
         loop = value.block.parent_op()
         return [loop.iter_args[value.index - 1]] if isinstance(loop, scf.ForOp) and value.index else []
@@ -156,8 +163,8 @@ def _same_buffer_before(value: SSAValue) -> list[SSAValue]:
             return []
 
 
-def _same_buffer_behind(use: Use) -> list[SSAValue]:
-    """What a use makes of a tensor in place."""
+def _same_buffer_after(use: Use) -> list[SSAValue]:
+    """The tensors that a use makes in place: results of writes, values that loops carry."""
     match use.operation:
         case vector.TransferWriteOp() | tensor.InsertSliceOp() | tensor.InsertOp() as op:
             return list(op.results)
@@ -171,7 +178,7 @@ def _same_buffer_behind(use: Use) -> list[SSAValue]:
 
 
 def _root(value: SSAValue) -> tuple[SSAValue, list[int], bool]:
-    """What a tensor was cut from, how far its elements lie apart there, and whether its rows are whole."""
+    """The tensor that slices were cut from, their strides in it, and whether their rows are whole."""
     op = value.owner
     if not isinstance(op, tensor.ExtractSliceOp) or len(op.strides):
         return value, [1] * len(tensor_shape(value)), True
@@ -182,7 +189,7 @@ def _root(value: SSAValue) -> tuple[SSAValue, list[int], bool]:
 
 
 def _is_whole(op: tensor.ExtractSliceOp | tensor.InsertSliceOp, width: int) -> bool:
-    """Whether a slice takes all of the last dimension, and neighbours along the one before."""
+    """Whether a slice covers all of the last dimension, with stride 1 in it and in the one before."""
     size, strides = op.static_sizes.get_values()[-1], op.static_strides.get_values()
     return not len(op.strides) and slice_offsets(op)[-1] == 0 and size == width and strides[-2:] == (1, 1)
 
@@ -211,38 +218,38 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     %2 = vector.shuffle %1, %1 [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7] : vector<8xf32>, vector<8xf32>
     ```
     """
-    place, width = start_of(emit, Place.of(emit, op.source), op), _width(op.result)
+    view, width = start_of(emit, StridedView.of(emit, op.source), op), _width(op.result)
     dims, last = dim_of(op), len(op.indices) - 1
     made: list[SSAValue] = []
-    joined = collapse(emit, place.root, joined_rows(last + 1)) if dims[-1] == last else None
+    joined = collapse(emit, view.root, joined_rows(last + 1)) if dims[-1] == last else None
     seen: dict[tuple[object, ...], SSAValue] = {}
     for position in layout.positions:
         lead, start, size = position
-        key = (start, size, *indices_at(place, dims, (*lead, 0, 0)))
+        key = (start, size, *indices_at(view, dims, (*lead, 0, 0)))
         if key not in seen:
-            indices = place.at(emit, indices_at(place, dims, (*lead, start // width, 0)))
+            indices = view.at(emit, indices_at(view, dims, (*lead, start // width, 0)))
             if dims[-2] is None:
-                element = element_at(emit, place, indices_at(place, dims, (*lead, 0, 0)))
+                element = element_at(emit, view, indices_at(view, dims, (*lead, 0, 0)))
                 seen[key] = broadcast(emit, element, size)
             elif joined is not None:
-                at = [*indices[:-2], behind(emit, indices[-2], width, start % width)]
+                at = [*indices[:-2], joined_index(emit, indices[-2], width, start % width)]
                 type = vector_type(layout.element, (size,))
                 seen[key] = transfers.read(emit, joined, at, type, (last - 1,))
             else:
-                seen[key] = _spread(emit, op, place, position)
+                seen[key] = _spread(emit, op, view, position)
         made.append(seen[key])
     return Pieces(layout, made)
 
 
-def _spread(emit: Emitter, op: vector.TransferReadOp, place: Place, position: Position) -> SSAValue:
-    """A register of elements that are repeated along the short rows, or of rows whose elements alternate."""
+def _spread(emit: Emitter, op: vector.TransferReadOp, view: StridedView, position: Position) -> SSAValue:
+    """A register shuffled from reads of columns: elements repeated along rows, or alternating in memory."""
     (lead, start, size), width, dims = position, _width(op.result), dim_of(op)
     first = start // width
     count = (start + size - 1) // width - first + 1
-    type = vector_type(tensor_element(place.root), (count,))
+    type = vector_type(tensor_element(view.root), (count,))
     rows = [
         transfers.read(
-            emit, place.root, place.at(emit, indices_at(place, dims, (*lead, first, k))), type, (dims[-2],)
+            emit, view.root, view.at(emit, indices_at(view, dims, (*lead, first, k))), type, (dims[-2],)
         )
         for k in range(1 if dims[-1] is None else width)
     ]
@@ -257,15 +264,15 @@ def _spread(emit: Emitter, op: vector.TransferReadOp, place: Place, position: Po
 
 
 def write(
-    emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue, place: Place | None = None
+    emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue, view: StridedView | None = None
 ) -> SSAValue:
-    """`into` with the pieces of a `vector.transfer_write` of short rows; its tensor is the block `place`."""
+    """`into` after the pieces of a `vector.transfer_write` of short rows, to the block `view` if given."""
     rank, width = len(op.indices), _width(op.vector)
-    place = start_of(emit, place or Place(into, (0,) * rank, (1,) * rank), op)
+    view = start_of(emit, view or StridedView(into, (0,) * rank, (1,) * rank), op)
     groups = joined_rows(rank)
     joined = collapse(emit, into, groups)
     for number, (lead, start, _) in enumerate(pieces.layout.positions):
-        indices = place.at(emit, indices_at(place, dim_of(op), (*lead, start // width, 0)))
-        at = [*indices[:-2], behind(emit, indices[-2], width, start % width)]
+        indices = view.at(emit, indices_at(view, dim_of(op), (*lead, start // width, 0)))
+        at = [*indices[:-2], joined_index(emit, indices[-2], width, start % width)]
         joined = transfers.write(emit, pieces.get(emit, number), joined, at, (rank - 2,))
     return expand(emit, joined, into, groups)

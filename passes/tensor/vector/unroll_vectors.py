@@ -45,7 +45,8 @@ class UnrollVectorsPass(FunctionPass):
 
     Afterwards each vector is read from neighbours in memory or is one scalar in all lanes; slices have become
     indices of the tensors they were cut from, and loops carry one value for each accumulator register.
-    Elements that lie apart along the lanes are gathered one by one: correct, and slow, so schedules avoid it.
+    Elements that are not contiguous along the lanes are gathered one by one: correct, but slow, so schedules
+    avoid it.
     """
 
     name = "unroll-vectors"
@@ -75,7 +76,7 @@ def _widest(func: FuncOp) -> int:
 
 
 class _Unroller:
-    """Walks blocks in order and keeps the pieces of each vector that was replaced."""
+    """Walks blocks in order and stores the pieces of each vector that was replaced."""
 
     def __init__(self, constants: Constants, lanes: int, registers: int, short_rows: Set[SSAValue]):
         self._short_rows = short_rows
@@ -84,7 +85,7 @@ class _Unroller:
         self._registers = registers
         self._pieces: dict[SSAValue, Pieces] = {}
         self._writes: dict[SSAValue, vector.TransferWriteOp] = {}
-        """Tiles whose write waits for the `insert_slice` that says where they go."""
+        """Maps tiles to their writes, delayed until the `insert_slice` of the tile gives the offset."""
         self._replaced: list[Operation] = []
         self._arguments: list[tuple[Block, BlockArgument]] = []
         self._rules: dict[type[Operation], Callable[[Emitter, Operation], None]] = {
@@ -125,14 +126,14 @@ class _Unroller:
         return Layout(vector_of(value), self._lanes, joined=value in self._short_rows)
 
     def _of(self, value: SSAValue) -> Pieces:
-        """The pieces of a vector; one that nothing here made must fit a register as it is."""
+        """The pieces of a vector; a vector without recorded pieces must fit a register as it is."""
         if value not in self._pieces:
             self._pieces[value] = Pieces(self._layout(value), [value])
             self._only_piece(value)
         return self._pieces[value]
 
     def _only_piece(self, value: SSAValue) -> Pieces:
-        """The pieces of a vector that is one of a register's size. Raises: StepwellError for another."""
+        """The pieces of a vector that fits one register. Raises: StepwellError for a larger one."""
         pieces = self._pieces[value]
         if pieces.layout.leading or len(pieces.layout.positions) > 1:
             owner = value.owner if isinstance(value.owner, Operation) else None
@@ -163,23 +164,27 @@ class _Unroller:
         self._replaced.append(op)
 
     def _insert_slice(self, emit: Emitter, op: Operation) -> None:
-        """Write the pieces of a tile where the tile is put."""
+        """Write the pieces of a tile directly to the slice that the tile is inserted into."""
         assert isinstance(op, tensor.InsertSliceOp)
         write = self._writes.get(op.source)
         if write is None:
             return
         strides = op.static_strides.get_values()
-        place = memory.Place(op.dest, tuple(memory.slice_offsets(op)), strides)
-        op.result.replace_all_uses_with(self._written(emit, write, op.dest, place))
+        view = memory.StridedView(op.dest, tuple(memory.slice_offsets(op)), strides)
+        op.result.replace_all_uses_with(self._written(emit, write, op.dest, view))
         self._replaced.append(op)
 
     def _written(
-        self, emit: Emitter, op: vector.TransferWriteOp, into: SSAValue, place: memory.Place | None = None
+        self,
+        emit: Emitter,
+        op: vector.TransferWriteOp,
+        into: SSAValue,
+        view: memory.StridedView | None = None,
     ) -> SSAValue:
         if not is_in_bounds(op):
             return memory.write_to_the_end(emit, op, self._of(op.vector), into)
         write = short_rows.write if op.vector in self._short_rows else memory.write
-        return write(emit, op, self._of(op.vector), into, place)
+        return write(emit, op, self._of(op.vector), into, view)
 
     def _broadcast(self, emit: Emitter, op: Operation) -> None:
         assert isinstance(op, vector.BroadcastOp)
@@ -199,30 +204,30 @@ class _Unroller:
             self._replace(op, from_scalars(emit, layout, source.scalars(emit)))
 
     def _extract(self, emit: Emitter, op: Operation) -> None:
-        """A lane of the piece that has it."""
+        """Replace `vector.extract` by an extract of a lane from the piece that contains it."""
         assert isinstance(op, vector.ExtractOp)
         source = self._of(op.vector)
-        number, lane = self._place_of(source.layout, op.static_position)
+        number, lane = self._piece_and_lane(source.layout, op.static_position)
         op.result.replace_all_uses_with(extract(emit, source.get(emit, number), lane))
         self._replaced.append(op)
 
     def _insert(self, emit: Emitter, op: Operation) -> None:
-        """All pieces of a vector, one of them with another lane."""
+        """Replace `vector.insert` by an insert into the piece that contains the element."""
         assert isinstance(op, vector.InsertOp)
         dest = self._of(op.dest)
-        number, lane = self._place_of(dest.layout, op.static_position)
+        number, lane = self._piece_and_lane(dest.layout, op.static_position)
         pieces = dest.all(emit)
         pieces[number] = insert(emit, op.source, pieces[number], lane)
         self._replace(op, Pieces(dest.layout, pieces))
 
-    def _place_of(self, layout: Layout, position: DenseArrayBase[IntegerType]) -> tuple[int, int]:
-        """Which piece has an element, and in which lane."""
+    def _piece_and_lane(self, layout: Layout, position: DenseArrayBase[IntegerType]) -> tuple[int, int]:
+        """The number of the piece that contains an element, and the lane in it."""
         *lead, last = (int(i) for i in position.get_values())
         start = last // self._lanes * self._lanes
         return layout.index(lead, start), last - start
 
     def _shuffle(self, emit: Emitter, op: Operation) -> None:
-        """Each piece from those pieces of both operands that have its lanes."""
+        """Replace `vector.shuffle`: each piece is assembled from operand pieces that contain its lanes."""
         assert isinstance(op, vector.ShuffleOp)
         layout, sources = self._layout(op.result), [self._of(op.v1), self._of(op.v2)]
         lanes = [int(lane) for lane in cast("DenseArrayBase[IntegerType]", op.mask).get_values()]
@@ -270,7 +275,7 @@ class _Unroller:
         self._replace(op, Pieces(layout, values))
 
     def _elementwise(self, emit: Emitter, op: Operation) -> None:
-        """An operation on vectors of one shape, piece by piece."""
+        """Replace an elementwise op by one for each piece; shared scalar divisors become reciprocals."""
         layouts = [self._layout(result) for result in op.results]
         types = [layout.types() for layout in layouts]
         pieces = {v: self._of(v) for v in op.operands if isinstance(v.type, VectorType)}
@@ -294,14 +299,15 @@ class _Unroller:
         self._replaced.append(op)
 
     def _take_pieces(self, emit: Emitter, op: Operation) -> None:
-        """Let an op of any other kind use the piece of a vector that was replaced, when it has just one."""
+        """Replace vectors among the operands of any other op by their only piece."""
         for index, value in enumerate(op.operands):
             if value in self._pieces:
                 op.operands[index] = self._only_piece(value).get(emit, 0)
 
     def _for(self, emit: Emitter, op: Operation) -> None:
-        """Let a loop carry the pieces of the vectors that it carries."""
+        """Rebuild a loop so that it carries the pieces of each vector as separate values."""
         assert isinstance(op, scf.ForOp)
+        # Initial values, block arguments and the body on pieces.
         block = op.body.block
         carried = self._expanded(emit, op.iter_args)
         if (vectors := sum(isinstance(v.type, VectorType) for v in carried)) > self._registers:
@@ -315,6 +321,7 @@ class _Unroller:
         inside.add(scf.YieldOp(*self._expanded(inside, last.arguments)))
         last.detach()
         last.erase()
+        # The loop around the same region; its results are the pieces of the old ones.
         loop = scf.ForOp.create(
             operands=[op.lb, op.ub, op.step, *carried],
             result_types=[value.type for value in carried],
@@ -341,7 +348,7 @@ class _Unroller:
             self._arguments.append((block, old))
 
     def _collect(self, old: Sequence[SSAValue], new: list[SSAValue]) -> None:
-        """Take the results of an expanded loop as pieces of the vectors that the loop returned before."""
+        """Record the results of an expanded loop as the pieces of the vectors that the old loop returned."""
         for value in old:
             if not isinstance(value.type, VectorType):
                 value.replace_all_uses_with(new.pop(0))
@@ -358,9 +365,9 @@ def _is_elementwise(op: Operation) -> bool:
 
 def _by_scalar(operands: Sequence[Pieces], count: int) -> list[int]:
     """
-    The order to compute pieces in: those that share a scalar one after the other.
+    The order in which pieces are computed: pieces that share a broadcast scalar are consecutive.
 
-    A scalar in all lanes takes a register only while it is used; in another order all of them would.
+    A broadcast scalar then occupies a register only while it is used; in another order all of them would.
     """
     for pieces in operands:
         if pieces.same is not None:

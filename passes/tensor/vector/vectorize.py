@@ -1,4 +1,4 @@
-"""Turn structured ops on small static tiles into vector operations, and pass values on in registers."""
+"""`vectorize`: structured ops on small static tiles become vector ops, whose values stay in registers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class VectorizePass(FunctionPass):
     A tile is a structured op of static extents whose schedule has no tiled loops. Its operands are read
     whole, with the broadcasts and permutations of its maps; reductions are unrolled, or, along the lanes,
     combined at the end; a product added to an accumulator becomes `vector.fma`. A tile that one op writes and
-    another reads stays a vector. What cannot be said with vectors stays as it is, with a remark. Needs
+    another reads stays a vector. An op that vectors cannot express stays as it is, with a remark. Needs
     `tile-and-fuse` before it.
     """
 
@@ -86,7 +86,7 @@ class _TileVectorizer:
 
     @staticmethod
     def of(view: Structured, lanes: int, constants: Constants) -> _TileVectorizer | str:
-        """The vectorizer of an op, or why vectors cannot say it."""
+        """The vectorizer of an op, or the reason why vectors cannot express it."""
         extents = [n for n in view.extents if n is not None]
         if len(extents) != view.rank:
             return "its tile has an extent that is not known here"
@@ -94,7 +94,7 @@ class _TileVectorizer:
         return tile.obstacle() or tile
 
     def obstacle(self) -> str | None:
-        """Why vectors cannot say it; None when they can."""
+        """The reason why vectors cannot express the op; None when they can."""
         steps = prod(self.extents[d] for d in self.steps)
         if prod(self.shape) > MAX_ELEMENTS or steps > MAX_STEPS or 0 in self.extents:
             return f"{prod(self.shape)} elements and {steps} steps are no tile for registers"
@@ -118,19 +118,21 @@ class _TileVectorizer:
         return None
 
     def run(self) -> None:
-        """Replace the op."""
+        """Replace the op by reads, vector ops for its body, and writes."""
+        # Accumulators start from the inits.
         body, count = self.view.body, len(self.view.inputs)
         last = body.last_op
         assert last is not None
         accumulators = list(body.args[count:])
         used = [arg.first_use is not None for arg in accumulators]
         origin = dict.fromkeys(self.steps, 0)
-        places = [self._access(m, self.kept, origin) for m in self.view.init_maps]
+        blocks = [self._access(m, self.kept, origin) for m in self.view.init_maps]
         shape = tuple(self.extents[d] for d in self.kept)
         values = [
             read(self.emit, init, at, shape) if is_used else init
-            for init, at, is_used in zip(self.view.inits, places, used, strict=True)
+            for init, at, is_used in zip(self.view.inits, blocks, used, strict=True)
         ]
+        # The body, step by step of the reductions, or once for lanes that are combined.
         if self.combiner is None:
             for point in self._points():
                 known = self._evaluate(point, dict(zip(accumulators, values, strict=True)))
@@ -139,7 +141,7 @@ class _TileVectorizer:
             values = [self._reduce_lanes(self.combiner, values[0])]
         results = [
             write(self.emit, value, init, at)
-            for value, init, at in zip(values, self.view.inits, places, strict=True)
+            for value, init, at in zip(values, self.view.inits, blocks, strict=True)
         ]
         for old, new in zip(self.view.op.results, results, strict=True):
             old.replace_all_uses_with(new)
@@ -152,7 +154,7 @@ class _TileVectorizer:
         return [dict(zip(self.steps, point, strict=True)) for point in product(*ranges)]
 
     def _reduce_lanes(self, combiner: Combiner, accumulator: SSAValue) -> SSAValue:
-        """Combine the steps lane by lane, then the lanes with the accumulator."""
+        """The reduction along lanes: steps combined lane by lane, then all lanes with the accumulator."""
         total: SSAValue | None = None
         for point in self._points():
             known = self._evaluate(point, {}, skip=combiner.op)
@@ -185,7 +187,7 @@ class _TileVectorizer:
                 values[arg] = read(self.emit, value, self._access(map, self.dims, point), self.shape)
             else:
                 values[arg] = values.broadcast(value)
-        # A product is computed with the sum that takes it, unless that sum is the one to skip.
+        # A product is computed with its sum as one FMA, unless that sum is the op to skip.
         absorbed = {skip, *(product_op for sum_op, product_op in self.fused.items() if sum_op is not skip)}
         for op in view.body.ops:
             if isinstance(op, linalg.IndexOp):
@@ -223,7 +225,7 @@ class _TileVectorizer:
 
 
 def _products_to_fuse(view: Structured) -> dict[Operation, Operation]:
-    """Sums of an accumulator and a product, and these products, which have no other use."""
+    """Maps each `arith.addf` of an accumulator and a product with no other use to that product."""
     found: dict[Operation, Operation] = {}
     accumulators = view.body.args[len(view.inputs) :]
     for op in view.body.ops:

@@ -6,7 +6,7 @@ func.func @c1_seventeen_rows() {
 }
 // -----
 func.func @c2_rows_alone() {
-  // expected-error: tile 1 must have rows and words, or neither
+  // expected-error: tile 1 must have `rows` and `words`, or neither
   amx.configure rows [16, 16, 0, 0, 0, 0, 0, 0] words [16, 0, 0, 0, 0, 0, 0, 0]
   func.return
 }
@@ -18,7 +18,7 @@ func.func @c1_ninth_tile() {
 }
 // -----
 func.func @c2_floats(%a: memref<16x16xf32>, %i: index) {
-  // expected-error: tiles hold words of type i32, found f32
+  // expected-error: tiles have elements of type i32, found f32
   amx.tile_load 0, %a[%i, %i] along 0 step 1 : memref<16x16xf32>
   func.return
 }
@@ -30,19 +30,19 @@ func.func @c3_one_index(%a: memref<16x16xi32>, %i: index) {
 }
 // -----
 func.func @c4_gaps(%a: memref<16x16xi32, strided<[32, 2]>>, %i: index) {
-  // expected-error: words of a row must lie side by side
+  // expected-error: the last dimension must have stride 1
   amx.tile_store 0, %a[%i, %i] along 0 step 1 : memref<16x16xi32, strided<[32, 2]>>
   func.return
 }
 // -----
 func.func @c5_rows_along_words(%a: memref<16x16xi32>, %i: index) {
-  // expected-error: rows must lie along a dimension before the last, found 1 of 2
+  // expected-error: `along` must be a dimension before the last, found 1 of 2
   amx.tile_load 0, %a[%i, %i] along 1 step 1 : memref<16x16xi32>
   func.return
 }
 // -----
 func.func @c5_step_of_none(%a: memref<16x16xi32>, %i: index) {
-  // expected-error: rows must lie a positive step apart, found 0
+  // expected-error: `step` must be positive, found 0
   amx.tile_load 0, %a[%i, %i] along 0 step 0 : memref<16x16xi32>
   func.return
 }

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from threading import Event
+
+import pytest
 from xdsl.dialects.arith import CmpfOp, CmpiOp
+from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.kernels.kernel import compile_kernel
+from stepwell.lowering.kernels import pool
+from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 
 KERNEL = """
@@ -24,6 +30,14 @@ func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sc
 }
 """
 
+REFUSED = """
+func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel, sched.symbols = []} {
+  %c0 = arith.constant 0 : index
+  %d = memref.dim %x, %c0 : memref<?xf32>
+  func.return %d : index
+}
+"""
+
 
 def test_infinity_in_all_lanes_reaches_a_worker() -> None:
     target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker()
@@ -33,6 +47,42 @@ def test_infinity_in_all_lanes_reaches_a_worker() -> None:
         worker.close()
     here = compile_kernel(parse_module(ctx, KERNEL), ctx, target)
     assert there.code == here.code
+
+
+def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help() -> None:
+    target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker()
+    try:
+        with pytest.raises(StepwellError) as there:
+            worker.compile("k0", f"builtin.module {{{REFUSED}}}", target)
+    finally:
+        worker.close()
+    with pytest.raises(StepwellError) as here:
+        compile_kernel(parse_module(ctx, REFUSED), ctx, target)
+    assert here.value.help
+    assert there.value.help == here.value.help
+    assert (there.value.code, there.value.notes) == (here.value.code, here.value.notes)
+
+
+def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    class BrokenWorker:
+        def compile(self, *_: object) -> KernelObject:
+            raise ValueError("no such reply")
+
+        def close(self) -> None:
+            broken.set()
+
+    def wait_for_the_worker(*_: object) -> KernelObject:
+        assert broken.wait(60)
+        return KernelObject(b"", {})
+
+    broken = Event()
+    monkeypatch.setattr(pool, "Worker", BrokenWorker)
+    monkeypatch.setattr(pool, "compile_kernel", wait_for_the_worker)
+    monkeypatch.setattr(pool, "WORKER_PAYS_CHARS", 0)
+    func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
+    kernels = {key: (func, canonical_text(func)) for key in ("a", "b")}
+    with pytest.raises(ValueError, match="no such reply"):
+        pool.compile_kernels(kernels, target_from("x86-64-v3"), None, processes=2)
 
 
 def test_a_parsed_comparison_is_the_only_user_of_its_operands() -> None:

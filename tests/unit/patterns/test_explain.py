@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from stepwell.patterns import Pattern, dominates, explain, is_constant, is_op, is_var, wildcard
@@ -33,7 +35,7 @@ def shared() -> Pattern:
         (
             dominates(op("matmul"), is_op("trait:elementwise"), op("add", W(), W())),
             "graph.add",
-            "not all ways up from graph.add",
+            "no op above it is graph.matmul",
         ),
         (op("add", op("tanh", W().where(lambda value: False)), W()), "graph.relu", "does not hold"),
     ],
@@ -61,6 +63,41 @@ def test_the_nearest_miss_wins_over_what_stands_before_it(pattern: Pattern, plac
     matched, nearest = closest(pattern, graph.func)
     assert not matched and nearest is not None
     assert f"fails at {place}" in str(nearest) and reason in nearest.reason, str(nearest)
+
+
+DIAMOND = "c = matmul x, y; r = relu c; l = tanh c; o = add r, l"
+
+
+@pytest.mark.parametrize(
+    ("body", "returns", "place", "reason"),
+    [
+        # Another op, the function's result, or an op in a branch uses a value of the path.
+        (f"{DIAMOND}; u = neg r", "o, u", "graph.relu", "graph.neg uses it too, which leads past graph.add"),
+        (DIAMOND, "o, l", "graph.tanh", "func.return uses it too, which leads past graph.add"),
+        (DIAMOND, "o, c", "graph.matmul", "func.return uses it too, which leads past graph.add"),
+        (
+            "c = matmul x, y; r = relu c; s = relu x; t = neg s; o = add t, r",
+            "o",
+            "graph.relu",
+            "a way starts here",
+        ),
+        ("c = matmul x, y; d = matmul y, x; o = add c, d", "o", "graph.matmul", "a way starts here"),
+        ("r = relu x; l = tanh r; o = add r, l", "o", "graph.add", "no op above it is graph.matmul"),
+        ("o = add x, y", "o", "graph.add", "no op above it is graph.matmul"),
+    ],
+)
+def test_the_op_that_leaves_a_path_is_named(body: str, returns: str, place: str, reason: str) -> None:
+    """Its name in the text too: two ops of one kind are told apart."""
+    pattern = dominates(op("matmul"), is_op("trait:elementwise"), op("add", W(), W()))
+    found = explain(pattern, elementwise(body, returns=returns)["o"])
+    assert found is not None
+    assert f"fails at {place}" in str(found), str(found)
+    assert reason in re.sub(r" \(<stdin>:[\d:]+\)", "", found.reason)
+
+
+def test_the_op_that_is_not_of_the_path_is_named() -> None:
+    found = explain(dominates(op("matmul"), op("relu"), op("add")), elementwise(DIAMOND)["o"])
+    assert found is not None and found.value.name_hint == "l" and "expected graph.relu" in found.reason
 
 
 def test_a_match_needs_no_explanation() -> None:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from onnx import ModelProto, TensorProto
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
+from stepwell.passes import Pass
+from stepwell.passes.registry import register_pass
 from stepwell.tools import cli, opt
 from tests.commands import Capture, shown_error, shown_everywhere, written
 from tests.onnx_models import onnx_model
@@ -272,7 +279,7 @@ PIPELINES: list[tuple[list[str], str, str]] = [
     (["-p", "fuse-ops{max-ops=many}"], "bad-option", "fuse-ops"),
     (["-p", "set-input-shapes"], "bad-option", 'requires argument "shapes"'),
     (["-p", "fuse-ops{"], "bad-pipeline", "pass-pipeline:1:10"),
-    (["-p", "match-patterns{file=a.mlir}"], "bad-pipeline", "stands in quotes"),
+    (["-p", "match-patterns{file=a.mlir}"], "bad-pipeline", "needs quotes"),
     (["-p", "match-patterns{fil=a}"], "bad-option", "file: str = '', table: str = ''"),
     (["--disable-pass", "no-such-pass"], "unknown-pass", "no-such-pass"),
     (["--config", "no-such-key=1"], "bad-config", "known keys: "),
@@ -298,17 +305,20 @@ def test_an_empty_file(tmp_path: Path, capsys: Capture) -> None:
     assert "there is nothing to read" in shown_error(capsys, opt.main, path)
 
 
+class BreakingPass(Pass):
+    """Leaves a function without an end."""
+
+    name = "test-breaking"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        (func,) = (inner for inner in op.walk() if isinstance(inner, FuncOp))
+        func.body.block.erase_op(cast(Operation, func.body.block.last_op))
+        func.body.block.add_op(FuncOp("main", ((), ())))
+
+
 def test_what_passes_leave_invalid_names_them(tmp_path: Path, capsys: Capture) -> None:
-    code = """from xdsl.dialects.func import FuncOp
-from stepwell.passes import Pass
-class Breaking(Pass):
-    name = "breaking"
-    def apply(self, ctx, op):
-        block = op.body.block.first_op.body.block
-        block.erase_op(block.last_op)
-        block.add_op(FuncOp("main", ((), ())))
-"""
-    plugin = written(tmp_path / "breaking_pass.py", code)
+    """Those of plugins are verified at once: test_plugin_faults.py."""
+    register_pass(BreakingPass)
     path = written(tmp_path / "m.mlir", f"{MAIN} {{\n  func.return %x : tensor<4xf32>\n}}")
-    error = shown_error(capsys, opt.main, path, "--load", str(plugin), "-p", "breaking")
-    assert "after breaking; --verify-each says after which pass" in error
+    error = shown_error(capsys, opt.main, path, "-p", "test-breaking")
+    assert "after test-breaking; --verify-each says after which pass" in error

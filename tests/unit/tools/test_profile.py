@@ -126,7 +126,7 @@ def test_the_times_travel_with_an_artifact(file: Path, tmp_path: Path) -> None:
 def test_a_model_without_times_says_so(file: Path) -> None:
     model = stepwell.compile(file)
     assert model.kernel_times is None
-    with pytest.raises(stepwell.StepwellError, match="does not tell the times"):
+    with pytest.raises(stepwell.StepwellError, match="does not record the times"):
         profile(model, {"x": np.ones((2, 64), np.float32)}, 1, LIMITS)
 
 

@@ -4,7 +4,7 @@
 // RUN: stepwell-opt %s -p 'to-mixed-precision{never=matmul}' | filecheck %s --check-prefix NEVER
 // RUN: not stepwell-opt %s -p 'to-mixed-precision{dtype=f8}' 2>&1 | filecheck %s --check-prefix BAD
 // BAD: error[bad-option]: to-mixed-precision has no dtype 'f8'
-// HALF: remark: stays f32: f16 cannot hold a constant that it reads
+// HALF: remark: stays f32: f16 cannot represent a constant that it reads
 // NEVER-LABEL: @lists
 // NEVER-NEXT: graph.matmul %x, %a
 

@@ -55,7 +55,7 @@ func.func @slice_c2_step(%x: tensor<6xf32>) {
 }
 // -----
 func.func @slice_c3_outside(%x: tensor<6xf32>) {
-  // expected-error: starts and limits must lie in -1..5, found 6
+  // expected-error: starts and limits must be in -1..5, found 6
   %0 = graph.slice %x starts <[6]> limits <[-1]> steps [-1] : tensor<6xf32> -> tensor<7xf32>
   func.return
 }

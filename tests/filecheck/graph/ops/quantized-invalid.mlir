@@ -91,7 +91,7 @@ func.func @conv_c2(%x: tensor<1x3x8xi8>, %w: tensor<4x3x3xi8>, %z: tensor<4xi8>)
 }
 // -----
 func.func @conv_c3(%x: tensor<1x3x8xi8>, %w: tensor<4x3x3xi8>, %z: tensor<i8>) {
-  // expected-error: border must be 0 beside an x_zero_point, which fills the borders
+  // expected-error: `border` must be 0 beside an x_zero_point, which fills the padding
   %0 = graph.conv_integer %x, %w x_zero_point %z : tensor<i8> strides [1] dilations [1] pads [0, 0] border 2 data_layout "NCW" kernel_layout "OIW" : (tensor<1x3x8xi8>, tensor<4x3x3xi8>) -> tensor<1x4x6xi32>
   func.return
 }

@@ -14,7 +14,7 @@ func.func @cycle(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 func.func @two_targets(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = graph.relu %x {graph.target = "a", graph.region = 0 : i64} : tensor<4xf32> -> tensor<4xf32>
-  // expected-error: region 0 holds ops of several targets: a, b
+  // expected-error: region 0 contains ops of several targets: a, b
   %b = graph.relu %a {graph.target = "b", graph.region = 0 : i64} : tensor<4xf32> -> tensor<4xf32>
   func.return %b : tensor<4xf32>
 }

@@ -189,7 +189,7 @@ def test_refusals() -> None:
     x = value(X)
     with pytest.raises(VerifyException, match=r"shape \(5, 5\) has other elements than \(2, 3, 4\)"):
         graph.ReshapeOp(x, [5, 5])
-    with pytest.raises(VerifyException, match="starts and limits must lie in 0..4, found 5"):
+    with pytest.raises(VerifyException, match="starts and limits must be in 0..4, found 5"):
         graph.SliceOp(x, [0, 0, 0], [2, 3, 5], [1, 1, 1])
     with pytest.raises(VerifyException, match="sizes must add up to 4, found 5"):
         graph.SplitOp(x, 2, [2, 3])

@@ -1,10 +1,11 @@
+// RUN: stepwell-opt %s -p 'legalize{set=transposed-products},dead-code-elimination' | filecheck %s
+// RUN: stepwell-opt %s -p 'legalize{set=transposed-products},legalize{set=transposed-products},dead-code-elimination' | filecheck %s
 // RUN: stepwell-opt %s -p 'legalize{set=turned-products},dead-code-elimination' | filecheck %s
-// RUN: stepwell-opt %s -p 'legalize{set=turned-products},legalize{set=turned-products},dead-code-elimination' | filecheck %s
 
-// CHECK-LABEL: @turned
+// CHECK-LABEL: @transposed
 // CHECK-NEXT: %y = graph.matmul %a, %b transpose_a true transpose_b true
 // CHECK-NEXT: func.return
-func.func @turned(%a: tensor<2x4x8xf32>, %b: tensor<2x3x4xf32>) -> tensor<2x8x3xf32> {
+func.func @transposed(%a: tensor<2x4x8xf32>, %b: tensor<2x3x4xf32>) -> tensor<2x8x3xf32> {
   %t = graph.transpose %a perm [0, 2, 1] : tensor<2x4x8xf32> -> tensor<2x8x4xf32>
   %y = graph.matmul %t, %b transpose_b true : (tensor<2x8x4xf32>, tensor<2x3x4xf32>) -> tensor<2x8x3xf32>
   func.return %y : tensor<2x8x3xf32>
