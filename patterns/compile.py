@@ -33,6 +33,7 @@ from stepwell.patterns.nodes import (
     Wildcard,
     ill_formed,
     inner_patterns,
+    parts_first,
     reachable,
 )
 from stepwell.patterns.values import is_constant_op, owner_of, same_expression
@@ -86,17 +87,7 @@ def program_of(pattern: Pattern) -> Program:
 
 def inner_first(pattern: Pattern) -> list[Pattern]:
     """All objects of a pattern in post order: parts before the objects that contain them."""
-    order: dict[Pattern, None] = {}
-    for start in reachable(pattern):
-        stack = [(start, False)]
-        while stack:
-            current, expanded = stack.pop()
-            if expanded:
-                order[current] = None
-            elif current not in order:
-                stack.append((current, True))
-                stack += [(part, False) for part in reversed(current.parts())]
-    return list(order)
+    return parts_first(reachable(pattern), lambda current: current.parts())
 
 
 def recursive_patterns(pattern: Pattern) -> set[Pattern]:

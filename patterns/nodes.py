@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import cast
@@ -386,6 +386,21 @@ def reachable(pattern: Pattern) -> Iterator[Pattern]:
             if inner not in seen:
                 seen[inner] = None
                 stack.append(inner)
+
+
+def parts_first(starts: Iterable[Pattern], parts: Callable[[Pattern], Sequence[Pattern]]) -> list[Pattern]:
+    """Patterns and, each once and before what it is part of, all that `parts` gives for them."""
+    order: dict[Pattern, None] = {}
+    for start in starts:
+        stack = [(start, False)]
+        while stack:
+            current, expanded = stack.pop()
+            if expanded:
+                order[current] = None
+            elif current not in order:
+                stack.append((current, True))
+                stack += [(part, False) for part in reversed(parts(current))]
+    return list(order)
 
 
 def inner_patterns(pattern: Pattern) -> tuple[Pattern, ...]:

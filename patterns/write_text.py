@@ -21,7 +21,7 @@ from stepwell.dialects.pattern.base import NODE, YieldOp
 from stepwell.dialects.types import dims_attr
 from stepwell.patterns import nodes
 from stepwell.patterns.edges import GraphPattern
-from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed, inner_patterns, reachable
+from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed, inner_patterns, parts_first, reachable
 from stepwell.patterns.values import owner_of
 
 Path = tuple[Pattern, ...]
@@ -82,18 +82,12 @@ def to_module(patterns: dict[str, Pattern]) -> ModuleOp:
 
 def _own(root: Pattern, roots: Sequence[Pattern] | dict[Pattern, str]) -> list[Pattern]:
     """The objects in the definition of `root`, parts first; other roots are referenced by name."""
-    order: dict[Pattern, None] = {}
-    stack = [(root, False)]
-    while stack:
-        current, expanded = stack.pop()
-        if expanded:
-            order[current] = None
-        elif current not in order:
-            stack.append((current, True))
-            if current is root or current not in roots:
-                inner = () if isinstance(current, Wildcard) else inner_patterns(current)
-                stack += [(part, False) for part in reversed(inner)]
-    return list(order)
+
+    def parts(current: Pattern) -> Sequence[Pattern]:
+        used_by_name = current is not root and current in roots
+        return () if used_by_name or isinstance(current, Wildcard) else inner_patterns(current)
+
+    return parts_first([root], parts)
 
 
 def _definitions(patterns: dict[str, Pattern]) -> dict[Pattern, str]:

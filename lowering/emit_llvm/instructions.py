@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerAttr, VectorType
@@ -44,22 +44,12 @@ def _integer_flags(op: Operation) -> str:
     return text
 
 
-def _binary(word: str) -> Emit:
-    """An integer instruction with two operands: `add nsw i64 %a, %b`."""
+def _binary(word: str, flags: Callable[[Operation], str]) -> Emit:
+    """An instruction with two operands of one type: `add nsw i64 %a, %b`, `fadd contract float %a, %b`."""
 
     def emit(f: FunctionEmitter, op: Operation) -> str:
         lhs, rhs = op.operands
-        return f"{word} {_integer_flags(op)}{f.types(lhs.type)} {f.name(lhs)}, {f.name(rhs)}"
-
-    return emit
-
-
-def _binary_float(word: str) -> Emit:
-    """A float instruction with two operands: `fadd contract float %a, %b`."""
-
-    def emit(f: FunctionEmitter, op: Operation) -> str:
-        lhs, rhs = op.operands
-        return f"{word} {fast_flags(op)}{f.types(lhs.type)} {f.name(lhs)}, {f.name(rhs)}"
+        return f"{word} {flags(op)}{f.types(lhs.type)} {f.name(lhs)}, {f.name(rhs)}"
 
     return emit
 
@@ -241,14 +231,14 @@ _INTEGER_PREDICATES = tuple(flag.value for flag in llvm.ICmpPredicateFlag)
 
 INSTRUCTIONS: dict[type[Operation], Emit | None] = {
     **{
-        op: _binary(op.name.removeprefix("llvm."))
+        op: _binary(op.name.removeprefix("llvm."), _integer_flags)
         for op in (
             llvm.AddOp, llvm.SubOp, llvm.MulOp, llvm.UDivOp, llvm.SDivOp, llvm.URemOp, llvm.SRemOp,
             llvm.AndOp, llvm.OrOp, llvm.XOrOp, llvm.ShlOp, llvm.LShrOp, llvm.AShrOp,
         )
     },
     **{
-        op: _binary_float(op.name.removeprefix("llvm."))
+        op: _binary(op.name.removeprefix("llvm."), fast_flags)
         for op in (llvm.FAddOp, llvm.FSubOp, llvm.FMulOp, llvm.FDivOp, llvm.FRemOp)
     },
     **{

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects.llvm import intrinsics as ours
 from stepwell.dialects.llvm import memory
@@ -18,37 +20,29 @@ def _base(op: type[Operation]) -> str:
     return "llvm." + op.name.removeprefix("llvm.intr.")
 
 
-def _by_result(op_type: type[Operation]) -> Emit:
-    """A call of an intrinsic overloaded on its result type: `@llvm.fma.v16f32`."""
+def _overloaded(op_type: type[Operation], on: Callable[[Operation], Sequence[SSAValue]]) -> Emit:
+    """A call of an intrinsic whose name spells the types of some values of the op: `@llvm.fma.v16f32`."""
     base = _base(op_type)
 
     def emit(f: FunctionEmitter, op: Operation) -> str:
-        name = f"{base}.{f.types.mangle(op.results[0].type)}"
+        name = ".".join([base, *(f.types.mangle(value.type) for value in on(op))])
         return f"call {fast_flags(op)}{f.module.call(name, op, op.operands, f)}"
 
     return emit
 
 
-def _by_vector(op_type: type[Operation]) -> Emit:
-    """A call of an intrinsic overloaded on its last operand, a vector: `@llvm.vector.reduce.fadd.v16f32`."""
-    base = _base(op_type)
-
-    def emit(f: FunctionEmitter, op: Operation) -> str:
-        name = f"{base}.{f.types.mangle(op.operands[-1].type)}"
-        return f"call {fast_flags(op)}{f.module.call(name, op, op.operands, f)}"
-
-    return emit
+def _result(op: Operation) -> Sequence[SSAValue]:
+    return op.results
 
 
-def _saturating(op_type: type[Operation]) -> Emit:
-    """A call of an intrinsic overloaded on result and operand: `@llvm.fptosi.sat.i8.f32`."""
-    base = _base(op_type)
+def _vector(op: Operation) -> Sequence[SSAValue]:
+    """The last operand, a vector: `@llvm.vector.reduce.fadd.v16f32`."""
+    return op.operands[-1:]
 
-    def emit(f: FunctionEmitter, op: Operation) -> str:
-        name = f"{base}.{f.types.mangle(op.results[0].type)}.{f.types.mangle(op.operands[0].type)}"
-        return f"call {f.module.call(name, op, op.operands, f)}"
 
-    return emit
+def _result_and_operand(op: Operation) -> Sequence[SSAValue]:
+    """The types that a conversion is between: `@llvm.fptosi.sat.i8.f32`."""
+    return op.results[0], op.operands[0]
 
 
 def _with_flag(op_type: type[Operation]) -> Emit:
@@ -68,46 +62,22 @@ def _with_flag(op_type: type[Operation]) -> Emit:
     return emit
 
 
-def _aligned(f: FunctionEmitter, op: Operation, pointer: int) -> str:
-    """The arguments of a masked access; the alignment is an attribute of the pointer's."""
-    vector = op.results[0].type if op.results else op.operands[0].type
-    align = alignment_of(op, vector).removeprefix(",")
-    return ", ".join(
-        f"{f.types(v.type)}{align} {f.name(v)}" if index == pointer else f.typed(v)
-        for index, v in enumerate(op.operands)
-    )
+def _masked(name: str, pointer: int) -> Emit:
+    """A call of a masked access; the alignment is an attribute of the operand that is the pointer."""
 
+    def emit(f: FunctionEmitter, op: Operation) -> str:
+        vector = op.results[0].type if op.results else op.operands[0].type
+        full_name = f"llvm.masked.{name}.{f.types.mangle(vector)}.{f.types.mangle(op.operands[pointer].type)}"
+        output = vector if op.results else None
+        f.module.declare(full_name, output, [v.type for v in op.operands])
+        align = alignment_of(op, vector).removeprefix(",")
+        arguments = ", ".join(
+            f"{f.types(v.type)}{align} {f.name(v)}" if index == pointer else f.typed(v)
+            for index, v in enumerate(op.operands)
+        )
+        return f"call {'void' if output is None else f.types(output)} @{full_name}({arguments})"
 
-def _masked_load(f: FunctionEmitter, op: Operation) -> str:
-    """A call of `@llvm.masked.load`."""
-    vector = op.results[0].type
-    name = f"llvm.masked.load.{f.types.mangle(vector)}.{f.types.mangle(op.operands[0].type)}"
-    f.module.declare(name, vector, [v.type for v in op.operands])
-    return f"call {f.types(vector)} @{name}({_aligned(f, op, 0)})"
-
-
-def _masked_store(f: FunctionEmitter, op: Operation) -> str:
-    """A call of `@llvm.masked.store`."""
-    value, pointer, _ = op.operands
-    name = f"llvm.masked.store.{f.types.mangle(value.type)}.{f.types.mangle(pointer.type)}"
-    f.module.declare(name, None, [v.type for v in op.operands])
-    return f"call void @{name}({_aligned(f, op, 1)})"
-
-
-def _masked_gather(f: FunctionEmitter, op: Operation) -> str:
-    """A call of `@llvm.masked.gather`."""
-    vector = op.results[0].type
-    name = f"llvm.masked.gather.{f.types.mangle(vector)}.{f.types.mangle(op.operands[0].type)}"
-    f.module.declare(name, vector, [v.type for v in op.operands])
-    return f"call {f.types(vector)} @{name}({_aligned(f, op, 0)})"
-
-
-def _masked_scatter(f: FunctionEmitter, op: Operation) -> str:
-    """A call of `@llvm.masked.scatter`."""
-    value, pointers, _ = op.operands
-    name = f"llvm.masked.scatter.{f.types.mangle(value.type)}.{f.types.mangle(pointers.type)}"
-    f.module.declare(name, None, [v.type for v in op.operands])
-    return f"call void @{name}({_aligned(f, op, 1)})"
+    return emit
 
 
 def _memory(name: str) -> Emit:
@@ -155,7 +125,7 @@ def _call_intrinsic(f: FunctionEmitter, op: Operation) -> str:
 
 INTRINSICS: dict[type[Operation], Emit | None] = {
     **{
-        op: _by_result(op)
+        op: _overloaded(op, _result)
         for op in (
             llvm.FAbsOp, llvm.FCeilOp, llvm.FFloorOp, llvm.FSqrtOp, llvm.FExpOp, llvm.FExp2Op, llvm.FLogOp,
             llvm.FLog2Op, llvm.FSinOp, llvm.FCosOp, llvm.FPowOp, llvm.FCopySignOp, llvm.FMAOp,
@@ -165,7 +135,7 @@ INTRINSICS: dict[type[Operation], Emit | None] = {
         )
     },
     **{
-        op: _by_vector(op)
+        op: _overloaded(op, _vector)
         for op in (
             llvm.VectorReduceFAddOp, llvm.VectorReduceFMulOp, ours.VectorReduceAddOp, ours.VectorReduceMulOp,
             ours.VectorReduceAndOp, ours.VectorReduceOrOp, ours.VectorReduceXorOp, ours.VectorReduceSMaxOp,
@@ -174,12 +144,12 @@ INTRINSICS: dict[type[Operation], Emit | None] = {
             ours.VectorReduceFMinimumOp,
         )
     },
-    **{op: _saturating(op) for op in (ours.FPToSISatOp, ours.FPToUISatOp)},
+    **{op: _overloaded(op, _result_and_operand) for op in (ours.FPToSISatOp, ours.FPToUISatOp)},
     **{op: _with_flag(op) for op in (ours.AbsOp, ours.CtlzOp, ours.CttzOp)},
-    memory.MaskedLoadOp: _masked_load,
-    llvm.MaskedStoreOp: _masked_store,
-    memory.MaskedGatherOp: _masked_gather,
-    memory.MaskedScatterOp: _masked_scatter,
+    memory.MaskedLoadOp: _masked("load", 0),
+    llvm.MaskedStoreOp: _masked("store", 1),
+    memory.MaskedGatherOp: _masked("gather", 0),
+    memory.MaskedScatterOp: _masked("scatter", 1),
     memory.MemcpyOp: _memory("memcpy"),
     memory.MemsetOp: _memory("memset"),
     memory.PrefetchOp: _prefetch,

@@ -73,6 +73,13 @@ UNARY: Mapping[type[UnaryOp], UnaryBody] = {
 }
 
 
+WITH_ALPHA: Mapping[type[UnaryOp], Callable[[Scalars, SSAValue, float], SSAValue]] = {
+    graph.LeakyReluOp: activation.leaky_relu,
+    graph.EluOp: activation.elu,
+    graph.SiluOp: activation.silu,
+}
+
+
 def replace_unary(op: UnaryOp, body: UnaryBody, rewriter: PatternRewriter) -> None:
     """Replace an op by a `linalg.generic` with a body on the scalars of its input."""
     scalars = Scalars(element_of_value(op.input))
@@ -112,34 +119,16 @@ class TanhSoftplusLowering(RewritePattern):
         rewriter.erase(op)
 
 
-class LeakyReluLowering(RewritePattern):
-    """`graph.leaky_relu` → a `linalg.generic`."""
+class AlphaLowering(RewritePattern):
+    """A unary op with an attribute `alpha` → a `linalg.generic` whose body is its row in `WITH_ALPHA`."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.LeakyReluOp, rewriter: PatternRewriter) -> None:
-        """Emit a comparison with 0 and a product with the attribute `alpha`."""
-        alpha = op.alpha.value.data
-        replace_unary(op, lambda scalars, x: activation.leaky_relu(scalars, x, alpha), rewriter)
-
-
-class EluLowering(RewritePattern):
-    """`graph.elu` → a `linalg.generic`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.EluOp, rewriter: PatternRewriter) -> None:
-        """Emit `expm1` for negative elements, scaled by the attribute `alpha`."""
-        alpha = op.alpha.value.data
-        replace_unary(op, lambda scalars, x: activation.elu(scalars, x, alpha), rewriter)
-
-
-class SiluLowering(RewritePattern):
-    """`graph.silu` → a `linalg.generic`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.SiluOp, rewriter: PatternRewriter) -> None:
-        """Emit a product of the element with the sigmoid of `alpha` times it."""
-        alpha = op.alpha.value.data
-        replace_unary(op, lambda scalars, x: activation.silu(scalars, x, alpha), rewriter)
+    def match_and_rewrite(
+        self, op: graph.LeakyReluOp | graph.EluOp | graph.SiluOp, rewriter: PatternRewriter
+    ) -> None:
+        """Emit the body with the op's `alpha`."""
+        body, alpha = WITH_ALPHA[type(op)], op.alpha.value.data
+        replace_unary(op, lambda scalars, x: body(scalars, x, alpha), rewriter)
 
 
 class GeluLowering(RewritePattern):
@@ -234,9 +223,7 @@ class ClipLowering(RewritePattern):
 PATTERNS: list[RewritePattern] = [
     TanhSoftplusLowering(),
     UnaryLowering(),
-    LeakyReluLowering(),
-    EluLowering(),
-    SiluLowering(),
+    AlphaLowering(),
     GeluLowering(),
     IsInfLowering(),
     CastLowering(),

@@ -28,11 +28,54 @@ Positions: TypeAlias = "Callable[[Sequence[SSAValue], Sequence[SSAValue]], Seque
 """Emits the indices of an element to read, from the indices of the loops and a scalar of each operand."""
 
 
-def _operands(dims: Sequence[Dim], rewriter: PatternRewriter) -> tuple[list[SSAValue], DenseArrayBase]:
-    """Dimensions as the dynamic operands and the static numbers of a slice op."""
+_Offsets: TypeAlias = tuple[list[SSAValue], DenseArrayBase]
+"""The dynamic operands and the static numbers of one parameter of a slice op."""
+
+
+def _operands(dims: Sequence[Dim], rewriter: PatternRewriter) -> _Offsets:
+    """Dimensions as a parameter of a slice op."""
     dynamic = [extent(dim, rewriter) for dim in dims if not dim.is_static]
     static = [dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]
     return dynamic, DenseArrayBase.from_list(i64, static)
+
+
+def _computed(at: Mapping[int, SSAValue], rank: int) -> _Offsets:
+    """Computed indices of some axes, and 0 for the others, as a parameter of a slice op."""
+    static = [DYNAMIC_INDEX if axis in at else 0 for axis in range(rank)]
+    return [at[axis] for axis in sorted(at)], DenseArrayBase.from_list(i64, static)
+
+
+def _slice(
+    offsets: _Offsets, dims: Sequence[Dim], steps: Sequence[int], rewriter: PatternRewriter
+) -> tuple[list[Sequence[SSAValue]], dict[str, Attribute]]:
+    """The dynamic operands and the properties of a slice op."""
+    offset_values, static_offsets = offsets
+    size_values, static_sizes = _operands(dims, rewriter)
+    return [offset_values, size_values, []], {
+        "static_offsets": static_offsets,
+        "static_sizes": static_sizes,
+        "static_strides": DenseArrayBase.from_list(i64, steps),
+    }
+
+
+def _extracted(
+    value: SSAValue, offsets: _Offsets, dims: Sequence[Dim], steps: Sequence[int], rewriter: PatternRewriter
+) -> SSAValue:
+    """A slice of a tensor: `tensor.extract_slice`."""
+    operands, properties = _slice(offsets, dims, steps, rewriter)
+    type = tensor_type(element_of_value(value), dims)
+    op = tensor.ExtractSliceOp.build(operands=[value, *operands], result_types=[type], properties=properties)
+    return rewriter.insert(op).result
+
+
+def _inserted(piece: SSAValue, into: SSAValue, offsets: _Offsets, rewriter: PatternRewriter) -> SSAValue:
+    """A tensor with a slice of it replaced: `tensor.insert_slice`."""
+    dims = dims_of(piece.type)
+    operands, properties = _slice(offsets, dims, [1] * len(dims), rewriter)
+    op = tensor.InsertSliceOp.build(
+        operands=[piece, into, *operands], result_types=[into.type], properties=properties
+    )
+    return rewriter.insert(op).result
 
 
 def cut(
@@ -43,35 +86,12 @@ def cut(
     rewriter: PatternRewriter,
 ) -> SSAValue:
     """A slice of a tensor, every `step`-th element: `tensor.extract_slice`."""
-    offset_values, static_offsets = _operands(offsets, rewriter)
-    size_values, static_sizes = _operands(sizes, rewriter)
-    op = tensor.ExtractSliceOp.build(
-        operands=[value, offset_values, size_values, []],
-        result_types=[tensor_type(element_of_value(value), sizes)],
-        properties={
-            "static_offsets": static_offsets,
-            "static_sizes": static_sizes,
-            "static_strides": DenseArrayBase.from_list(i64, steps),
-        },
-    )
-    return rewriter.insert(op).result
+    return _extracted(value, _operands(offsets, rewriter), sizes, steps, rewriter)
 
 
 def paste(piece: SSAValue, into: SSAValue, offsets: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
     """A tensor with a slice of it replaced: `tensor.insert_slice`."""
-    sizes = dims_of(piece.type)
-    offset_values, static_offsets = _operands(offsets, rewriter)
-    size_values, static_sizes = _operands(sizes, rewriter)
-    op = tensor.InsertSliceOp.build(
-        operands=[piece, into, offset_values, size_values, []],
-        result_types=[into.type],
-        properties={
-            "static_offsets": static_offsets,
-            "static_sizes": static_sizes,
-            "static_strides": DenseArrayBase.from_list(i64, [1] * len(sizes)),
-        },
-    )
-    return rewriter.insert(op).result
+    return _inserted(piece, into, _operands(offsets, rewriter), rewriter)
 
 
 def layer_of(
@@ -90,39 +110,14 @@ def layer_of(
         Dim.of((lengths or {}).get(axis, 1)) if axis in at else dim
         for axis, dim in enumerate(dims_of(value.type))
     ]
-    sizes, properties = _one_layer(dims, at, rewriter)
-    op = tensor.ExtractSliceOp.build(
-        operands=[value, [at[axis] for axis in sorted(at)], sizes, []],
-        result_types=[tensor_type(element_of_value(value), dims)],
-        properties=properties,
-    )
-    return rewriter.insert(op).result
+    return _extracted(value, _computed(at, len(dims)), dims, [1] * len(dims), rewriter)
 
 
 def with_layer(
     piece: SSAValue, into: SSAValue, at: Mapping[int, SSAValue], rewriter: PatternRewriter
 ) -> SSAValue:
     """A tensor whose slice at one computed index of some axes is replaced."""
-    sizes, properties = _one_layer(dims_of(piece.type), at, rewriter)
-    op = tensor.InsertSliceOp.build(
-        operands=[piece, into, [at[axis] for axis in sorted(at)], sizes, []],
-        result_types=[into.type],
-        properties=properties,
-    )
-    return rewriter.insert(op).result
-
-
-def _one_layer(
-    dims: Sequence[Dim], at: Mapping[int, SSAValue], rewriter: PatternRewriter
-) -> tuple[list[SSAValue], Mapping[str, Attribute]]:
-    """The dynamic sizes and the properties of a slice op at computed indices of some axes."""
-    offsets = [DYNAMIC_INDEX if axis in at else 0 for axis in range(len(dims))]
-    sizes, static = _operands(dims, rewriter)
-    return sizes, {
-        "static_offsets": DenseArrayBase.from_list(i64, offsets),
-        "static_sizes": static,
-        "static_strides": DenseArrayBase.from_list(i64, [1] * len(dims)),
-    }
+    return _inserted(piece, into, _computed(at, len(dims_of(piece.type))), rewriter)
 
 
 def copied(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:

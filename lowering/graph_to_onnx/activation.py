@@ -5,31 +5,8 @@ from __future__ import annotations
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.lowering.graph_to_onnx.nodes import insert_node
+from stepwell.lowering.graph_to_onnx.nodes import insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport
-
-
-class LeakyReluExport(OnnxExport):
-    """`graph.leaky_relu` → `LeakyRelu`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.LeakyReluOp, rewriter: PatternRewriter) -> None:
-        """Copy the slope `alpha`."""
-        alpha = op.alpha.value.data
-        result = insert_node(rewriter, onnx.LeakyReluOp, op.operands, op.result.type, alpha=alpha)
-        rewriter.replace(op, [], [result])
-
-
-class EluExport(OnnxExport):
-    """`graph.elu` → `Elu`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.EluOp, rewriter: PatternRewriter) -> None:
-        """Copy the coefficient `alpha`."""
-        alpha = op.alpha.value.data
-        rewriter.replace(
-            op, [], [insert_node(rewriter, onnx.EluOp, op.operands, op.result.type, alpha=alpha)]
-        )
 
 
 class SiluExport(OnnxExport):
@@ -42,18 +19,7 @@ class SiluExport(OnnxExport):
         if (alpha := op.alpha.value.data) != 1:
             inner = insert_node(rewriter, onnx.MulOp, [inner, self.scalar(alpha, inner, rewriter)], type)
         gate = insert_node(rewriter, onnx.SigmoidOp, [inner], type)
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.MulOp, [op.input, gate], type)])
-
-
-class GeluExport(OnnxExport):
-    """`graph.gelu` → `Gelu`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.GeluOp, rewriter: PatternRewriter) -> None:
-        """Copy the approximation."""
-        how = op.approximate.data
-        result = insert_node(rewriter, onnx.GeluOp, op.operands, op.result.type, approximate=how)
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.MulOp, [op.input, gate])
 
 
 class ClipExport(OnnxExport):
@@ -63,7 +29,7 @@ class ClipExport(OnnxExport):
     def match_and_rewrite(self, op: graph.ClipOp, rewriter: PatternRewriter) -> None:
         """Pass both bounds as inputs; an absent bound is an absent input."""
         bounds = [op.input, op.lo, op.hi]
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.ClipOp, bounds, op.result.type)])
+        replace_by_node(rewriter, op, onnx.ClipOp, bounds)
 
 
-PATTERNS: list[type[OnnxExport]] = [LeakyReluExport, EluExport, SiluExport, GeluExport, ClipExport]
+PATTERNS: list[type[OnnxExport]] = [SiluExport, ClipExport]

@@ -7,7 +7,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import tensor_type
 from stepwell.lowering.graph_to_onnx.contraction import transposed
-from stepwell.lowering.graph_to_onnx.nodes import insert_node
+from stepwell.lowering.graph_to_onnx.nodes import insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of
 
 
@@ -29,7 +29,7 @@ class AttentionExport(OnnxExport):
         if op.mask is not None:
             scores = insert_node(rewriter, onnx.AddOp, [scores, op.mask], type)
         weights = insert_node(rewriter, onnx.SoftmaxOp, [scores], type, axis=len(dims) - 1)
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.MatMulOp, [weights, op.v], op.result.type)])
+        replace_by_node(rewriter, op, onnx.MatMulOp, [weights, op.v])
 
 
 PATTERNS: list[type[OnnxExport]] = [AttentionExport]

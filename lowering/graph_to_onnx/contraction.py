@@ -8,7 +8,8 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.contraction import BYTES
 from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_onnx.nodes import insert_node
+from stepwell.lowering.graph_to_onnx.copies import WINDOW, copied
+from stepwell.lowering.graph_to_onnx.nodes import insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
 from stepwell.runtime.layout import parse_layout, plain_layout
 
@@ -37,7 +38,7 @@ class MatmulExport(OnnxExport):
             transposed(value, rewriter) if flag.value.data else value
             for value, flag in zip(operands, flags, strict=True)
         ]
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.MatMulOp, operands, op.result.type)])
+        replace_by_node(rewriter, op, onnx.MatMulOp, operands)
 
 
 class MatmulIntegerExport(OnnxExport):
@@ -49,7 +50,7 @@ class MatmulIntegerExport(OnnxExport):
         if element_of(op.a) not in BYTES:  # packed 32-bit elements of VNNI kernels
             return
         operands = [op.a, op.b, op.a_zero_point, op.b_zero_point]
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.MatMulIntegerOp, operands, op.result.type)])
+        replace_by_node(rewriter, op, onnx.MatMulIntegerOp, operands)
 
 
 class ConvExport(OnnxExport):
@@ -62,17 +63,9 @@ class ConvExport(OnnxExport):
             return
         if op.output_layout != parse_layout(op.data_layout.data):
             return
-        result = insert_node(
-            rewriter,
-            onnx.ConvOp,
-            op.operands,
-            op.result.type,
-            strides=op.strides.get_values(),
-            dilations=op.dilations.get_values(),
-            pads=op.pads.get_values(),
-            group=op.groups.value.data,
+        replace_by_node(
+            rewriter, op, onnx.ConvOp, op.operands, **copied(op, WINDOW), group=op.groups.value.data
         )
-        rewriter.replace(op, [], [result])
 
 
 class ConvTransposeExport(OnnxExport):
@@ -85,18 +78,15 @@ class ConvTransposeExport(OnnxExport):
             return
         if min(op.pads.get_values(), default=0) < 0:
             return
-        result = insert_node(
+        replace_by_node(
             rewriter,
+            op,
             onnx.ConvTransposeOp,
             op.operands,
-            op.result.type,
-            strides=op.strides.get_values(),
-            dilations=op.dilations.get_values(),
-            pads=op.pads.get_values(),
-            output_padding=op.output_padding.get_values(),
+            **copied(op, WINDOW),
             group=op.groups.value.data,
+            output_padding=op.output_padding.get_values(),
         )
-        rewriter.replace(op, [], [result])
 
 
 def is_plain(layout: str, prefix: str) -> bool:
@@ -105,21 +95,9 @@ def is_plain(layout: str, prefix: str) -> bool:
     return len(parsed.axes) == len(parsed.letters) and layout == plain_layout(prefix, len(parsed.spatial))
 
 
-class EinsumExport(OnnxExport):
-    """`graph.einsum` → `Einsum`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.EinsumOp, rewriter: PatternRewriter) -> None:
-        """Copy the equation."""
-        equation = op.equation.data
-        result = insert_node(rewriter, onnx.EinsumOp, op.operands, op.result.type, equation=equation)
-        rewriter.replace(op, [], [result])
-
-
 PATTERNS: list[type[OnnxExport]] = [
     MatmulExport,
     MatmulIntegerExport,
     ConvExport,
     ConvTransposeExport,
-    EinsumExport,
 ]

@@ -12,7 +12,7 @@ from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.relations import is_float, is_unsigned
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node
+from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of
 from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS, UNARY
 
@@ -58,8 +58,7 @@ class SimpleExport(OnnxExport):
         if target is None and type(op) in LOGIC:
             target = LOGIC[type(op)][element_of(op.operands[0]) != i1]
         if target is not None:
-            result = insert_node(rewriter, target, op.operands, op.results[0].type)
-            rewriter.replace(op, [], [result])
+            replace_by_node(rewriter, op, target, op.operands)
 
 
 class NotEqualExport(OnnxExport):
@@ -69,7 +68,7 @@ class NotEqualExport(OnnxExport):
     def match_and_rewrite(self, op: graph.NotEqualOp, rewriter: PatternRewriter) -> None:
         """Negate the equality."""
         equal = insert_node(rewriter, onnx.EqualOp, op.operands, op.result.type)
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.NotOp, [equal], op.result.type)])
+        replace_by_node(rewriter, op, onnx.NotOp, [equal])
 
 
 class RsqrtExport(OnnxExport):
@@ -79,7 +78,7 @@ class RsqrtExport(OnnxExport):
     def match_and_rewrite(self, op: graph.RsqrtOp, rewriter: PatternRewriter) -> None:
         """Emit the reciprocal of the square root."""
         root = insert_node(rewriter, onnx.SqrtOp, op.operands, op.result.type)
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.ReciprocalOp, [root], op.result.type)])
+        replace_by_node(rewriter, op, onnx.ReciprocalOp, [root])
 
 
 class TruncExport(OnnxExport):
@@ -92,7 +91,7 @@ class TruncExport(OnnxExport):
         size = insert_node(rewriter, onnx.AbsOp, op.operands, type)
         whole = insert_node(rewriter, onnx.FloorOp, [size], type)
         sign = insert_node(rewriter, onnx.SignOp, op.operands, type)
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.MulOp, [sign, whole], type)])
+        replace_by_node(rewriter, op, onnx.MulOp, [sign, whole])
 
 
 class RemainderExport(OnnxExport):
@@ -104,8 +103,7 @@ class RemainderExport(OnnxExport):
         truncates = op.rounding.data == "trunc"
         if is_float(element_of(op.lhs)) and not truncates:
             return
-        result = insert_node(rewriter, onnx.ModOp, op.operands, op.result.type, fmod=truncates)
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.ModOp, op.operands, fmod=truncates)
 
 
 class ShiftExport(OnnxExport):
@@ -119,35 +117,7 @@ class ShiftExport(OnnxExport):
         if not is_unsigned(element_of(op.lhs)):
             return
         direction = SHIFTS[type(op)]
-        result = insert_node(rewriter, onnx.BitShiftOp, op.operands, op.result.type, direction=direction)
-        rewriter.replace(op, [], [result])
-
-
-class WhereExport(OnnxExport):
-    """`graph.where` → `Where`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.WhereOp, rewriter: PatternRewriter) -> None:
-        """Replace the op by `Where` on the same operands."""
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.WhereOp, op.operands, op.result.type)])
-
-
-class IsInfExport(OnnxExport):
-    """`graph.is_inf` → `IsInf`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.IsInfOp, rewriter: PatternRewriter) -> None:
-        """Copy the flags for both signs."""
-        positive, negative = bool(op.positive.value.data), bool(op.negative.value.data)
-        result = insert_node(
-            rewriter,
-            onnx.IsInfOp,
-            op.operands,
-            op.result.type,
-            detect_positive=positive,
-            detect_negative=negative,
-        )
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.BitShiftOp, op.operands, direction=direction)
 
 
 class CastExport(OnnxExport):
@@ -161,8 +131,7 @@ class CastExport(OnnxExport):
             return
         saturate = None if op.saturate.value.data else 0
         to = ELEMENT_NUMBERS[element]
-        result = insert_node(rewriter, onnx.CastOp, op.operands, op.result.type, to=to, saturate=saturate)
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.CastOp, op.operands, to=to, saturate=saturate)
 
 
 class BiasAddExport(OnnxExport):
@@ -179,7 +148,7 @@ class BiasAddExport(OnnxExport):
             axes = insert_integers(rewriter, range(1, trailing + 1))
             type = tensor_type(tensor_of(bias).element_type, [*dims, *[1] * trailing])
             bias = insert_node(rewriter, onnx.UnsqueezeOp, [bias, axes], type)
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.AddOp, [op.x, bias], op.result.type)])
+        replace_by_node(rewriter, op, onnx.AddOp, [op.x, bias])
 
 
 PATTERNS: list[type[OnnxExport]] = [
@@ -189,8 +158,6 @@ PATTERNS: list[type[OnnxExport]] = [
     TruncExport,
     RemainderExport,
     ShiftExport,
-    WhereExport,
-    IsInfExport,
     CastExport,
     BiasAddExport,
 ]

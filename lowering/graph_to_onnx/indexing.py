@@ -7,8 +7,16 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.lowering.graph_to_onnx.nodes import insert_node
+from stepwell.lowering.graph_to_onnx.copies import CopyTable, copied
+from stepwell.lowering.graph_to_onnx.nodes import replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
+
+INDEXED: CopyTable = {
+    graph.GatherElementsOp: (onnx.GatherElementsOp, {"axis": "axis"}),
+    graph.GatherNdOp: (onnx.GatherNDOp, {"batch_dims": "batch_dims"}),
+    graph.ScatterElementsOp: (onnx.ScatterElementsOp, {"axis": "axis", "reduction": "combine"}),
+    graph.ScatterNdOp: (onnx.ScatterNDOp, {"reduction": "combine"}),
+}
 
 
 def as_indices(value: SSAValue, rewriter: PatternRewriter, *, narrow: bool = True) -> SSAValue:
@@ -26,63 +34,24 @@ class GatherExport(OnnxExport):
             return
         operands = [op.input, as_indices(op.indices, rewriter)]
         axis = op.axis.value.data
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.GatherOp, operands, op.result.type, axis=axis)])
+        replace_by_node(rewriter, op, onnx.GatherOp, operands, axis=axis)
 
 
-class GatherElementsExport(OnnxExport):
-    """`graph.gather_elements` → `GatherElements`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.GatherElementsOp, rewriter: PatternRewriter) -> None:
-        """Cast the indices, copy the axis."""
-        operands = [op.input, as_indices(op.indices, rewriter)]
-        axis = op.axis.value.data
-        result = insert_node(rewriter, onnx.GatherElementsOp, operands, op.result.type, axis=axis)
-        rewriter.replace(op, [], [result])
-
-
-class GatherNdExport(OnnxExport):
-    """`graph.gather_nd` → `GatherND`."""
+class ElementsExport(OnnxExport):
+    """The other gathers and scatters → the operators of `INDEXED`."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.GatherNdOp, rewriter: PatternRewriter) -> None:
-        """Cast the indices to i64, copy the batch dimensions."""
-        operands = [op.input, as_indices(op.indices, rewriter, narrow=False)]
-        batch = op.batch_dims.value.data
-        result = insert_node(rewriter, onnx.GatherNDOp, operands, op.result.type, batch_dims=batch)
-        rewriter.replace(op, [], [result])
+    def match_and_rewrite(
+        self,
+        op: graph.GatherElementsOp | graph.GatherNdOp | graph.ScatterElementsOp | graph.ScatterNdOp,
+        rewriter: PatternRewriter,
+    ) -> None:
+        """Cast the indices, to i64 where they are positions of several dimensions; copy the attributes."""
+        several = isinstance(op, graph.GatherNdOp | graph.ScatterNdOp)
+        indices = as_indices(op.indices, rewriter, narrow=not several)
+        target, names = INDEXED[type(op)]
+        operands = [op.input, indices, *op.operands[2:]]
+        replace_by_node(rewriter, op, target, operands, **copied(op, names))
 
 
-class ScatterElementsExport(OnnxExport):
-    """`graph.scatter_elements` → `ScatterElements`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.ScatterElementsOp, rewriter: PatternRewriter) -> None:
-        """Cast the indices, copy axis and reduction."""
-        operands = [op.input, as_indices(op.indices, rewriter), op.updates]
-        axis, how = op.axis.value.data, op.combine.data
-        result = insert_node(
-            rewriter, onnx.ScatterElementsOp, operands, op.result.type, axis=axis, reduction=how
-        )
-        rewriter.replace(op, [], [result])
-
-
-class ScatterNdExport(OnnxExport):
-    """`graph.scatter_nd` → `ScatterND`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.ScatterNdOp, rewriter: PatternRewriter) -> None:
-        """Cast the indices to i64, copy the reduction."""
-        operands = [op.input, as_indices(op.indices, rewriter, narrow=False), op.updates]
-        how = op.combine.data
-        result = insert_node(rewriter, onnx.ScatterNDOp, operands, op.result.type, reduction=how)
-        rewriter.replace(op, [], [result])
-
-
-PATTERNS: list[type[OnnxExport]] = [
-    GatherExport,
-    GatherElementsExport,
-    GatherNdExport,
-    ScatterElementsExport,
-    ScatterNdExport,
-]
+PATTERNS: list[type[OnnxExport]] = [GatherExport, ElementsExport]

@@ -11,34 +11,11 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import tensor_type
 from stepwell.lowering.graph_to_onnx.extents import dims_vector
-from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, insert_nodes
+from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, is_known, mixed_vector
 
 BEFORE_THE_START = -(2**63)
 """A limit of ONNX's `Slice` that a negative step never reaches; -1 would mean the last element."""
-
-
-class TransposeExport(OnnxExport):
-    """`graph.transpose` → `Transpose`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.TransposeOp, rewriter: PatternRewriter) -> None:
-        """Copy the permutation."""
-        perm = op.perm.get_values()
-        result = insert_node(rewriter, onnx.TransposeOp, op.operands, op.result.type, perm=perm)
-        rewriter.replace(op, [], [result])
-
-
-class ConcatExport(OnnxExport):
-    """`graph.concat` → `Concat`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.ConcatOp, rewriter: PatternRewriter) -> None:
-        """Copy the axis."""
-        axis = op.axis.value.data
-        rewriter.replace(
-            op, [], [insert_node(rewriter, onnx.ConcatOp, op.operands, op.result.type, axis=axis)]
-        )
 
 
 class SplitExport(OnnxExport):
@@ -50,9 +27,7 @@ class SplitExport(OnnxExport):
         if not is_known(op.sizes):
             return
         sizes = mixed_vector(op.sizes, op.sizes_value, rewriter)
-        types = [piece.type for piece in op.results]
-        axis = op.axis.value.data
-        rewriter.replace(op, [], insert_nodes(rewriter, onnx.SplitOp, [op.input, sizes], types, axis=axis))
+        replace_by_node(rewriter, op, onnx.SplitOp, [op.input, sizes], axis=op.axis.value.data)
 
 
 class SliceExport(OnnxExport):
@@ -68,7 +43,7 @@ class SliceExport(OnnxExport):
         limits = _limits(op, steps, rewriter)
         axes = insert_integers(rewriter, range(len(steps)))
         operands = [op.input, starts, limits, axes, insert_integers(rewriter, steps)]
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.SliceOp, operands, op.result.type)])
+        replace_by_node(rewriter, op, onnx.SliceOp, operands)
 
 
 def _limits(op: graph.SliceOp, steps: Sequence[int], rewriter: PatternRewriter) -> SSAValue:
@@ -93,7 +68,7 @@ class ReverseExport(OnnxExport):
         axes = op.axes.get_values()
         bounds = ([-1] * len(axes), [BEFORE_THE_START] * len(axes), axes, [-1] * len(axes))
         operands = [op.input, *(insert_integers(rewriter, numbers) for numbers in bounds)]
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.SliceOp, operands, op.result.type)])
+        replace_by_node(rewriter, op, onnx.SliceOp, operands)
 
 
 class PadExport(OnnxExport):
@@ -111,8 +86,7 @@ class PadExport(OnnxExport):
         if not is_known(op.pads) or (mode != "constant" and not _never_crops(op)):
             return
         pads = mixed_vector(op.pads, op.pads_value, rewriter)
-        result = insert_node(rewriter, onnx.PadOp, [op.input, pads, op.value], op.result.type, mode=mode)
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.PadOp, [op.input, pads, op.value], mode=mode)
 
 
 def _never_crops(op: graph.PadOp) -> bool:
@@ -129,7 +103,7 @@ class TileExport(OnnxExport):
         if not is_known(op.repeats):
             return
         repeats = mixed_vector(op.repeats, op.repeats_value, rewriter)
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.TileOp, [op.input, repeats], op.result.type)])
+        replace_by_node(rewriter, op, onnx.TileOp, [op.input, repeats])
 
 
 class ReverseSequenceExport(OnnxExport):
@@ -141,10 +115,7 @@ class ReverseSequenceExport(OnnxExport):
         batch, time = op.batch_axis.value.data, op.time_axis.value.data
         if {batch, time} != {0, 1}:
             return
-        result = insert_node(
-            rewriter, onnx.ReverseSequenceOp, op.operands, op.result.type, batch_axis=batch, time_axis=time
-        )
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.ReverseSequenceOp, op.operands, batch_axis=batch, time_axis=time)
 
 
 class TopKExport(OnnxExport):
@@ -155,20 +126,17 @@ class TopKExport(OnnxExport):
         """Pass k as an input, copy axis and order; decline an unknown k."""
         if not is_known(op.k):
             return
-        results = insert_nodes(
+        replace_by_node(
             rewriter,
+            op,
             onnx.TopKOp,
             [op.input, dims_vector(op.k.get(), rewriter)],
-            [result.type for result in op.results],
             axis=op.axis.value.data,
             largest=bool(op.largest.value.data),
         )
-        rewriter.replace(op, [], results)
 
 
 PATTERNS: list[type[OnnxExport]] = [
-    TransposeExport,
-    ConcatExport,
     SplitExport,
     SliceExport,
     ReverseExport,

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import onnx
@@ -66,6 +66,18 @@ def insert_node(
 ) -> SSAValue:
     """Insert an operator of one output; returns its result."""
     return insert_nodes(rewriter, op_class, operands, [type], **attributes)[0]
+
+
+def replace_by_node(
+    rewriter: PatternRewriter,
+    op: Operation,
+    op_class: type[onnx.OnnxOp],
+    operands: Sequence[SSAValue | None],
+    **attributes: AttributeLike,
+) -> None:
+    """Replace an op by an operator with results of the same types."""
+    types = [result.type for result in op.results]
+    rewriter.replace(op, [], insert_nodes(rewriter, op_class, operands, types, **attributes))
 
 
 def insert_constant(rewriter: PatternRewriter, array: npt.NDArray[np.generic]) -> SSAValue:

@@ -6,10 +6,16 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, insert_nodes
+from stepwell.lowering.graph_to_onnx.copies import CopyTable, copied
+from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
 from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS
 from stepwell.runtime.dims import Dim
+
+SPATIAL: CopyTable = {
+    graph.InstanceNormOp: (onnx.InstanceNormalizationOp, {"epsilon": "eps"}),
+    graph.GroupNormOp: (onnx.GroupNormalizationOp, {"epsilon": "eps", "num_groups": "groups"}),
+}
 
 
 class BatchNormExport(OnnxExport):
@@ -25,47 +31,24 @@ class BatchNormExport(OnnxExport):
         bias = self.filled(op.bias, dims[1:2], 0, op.mean, rewriter)
         operands = [op.input, scale, bias, op.mean, op.variance]
         eps = op.eps.value.data
-        result = insert_node(rewriter, onnx.BatchNormalizationOp, operands, op.result.type, epsilon=eps)
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.BatchNormalizationOp, operands, epsilon=eps)
 
 
-class InstanceNormExport(OnnxExport):
-    """`graph.instance_norm` → `InstanceNormalization`."""
+class SpatialNormExport(OnnxExport):
+    """`graph.instance_norm`, `graph.group_norm` → `InstanceNormalization`, `GroupNormalization`."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.InstanceNormOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(
+        self, op: graph.InstanceNormOp | graph.GroupNormOp, rewriter: PatternRewriter
+    ) -> None:
         """Fill in absent scale and bias; decline inputs without spatial axes."""
         dims = dims_of(op.input.type)
         if len(dims) < 3:
             return
         scale = self.filled(op.scale, dims[1:2], 1, op.input, rewriter)
         bias = self.filled(op.bias, dims[1:2], 0, op.input, rewriter)
-        eps = op.eps.value.data
-        operands = [op.input, scale, bias]
-        result = insert_node(rewriter, onnx.InstanceNormalizationOp, operands, op.result.type, epsilon=eps)
-        rewriter.replace(op, [], [result])
-
-
-class GroupNormExport(OnnxExport):
-    """`graph.group_norm` → `GroupNormalization`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.GroupNormOp, rewriter: PatternRewriter) -> None:
-        """Fill in absent scale and bias; decline inputs without spatial axes."""
-        dims = dims_of(op.input.type)
-        if len(dims) < 3:
-            return
-        scale = self.filled(op.scale, dims[1:2], 1, op.input, rewriter)
-        bias = self.filled(op.bias, dims[1:2], 0, op.input, rewriter)
-        result = insert_node(
-            rewriter,
-            onnx.GroupNormalizationOp,
-            [op.input, scale, bias],
-            op.result.type,
-            epsilon=op.eps.value.data,
-            num_groups=op.groups.value.data,
-        )
-        rewriter.replace(op, [], [result])
+        target, names = SPATIAL[type(op)]
+        replace_by_node(rewriter, op, target, [op.input, scale, bias], **copied(op, names))
 
 
 class LayerNormExport(OnnxExport):
@@ -76,16 +59,15 @@ class LayerNormExport(OnnxExport):
         """Fill in an absent scale, copy axis, epsilon and the computing type."""
         axis = op.axis.value.data
         scale = self.filled(op.scale, dims_of(op.input.type)[axis:], 1, op.input, rewriter)
-        results = insert_nodes(
+        replace_by_node(
             rewriter,
+            op,
             onnx.LayerNormalizationOp,
             [op.input, scale, op.bias],
-            [result.type for result in op.results],
             axis=axis,
             epsilon=op.eps.value.data,
             stash_type=ELEMENT_NUMBERS[op.compute_type],
         )
-        rewriter.replace(op, [], results)
 
 
 class RmsNormExport(OnnxExport):
@@ -110,42 +92,9 @@ class RmsNormExport(OnnxExport):
         rewriter.replace(op, [], [cast_to(y, element_of(op.input), rewriter)])
 
 
-class LpNormExport(OnnxExport):
-    """`graph.lp_norm` → `LpNormalization`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.LpNormOp, rewriter: PatternRewriter) -> None:
-        """Copy axis and order."""
-        axis, p = op.axis.value.data, op.p.value.data
-        result = insert_node(rewriter, onnx.LpNormalizationOp, op.operands, op.result.type, axis=axis, p=p)
-        rewriter.replace(op, [], [result])
-
-
-class LrnExport(OnnxExport):
-    """`graph.lrn` → `LRN`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.LrnOp, rewriter: PatternRewriter) -> None:
-        """Copy size, alpha, beta and bias."""
-        result = insert_node(
-            rewriter,
-            onnx.LRNOp,
-            op.operands,
-            op.result.type,
-            size=op.size.value.data,
-            alpha=op.alpha.value.data,
-            beta=op.beta.value.data,
-            bias=op.bias.value.data,
-        )
-        rewriter.replace(op, [], [result])
-
-
 PATTERNS: list[type[OnnxExport]] = [
     BatchNormExport,
-    InstanceNormExport,
-    GroupNormExport,
+    SpatialNormExport,
     LayerNormExport,
     RmsNormExport,
-    LpNormExport,
-    LrnExport,
 ]

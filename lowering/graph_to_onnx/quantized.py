@@ -11,8 +11,9 @@ from stepwell.dialects.graph.contraction import BYTES
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_onnx.contraction import is_plain
+from stepwell.lowering.graph_to_onnx.copies import WINDOW, copied
 from stepwell.lowering.graph_to_onnx.elementwise import is_in_opset
-from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node
+from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
 from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS
 
@@ -25,17 +26,16 @@ class QuantizeExport(OnnxExport):
         """Copy axis, block and saturation; decline another computing type, and types that opset 21 lacks."""
         if op.compute_type not in (None, element_of(op.scale)) or not is_in_opset(element_of(op.result)):
             return
-        result = insert_node(
+        replace_by_node(
             rewriter,
+            op,
             onnx.QuantizeLinearOp,
             [op.input, op.scale, op.zero_point],
-            op.result.type,
             axis=op.axis.value.data,
             block_size=op.block.value.data,
             output_dtype=ELEMENT_NUMBERS[element_of(op.result)] if op.zero_point is None else None,
             saturate=None if op.saturate.value.data else 0,
         )
-        rewriter.replace(op, [], [result])
 
 
 class DequantizeExport(OnnxExport):
@@ -48,10 +48,7 @@ class DequantizeExport(OnnxExport):
             return
         operands = [op.input, op.scale, op.zero_point]
         axis, block = op.axis.value.data, op.block.value.data
-        result = insert_node(
-            rewriter, onnx.DequantizeLinearOp, operands, op.result.type, axis=axis, block_size=block
-        )
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.DequantizeLinearOp, operands, axis=axis, block_size=block)
 
 
 class RequantizeExport(OnnxExport):
@@ -74,15 +71,14 @@ class RequantizeExport(OnnxExport):
         one = self.scalar(1, product, rewriter)
         if op.zero_point is not None and (shape := dims_of(op.zero_point.type)):
             one = self.filled(None, shape, 1, product, rewriter)
-        result = insert_node(
+        replace_by_node(
             rewriter,
+            op,
             onnx.QuantizeLinearOp,
             [product, one, op.zero_point],
-            op.result.type,
             axis=op.axis.value.data,
             output_dtype=ELEMENT_NUMBERS[element] if op.zero_point is None else None,
         )
-        rewriter.replace(op, [], [result])
 
 
 class ConvIntegerExport(OnnxExport):
@@ -97,17 +93,14 @@ class ConvIntegerExport(OnnxExport):
             return
         if op.output_layout.letters != tuple(op.data_layout.data):
             return
-        result = insert_node(
+        replace_by_node(
             rewriter,
+            op,
             onnx.ConvIntegerOp,
             [op.x, op.w, op.x_zero_point, op.w_zero_point],
-            op.result.type,
-            strides=op.strides.get_values(),
-            dilations=op.dilations.get_values(),
-            pads=op.pads.get_values(),
+            **copied(op, WINDOW),
             group=op.groups.value.data,
         )
-        rewriter.replace(op, [], [result])
 
 
 PATTERNS: list[type[OnnxExport]] = [QuantizeExport, DequantizeExport, RequantizeExport, ConvIntegerExport]

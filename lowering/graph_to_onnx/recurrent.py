@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.lowering.graph_to_onnx.nodes import insert_nodes
+from stepwell.lowering.graph_to_onnx.nodes import replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to
 
 CELLS: Mapping[str, type[onnx.OnnxOp]] = {"lstm": onnx.LSTMOp, "gru": onnx.GRUOp, "rnn": onnx.RNNOp}
@@ -43,11 +43,11 @@ class RnnExport(OnnxExport):
         lengths = op.lengths if op.lengths is None else cast_to(op.lengths, i32, rewriter)
         operands: list[SSAValue | None] = [op.x, op.w, op.r, op.bias, lengths, op.h0]
         names = [name.data for name in op.activations]
-        results = insert_nodes(
+        replace_by_node(
             rewriter,
+            op,
             CELLS[cell],
             [*operands, op.c0, op.peepholes] if cell == "lstm" else operands,
-            [result.type for result in op.results],
             direction=op.direction.data,
             hidden_size=op.hidden.value,
             activations=[ACTIVATIONS[name][0] for name in names],
@@ -57,7 +57,6 @@ class RnnExport(OnnxExport):
             input_forget=bool(op.input_forget.value.data) if cell == "lstm" else None,
             linear_before_reset=bool(op.linear_before_reset.value.data) if cell == "gru" else None,
         )
-        rewriter.replace(op, [], results)
 
 
 def _taken(names: Sequence[str], numbers: Sequence[float], least: int) -> list[float] | None:

@@ -10,7 +10,12 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_onnx.nodes import insert_constant, insert_integers, insert_node
+from stepwell.lowering.graph_to_onnx.nodes import (
+    insert_constant,
+    insert_integers,
+    insert_node,
+    replace_by_node,
+)
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to
 
 KINDS: Mapping[str, type[onnx.OnnxOp]] = {
@@ -50,24 +55,6 @@ class ReduceExport(OnnxExport):
         rewriter.replace(op, [], [cast_to(result, i1, rewriter) if truths else result])
 
 
-class ArgExport(OnnxExport):
-    """`graph.argmax`, `graph.argmin` → `ArgMax`, `ArgMin`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.ArgmaxOp | graph.ArgminOp, rewriter: PatternRewriter) -> None:
-        """Copy axis, `keepdims` and the choice among equal extrema."""
-        result = insert_node(
-            rewriter,
-            onnx.ArgMaxOp if isinstance(op, graph.ArgmaxOp) else onnx.ArgMinOp,
-            op.operands,
-            op.result.type,
-            axis=op.axis.value.data,
-            keepdims=bool(op.keep_dims.value.data),
-            select_last_index=bool(op.select_last.value.data),
-        )
-        rewriter.replace(op, [], [result])
-
-
 class ScanExport(OnnxExport):
     """`graph.scan` of sums → `CumSum`; opset 21 has no other kind."""
 
@@ -78,26 +65,7 @@ class ScanExport(OnnxExport):
             return
         axis = insert_constant(rewriter, np.array(op.axis.value.data, np.int64))
         exclusive, reverse = bool(op.exclusive.value.data), bool(op.reverse.value.data)
-        result = insert_node(
-            rewriter,
-            onnx.CumSumOp,
-            [op.input, axis],
-            op.result.type,
-            exclusive=exclusive,
-            reverse=reverse,
-        )
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.CumSumOp, [op.input, axis], exclusive=exclusive, reverse=reverse)
 
 
-class SoftmaxExport(OnnxExport):
-    """`graph.softmax`, `graph.log_softmax` → `Softmax`, `LogSoftmax`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.SoftmaxOp | graph.LogSoftmaxOp, rewriter: PatternRewriter) -> None:
-        """Copy the axis."""
-        target = onnx.SoftmaxOp if isinstance(op, graph.SoftmaxOp) else onnx.LogSoftmaxOp
-        axis = op.axis.value.data
-        rewriter.replace(op, [], [insert_node(rewriter, target, op.operands, op.result.type, axis=axis)])
-
-
-PATTERNS: list[type[OnnxExport]] = [ReduceExport, ArgExport, ScanExport, SoftmaxExport]
+PATTERNS: list[type[OnnxExport]] = [ReduceExport, ScanExport]

@@ -9,7 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of, dtype_of
-from stepwell.lowering.graph_to_onnx.nodes import insert_node
+from stepwell.lowering.graph_to_onnx.nodes import replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of, is_known, mixed_vector
 
 
@@ -34,11 +34,11 @@ class ResizeExport(OnnxExport):
         if op.roi is not None:
             dtype = dtype_of(element_of(op.input))
             roi = self.constant(np.array(op.roi.get_values()).astype(dtype), rewriter)
-        result = insert_node(
+        replace_by_node(
             rewriter,
+            op,
             onnx.ResizeOp,
             [op.input, roi, scales, sizes],
-            op.result.type,
             mode=op.mode.data,
             coordinate_transformation_mode=op.coordinate.data,
             nearest_mode=op.nearest.data,
@@ -47,7 +47,6 @@ class ResizeExport(OnnxExport):
             exclude_outside=op.exclude_outside is not None,
             extrapolation_value=op.extrapolation.value.data,
         )
-        rewriter.replace(op, [], [result])
 
 
 def _gives_sizes(op: graph.ResizeOp) -> bool:

@@ -10,7 +10,12 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_onnx.extents import dims_vector
-from stepwell.lowering.graph_to_onnx.nodes import insert_constant, insert_integers, insert_node
+from stepwell.lowering.graph_to_onnx.nodes import (
+    insert_constant,
+    insert_integers,
+    insert_node,
+    replace_by_node,
+)
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of, is_known, mixed_vector
 from stepwell.runtime.dims import Dim
 
@@ -24,8 +29,7 @@ class ReshapeExport(OnnxExport):
         if not is_known(op.shape):
             return
         shape = mixed_vector(op.shape, op.shape_value, rewriter)
-        result = insert_node(rewriter, onnx.ReshapeOp, [op.input, shape], op.result.type, allowzero=1)
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.ReshapeOp, [op.input, shape], allowzero=1)
 
 
 class AxesExport(OnnxExport):
@@ -36,7 +40,7 @@ class AxesExport(OnnxExport):
         """Pass the axes as an input."""
         target = onnx.UnsqueezeOp if isinstance(op, graph.ExpandDimsOp) else onnx.SqueezeOp
         axes = insert_integers(rewriter, op.axes.get_values())
-        rewriter.replace(op, [], [insert_node(rewriter, target, [op.input, axes], op.result.type)])
+        replace_by_node(rewriter, op, target, [op.input, axes])
 
 
 class BroadcastToExport(OnnxExport):
@@ -48,18 +52,7 @@ class BroadcastToExport(OnnxExport):
         if not is_known(op.shape):
             return
         shape = mixed_vector(op.shape, op.shape_value, rewriter)
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.ExpandOp, [op.input, shape], op.result.type)])
-
-
-class ShapeOfExport(OnnxExport):
-    """`graph.shape_of` → `Shape`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.ShapeOfOp, rewriter: PatternRewriter) -> None:
-        """Copy start and end."""
-        start, end = op.start.value.data, op.end.value.data
-        result = insert_node(rewriter, onnx.ShapeOp, op.operands, op.result.type, start=start, end=end)
-        rewriter.replace(op, [], [result])
+        replace_by_node(rewriter, op, onnx.ExpandOp, [op.input, shape])
 
 
 class ExtentsExport(OnnxExport):
@@ -93,7 +86,7 @@ class IotaExport(OnnxExport):
         )
         numbers = cast_to(counted, element_of(op.result), rewriter)
         shape = dims_vector(dims, rewriter)
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.ExpandOp, [numbers, shape], op.result.type)])
+        replace_by_node(rewriter, op, onnx.ExpandOp, [numbers, shape])
 
 
 def count_up_to(size: Dim, rewriter: PatternRewriter) -> SSAValue:
@@ -102,15 +95,6 @@ def count_up_to(size: Dim, rewriter: PatternRewriter) -> SSAValue:
     none = insert_integers(rewriter, [0])
     limit = insert_node(rewriter, onnx.SqueezeOp, [dims_vector([size], rewriter), none], tensor_type(i64, []))
     return insert_node(rewriter, onnx.RangeOp, [zero, limit, one], tensor_type(i64, [size]))
-
-
-class RangeExport(OnnxExport):
-    """`graph.range` → `Range`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.RangeOp, rewriter: PatternRewriter) -> None:
-        """Replace the op by `Range` on the same operands."""
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.RangeOp, op.operands, op.result.type)])
 
 
 class OneHotExport(OnnxExport):
@@ -131,16 +115,14 @@ class OneHotExport(OnnxExport):
         spread = tensor_type(i64, [*dims[:axis], 1, *dims[axis:]])
         at = insert_integers(rewriter, [axis])
         indices = insert_node(rewriter, onnx.UnsqueezeOp, [indices, at], spread)
-        rewriter.replace(op, [], [insert_node(rewriter, onnx.EqualOp, [indices, counted], op.result.type)])
+        replace_by_node(rewriter, op, onnx.EqualOp, [indices, counted])
 
 
 PATTERNS: list[type[OnnxExport]] = [
     ReshapeExport,
     AxesExport,
     BroadcastToExport,
-    ShapeOfExport,
     ExtentsExport,
     IotaExport,
-    RangeExport,
     OneHotExport,
 ]

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from stepwell.dialects import onnx
@@ -27,6 +28,9 @@ class OnnxExport(RewritePattern):
     """
     A pattern of the conversion, from a graph op to nodes of ONNX; leaves an op without counterpart as it is.
     """
+
+    takes: ClassVar[tuple[type[Operation], ...]] = ()
+    """The ops of a table-driven pattern, whose method is typed for any op."""
 
     weights: WeightStore
 

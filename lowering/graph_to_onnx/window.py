@@ -9,7 +9,8 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.graph_to_onnx.contraction import is_plain
-from stepwell.lowering.graph_to_onnx.nodes import insert_nodes
+from stepwell.lowering.graph_to_onnx.copies import WINDOW, copied
+from stepwell.lowering.graph_to_onnx.nodes import replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport
 
 KINDS: Mapping[str, type[onnx.OnnxOp]] = {
@@ -29,21 +30,18 @@ class PoolExport(OnnxExport):
         if not is_plain(op.data_layout.data, "NC") or ceil is None:
             return
         kind = op.kind.data
-        results = insert_nodes(
+        replace_by_node(
             rewriter,
+            op,
             KINDS[kind],
             [op.x],
-            [result.type for result in op.results],
             kernel_shape=op.kernel.get_values(),
-            strides=op.strides.get_values(),
-            dilations=op.dilations.get_values(),
-            pads=op.pads.get_values(),
+            **copied(op, WINDOW),
             ceil_mode=ceil,
             count_include_pad=bool(op.count_include_pad.value.data) if kind == "avg" else None,
             p=op.p.value.data if kind == "lp" else None,
             storage_order=op.indices.data == "column" if kind == "max" else None,
         )
-        rewriter.replace(op, [], results)
 
 
 def _ceil_mode(op: graph.PoolOp) -> bool | None:

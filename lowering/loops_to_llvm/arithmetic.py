@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from typing import cast
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
@@ -74,19 +74,6 @@ SATURATING_CASTS: dict[type[Operation], type[Operation]] = {
     arith.FPToUIOp: intrinsics.FPToUISatOp,
 }
 
-_IntegerOp: TypeAlias = (
-    arith.AddiOp | arith.SubiOp | arith.MuliOp | arith.DivUIOp | arith.DivSIOp | arith.RemUIOp
-    | arith.RemSIOp | arith.AndIOp | arith.OrIOp | arith.XOrIOp | arith.ShLIOp | arith.ShRUIOp
-    | arith.ShRSIOp | arith.MinUIOp | arith.MaxUIOp | arith.MinSIOp | arith.MaxSIOp
-)  # fmt: skip
-_FloatOp: TypeAlias = (
-    arith.AddfOp | arith.SubfOp | arith.MulfOp | arith.DivfOp | arith.NegfOp | arith.MaximumfOp
-    | arith.MinimumfOp | arith.MaxnumfOp | arith.MinnumfOp
-)  # fmt: skip
-_CastOp: TypeAlias = (
-    arith.SIToFPOp | arith.UIToFPOp | arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp | arith.BitcastOp
-)
-
 
 def counterpart(op: Operation, table: dict[type[Operation], type[Operation]]) -> type[Operation]:
     """The op class that a table lists for an op, by its class or a base class."""
@@ -107,6 +94,16 @@ def fast_math(op: Operation) -> llvm.FastMathAttr:
     return llvm.FastMathAttr(known) if known else _NO_FAST_MATH
 
 
+def replace_in_wide_type(
+    op: Operation, table: dict[type[Operation], type[Operation]], code: Code, rewriter: PatternRewriter
+) -> None:
+    """Replace a float op by the op that a table lists for it, in f32 where the target lacks the type."""
+    operands = [widened(code, operand) for operand in op.operands]
+    properties = {"fastmathFlags": fast_math(op)}
+    result = code.make(counterpart(op, table), operands, properties=properties)
+    rewriter.replace(op, code.ops, [narrowed(code, result, op.operands[0].type)])
+
+
 class IntegerOpLowering(LoopsToLLVMPattern):
     """
     ```mlir
@@ -116,8 +113,10 @@ class IntegerOpLowering(LoopsToLLVMPattern):
     ```
     """
 
+    takes = tuple(INTEGER_OPS)
+
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: _IntegerOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """Replace a binary integer op by the llvm op in `INTEGER_OPS`."""
         lhs, rhs = op.operands
         new = counterpart(op, INTEGER_OPS).create(operands=[lhs, rhs], result_types=[lhs.type])
@@ -133,16 +132,14 @@ class FloatOpLowering(LoopsToLLVMPattern):
     ```
     """
 
+    takes = tuple(FLOAT_OPS)
+
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: _FloatOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """
         Replace a float op by the llvm op in `FLOAT_OPS`, computed in f32 where the target lacks the type.
         """
-        code = self.code_at(op)
-        operands = [widened(code, operand) for operand in op.operands]
-        properties = {"fastmathFlags": fast_math(op)}
-        result = code.make(counterpart(op, FLOAT_OPS), operands, properties=properties)
-        rewriter.replace(op, code.ops, [narrowed(code, result, op.operands[0].type)])
+        replace_in_wide_type(op, FLOAT_OPS, self.code_at(op), rewriter)
 
 
 class RoundingDivisionLowering(LoopsToLLVMPattern):
@@ -264,8 +261,10 @@ class CastLowering(LoopsToLLVMPattern):
     ```
     """
 
+    takes = tuple(CASTS)
+
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: _CastOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """Replace a cast by the llvm op in `CASTS`; integers become half floats by way of f32."""
         code, type = self.code_at(op), converted_type(op.results[0].type)
         if isinstance(op, arith.SIToFPOp | arith.UIToFPOp):

@@ -7,8 +7,6 @@ for each lane.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import (
     BoolAttr,
@@ -28,7 +26,7 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects.arith import ScaleOp
 from stepwell.dialects.llvm import intrinsics
 from stepwell.dialects.llvm.instructions import ExtractElementOp
-from stepwell.lowering.loops_to_llvm.arithmetic import counterpart, fast_math
+from stepwell.lowering.loops_to_llvm.arithmetic import counterpart, fast_math, replace_in_wide_type
 from stepwell.lowering.loops_to_llvm.byte_products import call_intrinsic
 from stepwell.lowering.loops_to_llvm.code import Code, number_attr
 from stepwell.lowering.loops_to_llvm.half import narrowed, widened
@@ -81,18 +79,6 @@ LIBRARY: dict[type[Operation], str] = {
     math.TanhOp: "tanh",
 }
 
-_FloatOp: TypeAlias = (
-    math.AbsFOp | math.CeilOp | math.FloorOp | math.SqrtOp | math.RoundEvenOp | math.RoundOp | math.TruncOp
-    | math.CopySignOp
-)  # fmt: skip
-_IntegerOp: TypeAlias = math.AbsIOp | math.CountLeadingZerosOp | math.CountTrailingZerosOp | math.CtPopOp
-_LibraryOp: TypeAlias = (
-    math.AcosOp | math.AcoshOp | math.AsinOp | math.AsinhOp | math.AtanOp | math.Atan2Op | math.AtanhOp
-    | math.CbrtOp | math.CosOp | math.CoshOp | math.ErfOp | math.Exp2Op | math.ExpM1Op | math.ExpOp
-    | math.Log10Op | math.Log1pOp | math.Log2Op | math.LogOp | math.PowFOp | math.SinOp | math.SinhOp
-    | math.TanOp | math.TanhOp
-)  # fmt: skip
-
 
 class FloatOpLowering(LoopsToLLVMPattern):
     """
@@ -103,16 +89,14 @@ class FloatOpLowering(LoopsToLLVMPattern):
     ```
     """
 
+    takes = tuple(FLOAT_OPS)
+
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: _FloatOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """
         Replace a float function by the intrinsic in `FLOAT_OPS`, in f32 where the target lacks the type.
         """
-        code = self.code_at(op)
-        operands = [widened(code, operand) for operand in op.operands]
-        properties = {"fastmathFlags": fast_math(op)}
-        result = code.make(counterpart(op, FLOAT_OPS), operands, properties=properties)
-        rewriter.replace(op, code.ops, [narrowed(code, result, op.operands[0].type)])
+        replace_in_wide_type(op, FLOAT_OPS, self.code_at(op), rewriter)
 
 
 class FmaLowering(LoopsToLLVMPattern):
@@ -209,8 +193,10 @@ class IntegerOpLowering(LoopsToLLVMPattern):
     ```
     """
 
+    takes = tuple(INTEGER_OPS)
+
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: _IntegerOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """
         Replace an integer function by the intrinsic in `INTEGER_OPS`, with a result defined for all inputs.
         """
@@ -232,8 +218,10 @@ class LibraryLowering(LoopsToLLVMPattern):
     ```
     """
 
+    takes = tuple(LIBRARY)
+
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: _LibraryOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """Call the C function in `LIBRARY` for an f32 or f64 scalar; raise `unsupported` for other types."""
         element = op.operands[0].type
         if isinstance(element, VectorType) or not isinstance(element, Float32Type | Float64Type):

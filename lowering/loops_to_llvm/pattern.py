@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from typing import ClassVar
 
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import RewritePattern
@@ -18,6 +19,9 @@ class LoopsToLLVMPattern(RewritePattern, ABC):
     Operands of the matched op are converted already: an `index` is an i64, a memref is a pointer whose layout
     is in the state. Types of its results are still those of level 3.
     """
+
+    takes: ClassVar[tuple[type[Operation], ...]] = ()
+    """The ops of a table-driven pattern, whose method is typed for any op."""
 
     def __init__(self, state: State):
         self.state = state

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stepwell.runtime.files.whole_files import write_text
-from stepwell.tools.commands.options import add_seed, input_shape, input_shapes, positive
+from stepwell.tools.commands.options import add_input_shape, add_seed, input_shapes, positive
 from stepwell.tools.measure.bench import ModelResult, bench_model
 from stepwell.tools.measure.peers import engine_named, installed_peers
 
@@ -30,14 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_seed(parser)
     parser.add_argument("--json", type=Path, metavar="F", help="where to write the figures")
-    parser.add_argument(
-        "--input-shape",
-        action="append",
-        default=[],
-        type=input_shape,
-        metavar="NAME=1x3x224x224",
-        help="fix the shape of an input (may be given several times)",
-    )
+    add_input_shape(parser.add_argument)
 
 
 def run(args: Namespace) -> int:

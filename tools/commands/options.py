@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -100,7 +101,12 @@ def add_compile_options(parser: ArgumentParser) -> None:
         help="go on without a backend that is not installed, or that fails on its part (a name that no "
         "backend has stays an error)",
     )
-    group_of["input_shapes"].add_argument(
+    add_input_shape(group_of["input_shapes"].add_argument)
+
+
+def add_input_shape(add_argument: Callable[..., object]) -> None:
+    """Shapes of inputs that the model leaves open, added to a parser or to a group of one."""
+    add_argument(
         "--input-shape",
         action="append",
         default=[],

@@ -78,11 +78,7 @@ class LoopLowering(RegionLowering):
         # Collected values: rows of tensors that the loop carries
         rows = rows_of(self, op, count, rewriter) if yields[1 + values :] else Dim.of(0)
         stacked = Stacked(self, op, body, rewriter)
-        collected = [
-            initial
-            for value in yields[1 + values :]
-            for initial in stacked.collect(value, rows, number, at=1 + values)
-        ]
+        collected = stacked.collect(yields[1 + values :], rows, number, at=1 + values)
         body.finish([*yields[1 : 1 + values], *stacked.next_values])
         inits = [*op.v_initial, *collected]
         loop = rewriter.insert(graph.ForOp(count, inits, body.region, body.carries, fresh_names(op)))
@@ -104,11 +100,7 @@ class LoopLowering(RegionLowering):
         number = body.block.args[0]
         yields = list(body.yields)
         stacked = Stacked(self, op, body, rewriter)
-        collected = [
-            initial
-            for value in yields[1 + values :]
-            for initial in stacked.collect(value, rows, number, at=2 + values)
-        ]
+        collected = stacked.collect(yields[1 + values :], rows, number, at=2 + values)
         # Body: also yields the next iteration number and the condition
         one = body.constant(np.array(1, np.int64), self.weights)
         following = body.emit(graph.AddOp(number, one))

@@ -53,14 +53,22 @@ class Stacked:
         """The body's next value of each collecting tensor."""
         self._kinds: list[_Kind] = []
 
-    def collect(self, value: SSAValue, rows: Dim | None, number: SSAValue, *, at: int) -> Sequence[SSAValue]:
+    def collect(
+        self, values: Sequence[SSAValue], rows: Dim | None, number: SSAValue, *, at: int
+    ) -> list[SSAValue]:
         """
-        Stack a value of the iterations: in `rows` preallocated rows, or in as many as there are iterations
+        Stack values of the iterations: in `rows` preallocated rows, or in as many as there are iterations
         (None).
 
         Args: `at` is the position of the body's first collecting argument.
         Returns: the initial values of the collecting tensors.
         """
+        return [initial for value in values for initial in self._collect_one(value, rows, number, at)]
+
+    def _collect_one(
+        self, value: SSAValue, rows: Dim | None, number: SSAValue, at: int
+    ) -> Sequence[SSAValue]:
+        """Stack one of the values; returns the initial values of its collecting tensors."""
         position = at + len(self.next_values)
         if not self._is_known(value):
             self._kinds.append(_Kind.FLAT)
