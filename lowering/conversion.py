@@ -19,8 +19,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import matched_op_types
 from stepwell.dialects.locations import adopt_location
+from stepwell.passes.analysis.scopes import values_read
 from stepwell.patterns.lineage import MAX_DEPTH, Lineage
-from stepwell.patterns.scopes import values_read
 from stepwell.runtime.errors import StepwellError, describe_location
 
 _WATCHED_DEPTH = 8

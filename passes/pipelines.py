@@ -212,6 +212,7 @@ def graph_steps(
     `low_memory` allows no packed weights that are larger than the model's; passes
     named in `required` run although their level is higher, and those of plugins among them run in this order;
     passes in `disabled` never do.
+    Raises: StepwellError `bad-option` for `winograd` "fast" where `winograd-conv` does not run.
     """
     lanes = str(target.f32_lanes)
     shorts = str(target.arch == "x86_64" and not target.has_byte_products and not low_memory).lower()
@@ -228,6 +229,13 @@ def graph_steps(
             ]
         elif not off and (opt_level >= step.level or step.name in required):
             steps.append(_filled_in(step, numbers))
+    if winograd == "fast" and not any(step.name == "winograd-conv" for step in steps):
+        raise StepwellError(
+            "bad-option",
+            None,
+            "winograd is fast, and winograd-conv does not run",
+            help="it runs from opt_level 2 on, with memory normal, unless it is disabled",
+        )
     return steps
 
 

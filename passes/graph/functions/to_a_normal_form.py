@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 
+from stepwell.passes.analysis.scopes import blocks_inside, dependences, post_order, reorder
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import count
-from stepwell.patterns.scopes import blocks_inside, dependences, post_order, reorder
 
 
 @dataclass(frozen=True)

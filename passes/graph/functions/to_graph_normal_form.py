@@ -9,9 +9,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
 
+from stepwell.passes.analysis.scopes import blocks_inside, dependences, post_order, reorder
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import count
-from stepwell.patterns.scopes import blocks_inside, dependences, post_order, reorder
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ def test_folders_are_small() -> None:
     def most(folder: str) -> int:
         return MOST_OP_FAMILIES if folder in OP_FAMILIES else MOST_FILES
 
-    roots = [ROOT / name for name in (*LAYERS, "tests", "docs", "benchmarks", "examples", "stepwell")]
+    roots = [ROOT / name for name in (*LAYERS, "tests", "docs", "benchmarks", "examples")]
     folders = [folder for root in roots for folder in (root, *root.rglob("*")) if folder.is_dir()]
     sizes = {
         folder.relative_to(ROOT).as_posix(): sum(

@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import PassFailedException
 from stepwell.dialects import graph
 from stepwell.lowering.conversion import convert
 from stepwell.passes import Pass
-from stepwell.passes.graph.rules import apply_rules
+from stepwell.patterns.rule_sets import apply_rules
 from stepwell.patterns import Rule, is_op, register_callback, register_predicate, rewrite
 """
 
