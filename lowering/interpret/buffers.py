@@ -24,26 +24,12 @@ from stepwell.lowering.interpret.scalars import numpy_dtype
 from stepwell.lowering.interpret.tensors import (
     checked,
     collapsed_shape,
-    drop_dims,
     extent_of,
     fill_in,
-    parts,
     same,
-    take,
-    undefined,
+    window,
 )
 from stepwell.runtime.addresses import address_of
-
-
-@implements("memref.alloca", "memref.alloc")
-def prepare_alloc(op: memref.AllocaOp | memref.AllocOp) -> Step:
-    """A new buffer with undefined contents."""
-    type = memref_of(op.memref)
-
-    def alloc(*sizes: int) -> Array:
-        return undefined(fill_in(type.get_shape(), sizes), type.element_type)
-
-    return alloc
 
 
 @implements("memref.store")
@@ -86,31 +72,13 @@ def checked_range(begin: int, end: int, size: int) -> slice:
     return slice(begin, end)
 
 
-@implements("memref.subview")
-def prepare_subview(op: memref.SubviewOp) -> Step:
-    """A strided part of a buffer, as a view."""
-    rank = len(memref_of(op.result).get_shape())
-
-    def subview(array: Array, *sizes: int) -> Array:
-        return drop_dims(take(array, parts(op, sizes)), rank)
-
-    return subview
-
-
 @implements("memref.reinterpret_cast")
 def prepare_reinterpret_cast(op: memref.ReinterpretCastOp) -> Step:
     """The elements of a dense buffer with other strides; its bytes as other elements if the types differ."""
     dtype = numpy_dtype(memref_of(op.results[0]).element_type)
-    lists = (op.static_offsets, op.static_sizes, op.static_strides)
-    counts = (len(op.offsets), len(op.sizes), len(op.strides))
 
     def cast(array: Array, *dynamic: int) -> Array:
-        rest = list(dynamic)
-        filled: list[tuple[int, ...]] = []
-        for static, count in zip(lists, counts, strict=True):
-            filled.append(fill_in(static.get_values(), rest[:count]))
-            del rest[:count]
-        (offset,), sizes, strides = filled
+        (offset,), sizes, strides = window(op, dynamic)
         flat = _view_shape(array, [-1]).view(dtype)
         last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
         if all(sizes):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from stepwell.dialects.types import tensor_of
-from stepwell.lowering.bufferize import groups_of
+from stepwell.dialects.types import Tensor, tensor_of
+from stepwell.lowering.bufferize import groups_of, memref_of
+from stepwell.lowering.bufferize.layouts import MemRef
 from stepwell.lowering.interpret.engine import (
     Compiler,
     Frame,
@@ -27,7 +28,7 @@ from stepwell.lowering.interpret.grids import Array
 from stepwell.lowering.interpret.scalars import is_grid, numpy_dtype
 
 
-def fill_in(static: Sequence[int], dynamic: Sequence[int]) -> tuple[int, ...]:
+def fill_in(static: Sequence[int], dynamic: Iterable[int]) -> tuple[int, ...]:
     """Numbers, with each `DYNAMIC_INDEX` replaced by the next dynamic one."""
     rest = iter(dynamic)
     return tuple(next(rest) if n == DYNAMIC_INDEX else n for n in static)
@@ -46,10 +47,15 @@ def undefined(shape: Sequence[int], element: Attribute) -> Array:
     return array
 
 
-@implements("tensor.empty")
-def prepare_empty(op: tensor.EmptyOp) -> Step:
-    """An array that must be written before it is read."""
-    type = tensor_of(op.tensor)
+def shaped(value: SSAValue) -> Tensor | MemRef:
+    """The type of a tensor or a buffer."""
+    return memref_of(value) if isinstance(value.type, MemRefType) else tensor_of(value)
+
+
+@implements("tensor.empty", "memref.alloca", "memref.alloc")
+def prepare_empty(op: Operation) -> Step:
+    """An array that must be written before it is read; a new buffer with undefined contents."""
+    type = shaped(op.results[0])
 
     def empty(*sizes: int) -> Array:
         return undefined(fill_in(type.get_shape(), sizes), type.element_type)
@@ -92,16 +98,20 @@ def extent_of(array: Array, dim: int) -> int:
 implement_all({"tensor.cast": same, "tensor.dim": extent_of})
 
 
-def parts(op: Any, operands: Sequence[int]) -> list[slice]:
-    """The slices that an op with offsets, sizes and strides selects; `operands` are the dynamic ones."""
+def window(op: Any, operands: Sequence[int]) -> list[tuple[int, ...]]:
+    """The offsets, sizes and strides of an op; `operands` are the dynamic ones."""
     rest = iter(operands)
-    lists = [
-        [next(rest) if n == DYNAMIC_INDEX else n for n in attribute.get_values()]
+    return [
+        fill_in(attribute.get_values(), rest)
         for attribute in (op.static_offsets, op.static_sizes, op.static_strides)
     ]
+
+
+def parts(op: Any, operands: Sequence[int]) -> list[slice]:
+    """The slices that an op with offsets, sizes and strides selects; `operands` are the dynamic ones."""
     return [
         slice(at, at + (size - 1) * step + 1, step) if size else slice(0, 0)
-        for at, size, step in zip(*lists, strict=True)
+        for at, size, step in zip(*window(op, operands), strict=True)
     ]
 
 
@@ -123,10 +133,10 @@ def drop_dims(array: Array, rank: int) -> Array:
     return array.reshape(shape)
 
 
-@implements("tensor.extract_slice")
-def prepare_extract_slice(op: tensor.ExtractSliceOp) -> Step:
-    """A strided part of an array."""
-    rank = len(tensor_of(op.result).get_shape())
+@implements("tensor.extract_slice", "memref.subview")
+def prepare_extract_slice(op: Operation) -> Step:
+    """A strided part of an array, as a view."""
+    rank = len(shaped(op.results[0]).get_shape())
 
     def extract(x: Array, *sizes: int) -> Array:
         return drop_dims(take(x, parts(op, sizes)), rank)

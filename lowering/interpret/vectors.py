@@ -7,12 +7,13 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, VectorType
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects.vector import MultiReductionOp, ShapeCastOp
 from stepwell.lowering.interpret.engine import Binary, Step, Unary, Value, implements
 from stepwell.lowering.interpret.grids import Array
+from stepwell.lowering.interpret.tensors import fill_in
 
 _UFUNCS: Mapping[str, tuple[np.ufunc, bool]] = {
     "add": (np.add, False),
@@ -57,7 +58,7 @@ def prepare_extract(op: vector.ExtractOp) -> Step:
     static = op.static_position.get_values()
 
     def extract(x: Array, *dynamic: int) -> Value:
-        return x[_position(static, dynamic)]
+        return x[fill_in(static, dynamic)]
 
     return extract
 
@@ -69,16 +70,10 @@ def prepare_insert(op: vector.InsertOp) -> Step:
 
     def insert(part: Value, x: Array, *dynamic: int) -> Array:
         result = np.array(x)
-        result[_position(static, dynamic)] = part
+        result[fill_in(static, dynamic)] = part
         return result
 
     return insert
-
-
-def _position(static: Sequence[int], dynamic: Sequence[int]) -> tuple[int, ...]:
-    """A position with dynamic indices filled in."""
-    rest = iter(dynamic)
-    return tuple(next(rest) if n == DYNAMIC_INDEX else n for n in static)
 
 
 @implements("vector.shuffle")
