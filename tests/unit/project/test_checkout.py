@@ -12,7 +12,7 @@ import pytest
 
 from tests.onnx_models import onnx_model
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 _COMPILE = """
 import sys, numpy, stepwell
 from stepwell.dialects import graph
