@@ -15,7 +15,6 @@ from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.slices import Indices
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
-    elementwise,
     empty,
     extent,
     generic,
@@ -23,16 +22,6 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
 )
 from stepwell.runtime.dims import Dim
-
-
-class FullLowering(RewritePattern):
-    """`graph.full` → a `linalg.generic` that broadcasts one scalar."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.FullOp, rewriter: PatternRewriter) -> None:
-        """Emit a copy of the scalar operand to every element."""
-        result = elementwise(tensor_of(op.result), [op.input], lambda s: s[0], op, rewriter)
-        rewriter.replace(op, [], [result])
 
 
 class IotaLowering(RewritePattern):
@@ -82,4 +71,4 @@ def _numbers(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
     return generic([], write, [PARALLEL], body, rewriter)
 
 
-PATTERNS: list[RewritePattern] = [FullLowering(), IotaLowering(), ExtentsLowering()]
+PATTERNS: list[RewritePattern] = [IotaLowering(), ExtentsLowering()]

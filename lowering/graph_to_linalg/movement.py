@@ -61,10 +61,10 @@ class TransposeLowering(RewritePattern):
 
 
 class BroadcastLowering(RewritePattern):
-    """`graph.broadcast_to` → a copy whose operand's index map omits the broadcast loops."""
+    """`graph.broadcast_to`, `graph.full` → a copy whose operand's index map omits the broadcast loops."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.BroadcastToOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: graph.BroadcastToOp | graph.FullOp, rewriter: PatternRewriter) -> None:
         """Emit an elementwise copy to the shape of the result."""
         result = elementwise(tensor_of(op.result), [op.input], lambda s: s[0], op, rewriter)
         rewriter.replace(op, [], [result])

@@ -38,6 +38,10 @@ LOGIC: Mapping[type[Operation], tuple[type[onnx.OnnxOp], type[onnx.OnnxOp]]] = {
     graph.XorOp: (onnx.XorOp, onnx.BitwiseXorOp),
     graph.NotOp: (onnx.NotOp, onnx.BitwiseNotOp),
 }
+COMPOSED: Mapping[type[Operation], tuple[type[onnx.OnnxOp], type[onnx.OnnxOp]]] = {
+    graph.NotEqualOp: (onnx.EqualOp, onnx.NotOp),
+    graph.RsqrtOp: (onnx.SqrtOp, onnx.ReciprocalOp),
+}
 SHIFTS: Mapping[type[Operation], str] = {graph.ShiftLeftOp: "LEFT", graph.ShiftRightOp: "RIGHT"}
 LAST_ELEMENT = 22
 """The number of the last element type of opset 21: signed integers of four bits."""
@@ -61,24 +65,15 @@ class SimpleExport(OnnxExport):
             replace_by_node(rewriter, op, target, op.operands)
 
 
-class NotEqualExport(OnnxExport):
-    """`graph.not_equal` → `Not` of `Equal`."""
+class ComposedExport(OnnxExport):
+    """`graph.not_equal` → `Not` of `Equal`; `graph.rsqrt` → `Reciprocal` of `Sqrt`."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.NotEqualOp, rewriter: PatternRewriter) -> None:
-        """Negate the equality."""
-        equal = insert_node(rewriter, onnx.EqualOp, op.operands, op.result.type)
-        replace_by_node(rewriter, op, onnx.NotOp, [equal])
-
-
-class RsqrtExport(OnnxExport):
-    """`graph.rsqrt` → `Reciprocal` of `Sqrt`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.RsqrtOp, rewriter: PatternRewriter) -> None:
-        """Emit the reciprocal of the square root."""
-        root = insert_node(rewriter, onnx.SqrtOp, op.operands, op.result.type)
-        replace_by_node(rewriter, op, onnx.ReciprocalOp, [root])
+    def match_and_rewrite(self, op: graph.NotEqualOp | graph.RsqrtOp, rewriter: PatternRewriter) -> None:
+        """Emit the two operators of the op."""
+        inner, outer = COMPOSED[type(op)]
+        value = insert_node(rewriter, inner, op.operands, op.result.type)
+        replace_by_node(rewriter, op, outer, [value])
 
 
 class TruncExport(OnnxExport):
@@ -153,8 +148,7 @@ class BiasAddExport(OnnxExport):
 
 PATTERNS: list[type[OnnxExport]] = [
     SimpleExport,
-    NotEqualExport,
-    RsqrtExport,
+    ComposedExport,
     TruncExport,
     RemainderExport,
     ShiftExport,

@@ -31,7 +31,7 @@ from stepwell.lowering.loops_to_llvm.byte_products import call_intrinsic
 from stepwell.lowering.loops_to_llvm.code import Code, number_attr
 from stepwell.lowering.loops_to_llvm.half import narrowed, widened
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
-from stepwell.lowering.loops_to_llvm.vectors import first_lane, fused_multiply_add, lane_count
+from stepwell.lowering.loops_to_llvm.vectors import first_lane, lane_count
 from stepwell.runtime.errors import StepwellError
 
 _CURRENT_ROUNDING = 4  # x86's code for the rounding mode of the control register
@@ -97,23 +97,6 @@ class FloatOpLowering(LoopsToLLVMPattern):
         Replace a float function by the intrinsic in `FLOAT_OPS`, in f32 where the target lacks the type.
         """
         replace_in_wide_type(op, FLOAT_OPS, self.code_at(op), rewriter)
-
-
-class FmaLowering(LoopsToLLVMPattern):
-    """
-    ```mlir
-    %r = math.fma %a, %b, %c : f32
-    // ->
-    %r = llvm.intr.fma(%a, %b, %c) : (f32, f32, f32) -> f32
-    ```
-    """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: math.FmaOp, rewriter: PatternRewriter) -> None:
-        """Replace a fused multiply-add by llvm's, or by separate ops on targets without it."""
-        code = self.code_at(op)
-        result = fused_multiply_add(code, list(op.operands))
-        rewriter.replace(op, code.ops, [result])
 
 
 class ScaleLowering(LoopsToLLVMPattern):

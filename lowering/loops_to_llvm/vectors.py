@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import cast
 
-from xdsl.dialects import llvm, vector
+from xdsl.dialects import llvm, math, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseArrayBase,
@@ -87,9 +87,15 @@ class BroadcastLowering(LoopsToLLVMPattern):
         rewriter.replace(op, code.ops, [result])
 
 
-class FMALowering(LoopsToLLVMPattern):
+class FmaLowering(LoopsToLLVMPattern):
     """
-    A multiply-add of vectors, fused on targets with the instruction; elsewhere LLVM would call the C library.
+    A multiply-add, fused on targets with the instruction; elsewhere LLVM would call the C library.
+
+    ```mlir
+    %r = math.fma %a, %b, %c : f32
+    // ->
+    %r = llvm.intr.fma(%a, %b, %c) : (f32, f32, f32) -> f32
+    ```
 
     ```mlir
     %r = vector.fma %a, %b, %c : vector<16xf32>
@@ -99,7 +105,7 @@ class FMALowering(LoopsToLLVMPattern):
     """
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: vector.FMAOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: math.FmaOp | vector.FMAOp, rewriter: PatternRewriter) -> None:
         """Emit the fused op or `fmuladd`, by target."""
         code = self.code_at(op)
         result = fused_multiply_add(code, list(op.operands))

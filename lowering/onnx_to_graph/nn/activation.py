@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.lowering.onnx_to_graph.broadcasting import agreeing, fitted
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit, rank_of, shape_of
+
+WITH_ALPHA: Mapping[type[onnx.OnnxOp], type[graph.LeakyReluOp] | type[graph.EluOp] | type[graph.SiluOp]] = {
+    onnx.LeakyReluOp: graph.LeakyReluOp,
+    onnx.EluOp: graph.EluOp,
+    onnx.SwishOp: graph.SiluOp,
+}
 
 
 def hard_sigmoid(
@@ -19,22 +27,15 @@ def hard_sigmoid(
     return emit(graph.ClipOp(line, numbers[2], numbers[3]), rewriter)
 
 
-class LeakyReluLowering(OnnxLowering):
-    """`LeakyRelu` → `graph.leaky_relu`."""
+class AlphaLowering(OnnxLowering):
+    """An activation with one coefficient → the op in `WITH_ALPHA`."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.LeakyReluOp, rewriter: PatternRewriter) -> None:
-        """Copy the slope `alpha`."""
-        rewriter.replace(op, graph.LeakyReluOp(op.X, op.floating("alpha")))
-
-
-class EluLowering(OnnxLowering):
-    """`Elu` → `graph.elu`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.EluOp, rewriter: PatternRewriter) -> None:
-        """Copy the coefficient `alpha`."""
-        rewriter.replace(op, graph.EluOp(op.X, op.floating("alpha")))
+    def match_and_rewrite(
+        self, op: onnx.LeakyReluOp | onnx.EluOp | onnx.SwishOp, rewriter: PatternRewriter
+    ) -> None:
+        """Copy the coefficient `alpha`: a slope, or the factor of the sigmoid's argument."""
+        rewriter.replace(op, WITH_ALPHA[type(op)](op.X, op.floating("alpha")))
 
 
 class SeluLowering(OnnxLowering):
@@ -68,15 +69,6 @@ class GeluLowering(OnnxLowering):
     def match_and_rewrite(self, op: onnx.GeluOp, rewriter: PatternRewriter) -> None:
         """Copy the approximation, `none` or `tanh`."""
         rewriter.replace(op, graph.GeluOp(op.X, op.string("approximate")))
-
-
-class SwishLowering(OnnxLowering):
-    """`Swish` → `graph.silu`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.SwishOp, rewriter: PatternRewriter) -> None:
-        """Copy the factor `alpha` of the sigmoid's argument."""
-        rewriter.replace(op, graph.SiluOp(op.X, op.floating("alpha")))
 
 
 class SwiGluLowering(OnnxLowering):
@@ -199,12 +191,10 @@ class ClipLowering(OnnxLowering):
 
 
 PATTERNS: list[type[OnnxLowering]] = [
-    LeakyReluLowering,
-    EluLowering,
+    AlphaLowering,
     SeluLowering,
     CeluLowering,
     GeluLowering,
-    SwishLowering,
     SwiGluLowering,
     HardSigmoidLowering,
     HardSwishLowering,

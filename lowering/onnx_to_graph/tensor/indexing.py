@@ -13,23 +13,14 @@ from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, no
 
 
 class GatherLowering(OnnxLowering):
-    """`Gather` → `graph.gather`."""
+    """`Gather`, `GatherElements` → `graph.gather`, `graph.gather_elements`."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.GatherOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: onnx.GatherOp | onnx.GatherElementsOp, rewriter: PatternRewriter) -> None:
         """Normalize the axis."""
+        target = graph.GatherOp if isinstance(op, onnx.GatherOp) else graph.GatherElementsOp
         axis = normalized_axis(op.integer("axis"), rank_of(op.data, op), op)
-        rewriter.replace(op, graph.GatherOp(op.data, op.indices, axis))
-
-
-class GatherElementsLowering(OnnxLowering):
-    """`GatherElements` → `graph.gather_elements`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.GatherElementsOp, rewriter: PatternRewriter) -> None:
-        """Normalize the axis."""
-        axis = normalized_axis(op.integer("axis"), rank_of(op.data, op), op)
-        rewriter.replace(op, graph.GatherElementsOp(op.data, op.indices, axis))
+        rewriter.replace(op, target(op.data, op.indices, axis))
 
 
 class GatherNdLowering(OnnxLowering):
@@ -98,7 +89,6 @@ class OneHotLowering(ShapeLowering):
 
 PATTERNS: list[type[OnnxLowering]] = [
     GatherLowering,
-    GatherElementsLowering,
     GatherNdLowering,
     ScatterLowering,
     ScatterNdLowering,
