@@ -81,6 +81,7 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
         return
     calls = [op for op in module.walk() if isinstance(op, graph.ExternalOp)]
     given_up = 0
+    compilation.reproducer = None
     with compilation.timed("backends"):
         for op in calls:
             func = functions[op.callee.string_value()]
