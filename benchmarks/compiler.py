@@ -3,7 +3,8 @@ The speed of the compiler itself: `python -m benchmarks.compiler`.
 
 Operations per second of parsing, printing, verifying and of each pass of level 1, over growing graphs: a
 figure that falls as the graph grows is a pass that is not linear. With model names, also cold and warm
-compile times.
+compile times. `--chain 3000 15000` measures compilations of products in a row, all by one kernel, instead:
+processor time and memory a node, which is what the graph and `@main` cost.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from io import StringIO
+from pathlib import Path
 from time import process_time
 
 import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import SSAValue
@@ -119,12 +122,58 @@ def compile_seconds(name: str, folder: str) -> float:
     return float(done.stdout)
 
 
+def product_chain(size: int) -> bytes:
+    """An ONNX model of products in a row, each with the same weight."""
+    weight = numpy_helper.from_array(np.eye(8, dtype=np.float32), "w")
+    nodes = [helper.make_node("MatMul", [f"x{i}", "w"], [f"x{i + 1}"], name=f"n{i}") for i in range(size)]
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 8]) for name in ("x0", f"x{size}"))
+    graph = helper.make_graph(nodes, "chain", [x], [y], [weight])
+    opsets = [helper.make_opsetid("", 17)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+
+
+def compile_cost(path: Path) -> tuple[float, int]:
+    """Processor seconds of a compilation in a fresh process without caches, and its peak of memory in KB."""
+    program = (
+        "import resource, sys, time, stepwell, stepwell.tools.driver\n"
+        "import stepwell.frontend, stepwell.lowering.kernels.kernel, stepwell.tools.driver.lower\n"
+        "start = time.process_time()\n"
+        "stepwell.compile(sys.argv[1], use_cache=False, processes=1)\n"
+        "print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    seconds, kilobytes = done.stdout.split()
+    return float(seconds), int(kilobytes)
+
+
+def chain_rows(sizes: Sequence[int], base: int = 10) -> Iterator[tuple[int, float, float]]:
+    """Milliseconds and KB that a node of a chain takes, for each size, less what a chain of `base` takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        costs: list[tuple[float, int]] = []
+        for size in (base, *sizes):
+            (path := Path(folder) / f"{size}.onnx").write_bytes(product_chain(size))
+            costs.append(compile_cost(path))
+    first, *others = costs
+    for size, cost in zip(sizes, others, strict=True):
+        nodes = size - base
+        yield size, 1e3 * (cost[0] - first[0]) / nodes, (cost[1] - first[1]) / nodes
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print tables in Markdown; returns the exit status."""
     parser = ArgumentParser(prog="benchmarks.compiler", description=__doc__)
     parser.add_argument("models", nargs="*", help="models to compile cold and warm")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
+    parser.add_argument(
+        "--chain", type=int, nargs="+", metavar="NODES", help="compile chains of nodes instead"
+    )
     args = parser.parse_args(argv)
+    if args.chain:
+        print("| nodes | ms a node | KB a node |\n|---|---|---|")
+        for size, milliseconds, kilobytes in chain_rows(args.chain):
+            print(f"| {size} | {milliseconds:.2f} | {kilobytes:.1f} |", flush=True)
+        return 0
     for shape, make in SHAPES.items():
         print(f"\n| {shape}: thousand ops per second | {' | '.join(f'{s} ops' for s in args.sizes)} |")
         print("|---" * (len(args.sizes) + 1) + "|")

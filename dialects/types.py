@@ -184,15 +184,27 @@ def check_extents(element: Attribute, dims: Sequence[Dim]) -> None:
         )
 
 
+_DIMS: dict[int, tuple[Attribute, tuple[Dim, ...]]] = {}
+_MOST_DIMS = 65536
+
+
 def dims_of(type: Attribute) -> tuple[Dim, ...]:
     """
     The dimensions of a ranked tensor type; a dynamic one without a name is unknown (`Dim.is_unknown`).
 
     Raises: TypeError for anything but a ranked tensor.
     """
+    # By identity first: types are interned, and hashing one costs more than all the rest.
+    key = id(type)
+    if (known := _DIMS.get(key)) is not None:
+        return known[1]
     if not isinstance(type, TensorType):
         raise TypeError(f"expected a ranked tensor, found {type}")
-    return _dims_of(cast(Tensor, type))
+    if len(_DIMS) >= _MOST_DIMS:
+        _DIMS.clear()
+    dims = _dims_of(cast(Tensor, type))
+    _DIMS[key] = type, dims  # the type is kept, so that its id stays its own
+    return dims
 
 
 @lru_cache(maxsize=65536)
@@ -253,9 +265,9 @@ _DTYPE_TO_ELEMENT = {dtype: element for element, dtype in _ELEMENT_TO_DTYPE.item
 
 def dtype_of(element: Attribute) -> np.dtype[np.generic]:
     """The numpy dtype of an element type. Raises: TypeError for one that numpy and ml_dtypes lack."""
-    if element not in _ELEMENT_TO_DTYPE:
+    if (dtype := _ELEMENT_TO_DTYPE.get(element)) is None:
         raise TypeError(f"element type {element} has no numpy dtype")
-    return _ELEMENT_TO_DTYPE[element]
+    return dtype
 
 
 def dtypes() -> Mapping[Attribute, np.dtype[np.generic]]:

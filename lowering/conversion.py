@@ -137,8 +137,11 @@ class _Walk:
             if op in self._illegal:
                 self._left[op] = not any(_converts(pattern, op) for pattern in self._table.of(type(op)))
             return
+        patterns = self._table.of(type(op))
+        if not patterns and not op.regions and op not in self._illegal:
+            return
         new_ops: list[Operation] = []
-        for pattern in self._table.of(type(op)):
+        for pattern in patterns:
             rewriter = PatternRewriter(op)
             location = op.location
             rewriter.operation_insertion_handler.append(lambda new, at=location: adopt_location(new, at))

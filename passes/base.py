@@ -89,8 +89,10 @@ def bodies_of(module: ModuleOp) -> list[Operation]:
 
 def functions_of(module: ModuleOp) -> list[FuncOp]:
     """The `func.func` ops that passes work on: with a body and without the attribute `skip_optimization`."""
-    return [
-        op
-        for op in module.walk()
-        if isinstance(op, FuncOp) and not op.is_declaration and "skip_optimization" not in op.attributes
-    ]
+    found: list[FuncOp] = []
+    for op in module.ops:
+        if isinstance(op, ModuleOp):
+            found += functions_of(op)
+        elif isinstance(op, FuncOp) and not op.is_declaration and "skip_optimization" not in op.attributes:
+            found.append(op)
+    return found

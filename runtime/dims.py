@@ -60,7 +60,7 @@ class Dim:
         if isinstance(value, Dim):
             return value
         if isinstance(value, int):
-            return Dim({(): int(value)})
+            return _number(int(value))
         return _parse(value)
 
     @staticmethod
@@ -71,7 +71,7 @@ class Dim:
     @property
     def is_static(self) -> bool:
         """Whether the expression is a plain number."""
-        return all(m == () for m, _ in self._terms)
+        return not self._terms or (len(self._terms) == 1 and not self._terms[0][0])
 
     @property
     def is_unknown(self) -> bool:
@@ -155,6 +155,8 @@ class Dim:
 
     def __add__(self, other: int | Dim) -> Dim:
         other = Dim.of(other)
+        if self.is_static and other.is_static:
+            return _number(self.value + other.value)
         if self.is_unknown or other.is_unknown:
             return Dim.symbol(UNKNOWN)  # two unknowns are not one: `? - ?` is not 0
         terms = dict(self._terms)
@@ -177,6 +179,8 @@ class Dim:
 
     def __mul__(self, other: int | Dim) -> Dim:
         other = Dim.of(other)
+        if self.is_static and other.is_static:
+            return _number(self.value * other.value)
         if (self.is_unknown or other.is_unknown) and self != 0 and other != 0:
             return Dim.symbol(UNKNOWN)
         terms: dict[_Monomial, int] = {}
@@ -313,6 +317,11 @@ def _repeats(a: Dim, b: Dim, kind: str) -> bool:
             return parts is not None and parts[0] == kind and a in parts[1:]
         case _:
             return False
+
+
+@lru_cache(maxsize=65536)
+def _number(value: int) -> Dim:
+    return Dim({(): value})
 
 
 @lru_cache(maxsize=65536)

@@ -4,8 +4,9 @@ Outlining of kernels from `@main`: each `graph.fused` becomes a function, with s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import count
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -15,11 +16,12 @@ from xdsl.dialects.builtin import (
     IndexType,
     ModuleOp,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
     UnitAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
@@ -56,8 +58,9 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
     func.func private @k0(%a: tensor<?xf32, …>, %N: index) -> tensor<?xf32, …>
         attributes {sched.kernel, sched.symbols = ["N"]} { … }
     ```
+    Kernels that compute the same share a function.
     """
-    kernels: list[Operation] = []
+    kernels: dict[Hashable, FuncOp] = {}
     for function in [f for f in module.ops if isinstance(f, FuncOp) and not f.is_declaration]:
         _hoist_constants(function)
         hand_over_objects(function)
@@ -74,9 +77,25 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
         _add_symbol_arguments(function, [name for name in _distinct(needed) if name not in defined])
         values = dict(symbol_arguments(function)) | defined
         for op in fused_ops:
+            content = (_content(op.body.block, {}), tuple(op.result_types))
+            if (kernel := kernels.get(content)) is None:
+                kernel = kernels[content] = _outline(op, f"k{len(kernels)}", symbols[op])
             here = values | carried[op]
-            kernels.append(_outline(op, f"k{len(kernels)}", [(name, here[name]) for name in symbols[op]]))
-    return ModuleOp(kernels)
+            _call(op, kernel, [here[name] for name in symbols[op]])
+    return ModuleOp(list(kernels.values()))
+
+
+def _content(block: Block, numbers: dict[SSAValue, int]) -> Hashable:
+    """The computation of a block without names and locations; kernels with the same share a function."""
+    numbers.update(zip(block.args, count(len(numbers)), strict=False))
+    ops: list[Hashable] = []
+    for op in block.ops:
+        operands = tuple([numbers[value] for value in op.operands])
+        attributes = frozenset(op.properties.items()), frozenset(op.attributes.items())
+        regions = tuple([tuple([_content(b, numbers) for b in region.blocks]) for region in op.regions])
+        ops.append((op.name, operands, tuple(op.result_types), attributes, regions))
+        numbers.update(zip(op.results, count(len(numbers)), strict=False))
+    return tuple(block.arg_types), tuple(ops)
 
 
 def _hoist_constants(function: FuncOp) -> None:
@@ -179,18 +198,26 @@ def _add_symbol_arguments(function: FuncOp, symbols: Sequence[str]) -> None:
         function.attributes[SYMBOLS] = ArrayAttr([StringAttr(name) for name in symbols])
 
 
-def _outline(op: graph.FusedOp, name: str, symbols: Sequence[tuple[str, SSAValue]]) -> FuncOp:
-    """A new function with the region of a `graph.fused`, which is replaced by a call of it."""
+def _outline(op: graph.FusedOp, name: str, symbols: Sequence[str]) -> FuncOp:
+    """A new function with the region of a `graph.fused`."""
     region = op.detach_region(op.body)
     yielded = region.block.last_op
     assert isinstance(yielded, graph.YieldOp)
     Rewriter.replace_op(yielded, ReturnOp(*yielded.values), [])
     kernel = FuncOp(name, (region.block.arg_types, op.result_types), region, "private")
     kernel.attributes[KERNEL] = UnitAttr()
-    _add_symbol_arguments(kernel, [name for name, _ in symbols])
-    call = CallOp(name, [*op.operands, *(value for _, value in symbols)], op.result_types)
-    call.attributes |= {name: op.attributes[name] for name in WORK if name in op.attributes}
+    _add_symbol_arguments(kernel, symbols)
     adopt_location(kernel, op.location)
+    return kernel
+
+
+def _call(op: graph.FusedOp, kernel: FuncOp, symbols: Sequence[SSAValue]) -> None:
+    """Replace a kernel by a call of its function."""
+    call = CallOp.create(
+        operands=[*op.operands, *symbols],
+        result_types=op.result_types,
+        properties={"callee": SymbolRefAttr(kernel.sym_name)},
+        attributes={name: op.attributes[name] for name in WORK if name in op.attributes},
+    )
     adopt_location(call, op.location)
     Rewriter.replace_op(op, call)
-    return kernel

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    SymbolRefAttr,
     UnitAttr,
     VectorType,
     i32,
@@ -58,6 +59,34 @@ def _indices(index: int) -> DenseArrayBase:
     return DenseArrayBase.from_list(i32, [index])
 
 
+@cache
+def segment_sizes(*sizes: int) -> DenseArrayBase:
+    """How many operands an op has of each kind."""
+    return DenseArrayBase.from_list(i32, sizes)
+
+
+@cache
+def _call_properties(arguments: int) -> dict[str, Attribute]:
+    return {
+        "fastmathFlags": llvm.FastMathAttr(None),
+        "CConv": llvm.CallingConventionAttr("ccc"),
+        "TailCallKind": llvm.TailCallKindAttr(llvm.TailCallKind.NONE),
+        "op_bundle_sizes": segment_sizes(),
+        "operandSegmentSizes": segment_sizes(arguments, 0),
+    }
+
+
+def call_symbol(
+    callee: SymbolRefAttr, arguments: Sequence[SSAValue], result: Attribute | None = None
+) -> llvm.CallOp:
+    """A call of a function by its name, for its effect or for its result."""
+    return llvm.CallOp.create(
+        operands=arguments,
+        result_types=[] if result is None else [result],
+        properties={"callee": callee, **_call_properties(len(arguments))},
+    )
+
+
 def call_pointer(
     callee: SSAValue, arguments: Sequence[SSAValue], result: Attribute | None = None
 ) -> llvm.CallOp:
@@ -65,13 +94,7 @@ def call_pointer(
     return llvm.CallOp.create(
         operands=[callee, *arguments],
         result_types=[] if result is None else [result],
-        properties={
-            "fastmathFlags": llvm.FastMathAttr(None),
-            "CConv": llvm.CallingConventionAttr("ccc"),
-            "TailCallKind": llvm.TailCallKindAttr(llvm.TailCallKind.NONE),
-            "op_bundle_sizes": DenseArrayBase.from_list(i32, []),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [1 + len(arguments), 0]),
-        },
+        properties=_call_properties(1 + len(arguments)),
     )
 
 
@@ -107,11 +130,12 @@ class Code:
         self.ops.append(op)
         return op.results[0]
 
-    def constant(self, value: int) -> SSAValue:
-        """An i64 constant, made once for each block."""
-        key = (self._block, value)
+    def constant(self, value: int, type: IntegerType = I64) -> SSAValue:
+        """An integer constant, made once for each block."""
+        key = (self._block, value, type.width.data)
         if (found := self.state.known.get(key)) is None:
-            op = llvm.ConstantOp.create(properties={"value": int_attr(value)}, result_types=[I64])
+            number = int_attr(value, type.width.data)
+            op = llvm.ConstantOp.create(properties={"value": number}, result_types=[type])
             found = self.state.known[key] = self.add(op)
         return found
 

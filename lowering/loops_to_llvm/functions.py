@@ -8,6 +8,7 @@ Other functions keep their arguments: memrefs become bare pointers, so their siz
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import cast
 
 from xdsl.dialects import func, llvm
@@ -27,7 +28,7 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimsAttr, element_bytes
-from stepwell.lowering.loops_to_llvm.code import Code, int_attr
+from stepwell.lowering.loops_to_llvm.code import Code, call_symbol, int_attr, segment_sizes
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import (
     I32,
@@ -239,9 +240,8 @@ class CallLowering(LoopsToLLVMPattern):
         code = self.code_at(op)
         args = self._array(function, pointers, PTR, code, rewriter)
         dims = self._array(function, sizes, I64, code, rewriter)
-        call = llvm.CallOp(callee, args, dims, info.context, return_type=I32)
-        status = code.add(call)
-        zero = code.make(llvm.ConstantOp, [], I32, {"value": int_attr(0, 32)})
+        status = code.add(call_symbol(op.callee, [args, dims, info.context], I32))
+        zero = code.constant(0, I32)
         return_unless(self.state, op, code, code.compare("eq", status, zero), status, rewriter)
         rewriter.erase(op)
 
@@ -254,11 +254,16 @@ class CallLowering(LoopsToLLVMPattern):
         rewriter: PatternRewriter,
     ) -> SSAValue:
         """A stack array with values of one type."""
-        type = llvm.LLVMArrayType(max(1, len(values)), element)
+        type = _array_type(max(1, len(values)), element)
         array = stack_slot(function, type, WORD_BYTES, rewriter)
         for index, value in enumerate(values):
             code.store(value, code.element_pointer(array, index, element), WORD_BYTES)
         return array
+
+
+@cache
+def _array_type(size: int, element: Attribute) -> Attribute:
+    return llvm.LLVMArrayType(size, element)
 
 
 class ReturnLowering(LoopsToLLVMPattern):
@@ -278,7 +283,7 @@ class ReturnLowering(LoopsToLLVMPattern):
         if self.state.function(op)[1].is_kernel:
             if op.operands:
                 raise StepwellError("unsupported", op, "a kernel returns nothing: its results are arguments")
-            values = [code.make(llvm.ConstantOp, [], I32, {"value": int_attr(0, 32)})]
+            values = [code.constant(0, I32)]
         else:
             values = list(op.operands)
         rewriter.replace(op, [*code.ops, llvm.ReturnOp.create(operands=values)], [])
@@ -291,10 +296,17 @@ def stack_slot(
     Memory on the stack, allocated once at the function's entry: an allocation inside a loop would accumulate.
     """
     entry = cast(Block, function.body.first_block)
-    # Constants that the entry block has already may come after the alloca, so it gets its own.
-    one = llvm.ConstantOp.create(properties={"value": int_attr(1)}, result_types=[I64])
-    slot = llvm.AllocaOp(one.results[0], type, align_bytes)
-    rewriter.insert([one, slot], InsertPoint.at_start(entry))
+    # Constants of the entry block may be further down: the first op is the one that all slots share.
+    one = entry.first_op
+    if not (isinstance(one, llvm.ConstantOp) and one.value == int_attr(1)):
+        one = llvm.ConstantOp.create(properties={"value": int_attr(1)}, result_types=[I64])
+        rewriter.insert(one, InsertPoint.at_start(entry))
+    slot = llvm.AllocaOp.create(
+        operands=one.results,
+        result_types=[PTR],
+        properties={"alignment": int_attr(align_bytes), "elem_type": type},
+    )
+    rewriter.insert(slot, InsertPoint.after(one))
     return slot.results[0]
 
 
@@ -319,7 +331,11 @@ def part_blocks(state: State) -> None:
         block = cast(Block, exit.parent)
         rest = block.split_before(exit)
         ok, status = exit.operands
-        branch = llvm.CondBrOp(ok, rest, [], failure, [status])
+        branch = llvm.CondBrOp.create(
+            operands=[ok, status],
+            properties={"operandSegmentSizes": segment_sizes(1, 0, 1)},
+            successors=[rest, failure],
+        )
         adopt_location(branch, exit.location)
         exit.detach()
         exit.erase()

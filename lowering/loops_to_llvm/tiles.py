@@ -127,10 +127,11 @@ def release_tiles(function: llvm.FuncOp) -> None:
     """
     Release the tile registers before each return of a function that uses them: they slow context switches.
     """
-    calls = [op for op in function.walk() if isinstance(op, llvm.CallIntrinsicOp)]
+    ops = [op for block in function.body.blocks for op in block.ops]
+    calls = [op for op in ops if isinstance(op, llvm.CallIntrinsicOp)]
     if not any(op.intrin.data == "llvm.x86.ldtilecfg" for op in calls):
         return
-    for op in list(function.walk()):
+    for op in ops:
         if isinstance(op, llvm.ReturnOp) and (block := op.parent) is not None:
             release = _intrinsic(_RELEASE, [])
             release.location = op.location

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import cast
 
@@ -204,7 +205,7 @@ class MainOnBuffers:
             tensors.append(self._placed(scratch, BYTES, (scratch.size,)))
         names = self.buffers.symbols
         symbols = [self.extents.extent(Dim.of(names[v])) for v in op.arguments if v in names]
-        self.insert(func.CallOp(op.callee, [*tensors, *symbols], []))
+        self.insert(func.CallOp.create(operands=[*tensors, *symbols], properties={"callee": op.callee}))
 
     def _convert_host_call(self, op: graph.HostCallOp) -> None:
         """
@@ -373,7 +374,12 @@ def returned_values(main: func.FuncOp) -> Sequence[SSAValue]:
 
 def memref_of(tensor: Tensor) -> MemRefType[Attribute]:
     """The dense buffer type of a tensor type."""
-    return MemRefType(tensor.element_type, tensor.get_shape())
+    return _dense(tensor.element_type, tensor.get_shape())
+
+
+@lru_cache(maxsize=4096)
+def _dense(element: Attribute, shape: tuple[int, ...]) -> MemRefType[Attribute]:
+    return MemRefType(element, shape)
 
 
 def all_static(dims: Iterable[Dim]) -> bool:

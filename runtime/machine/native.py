@@ -21,12 +21,15 @@ def initialize(native_only: bool = True) -> None:
         llvm.initialize_all_asmprinters()
 
 
-def target_machine(target: TargetDescription, *, jit: bool = False) -> llvm.TargetMachine:
-    """A new machine for a target; `jit` for code that is loaded into this process."""
+def target_machine(target: TargetDescription, *, jit: bool = False, effort: int = 2) -> llvm.TargetMachine:
+    """
+    A new machine for a target; `jit` for code that is loaded into this process, `effort` of code generation
+    from 0 to 3.
+    """
     initialize(native_only=target.arch == host_target().arch)
     cpu = "x86-64" if target.arch == "x86_64" else "generic"
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=cpu, features=target.feature_string, opt=2, reloc="pic", codemodel="small", jit=jit
+        cpu=cpu, features=target.feature_string, opt=effort, reloc="pic", codemodel="small", jit=jit
     )
 
 

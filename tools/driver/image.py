@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,6 +52,8 @@ from stepwell.lowering.main_to_buffers import (
 )
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
+from stepwell.passes.reproducer import Reproducer
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.files.artifact import ModelImage, RuntimeErrorRow
@@ -66,6 +69,8 @@ Progress = Callable[[str, int, int], None]
 """A progress callback: called with the step's name, the amount done, and the total."""
 
 KINDS = ("input", "output")
+LARGE_MAIN_CHARS = 400_000
+"""From here on, some 700 calls, the speed of `@main`'s code matters less than the time to generate it."""
 
 
 @dataclass
@@ -76,6 +81,8 @@ class Compilation:
     ctx: StepwellContext
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     counts: dict[str, int] = field(default_factory=dict[str, int])
+    reproducer: Reproducer | None = None
+    """That of the passes that ran so far; None again when anything else changes the module."""
 
     @contextmanager
     def timed(self, level: str) -> Generator[None]:
@@ -87,7 +94,9 @@ class Compilation:
     def run(self, level: str, pipeline: str) -> None:
         """Run passes on the module, and add their time to that of a level."""
         with self.timed(level):
-            run_pipeline(self.module, pipeline, self.ctx)
+            if self.reproducer is None:
+                self.reproducer = Reproducer(self.module)
+            run_pipeline(self.module, pipeline, self.ctx, self.reproducer)
 
 
 def main_of(module: ModuleOp) -> func.FuncOp:
@@ -237,6 +246,7 @@ def compile_image(
         cache = None  # whose keys do not describe it
     calls = [op for op in main_of(compilation.module).walk() if isinstance(op, func.CallOp)]
     names = [call.callee.string_value() for call in calls]
+    compilation.reproducer = None
     with compilation.timed("kernels"):
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
@@ -395,29 +405,54 @@ def _timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str
     return tuple(calls)
 
 
+@collector_paused()
 def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bool) -> KernelObject:
     """
     The object code of `@main`; its metadata are the arena's size as a dimension expression and the number of
     slots.
     """
     module = compilation.module
+    key = _key_of_main(compilation, timed) if cache is not None else ""
+    if cache is not None and (entry := cache.load(key)) is not None:
+        _LOG.debug("@main is in the cache")
+        code, meta = entry
+        return KernelObject(code, meta)
+    meta = _lower_main(compilation, timed)
+    text = emit_llvm(module)
+    effort = 2
+    if len(text) > LARGE_MAIN_CHARS:
+        effort = 0
+        _free_ops(module)
+    code = compile_to_object(text, compilation.ctx.target, optimize=False, effort=effort)
+    if cache is not None:
+        cache.store(key, code, meta)
+    return KernelObject(code, meta)
+
+
+def _free_ops(module: ModuleOp) -> None:
+    """Give the memory of a module's ops back: those of a long `@main` need as much as LLVM is about to."""
+    while (op := module.body.block.first_op) is not None:
+        op.detach()
+    gc.collect(0)
+
+
+def _lower_main(compilation: Compilation, timed: bool) -> Mapping[str, object]:
+    """From calls of kernels on tensors to `llvm`; returns what `main_facts` says of the plan in between."""
+    module, reproducer = compilation.module, Reproducer(compilation.module)
+    run_pipeline(module, TIMED_MAIN_PIPELINE if timed else MAIN_PIPELINE, compilation.ctx, reproducer)
+    facts = main_facts(main_of(module))
+    run_pipeline(module, LLVM_PIPELINE, compilation.ctx, reproducer)
+    return facts
+
+
+def _key_of_main(compilation: Compilation, timed: bool) -> str:
+    module = compilation.module
     signatures = "".join(
         f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
         for f in kernels_of(module)
     )
     options = f"{'timed ' if timed else ''}main {_options_text(compilation.ctx.target)}"
-    key = kernel_key(canonical_text(main_of(module)) + signatures, options)
-    if cache is not None and (entry := cache.load(key)) is not None:
-        _LOG.debug("@main is in the cache")
-        code, meta = entry
-        return KernelObject(code, meta)
-    run_pipeline(module, TIMED_MAIN_PIPELINE if timed else MAIN_PIPELINE, compilation.ctx)
-    meta = main_facts(main_of(module))
-    run_pipeline(module, LLVM_PIPELINE, compilation.ctx)
-    code = compile_to_object(emit_llvm(module), compilation.ctx.target, optimize=False)
-    if cache is not None:
-        cache.store(key, code, meta)
-    return KernelObject(code, meta)
+    return kernel_key(canonical_text(main_of(module)) + signatures, options)
 
 
 def summary(compilation: Compilation, interface: Interface, weights: Sequence[Array]) -> Mapping[str, object]:

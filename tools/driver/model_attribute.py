@@ -53,6 +53,7 @@ def to_loops(compilation: Compilation, interface: Interface) -> None:
     fields["codes"] = ArrayAttr([op.payload for op in calls])
     fields["weights"] = ArrayAttr([op.attributes["sched.weight"] for op in globals])
     module.attributes[MODEL] = DictionaryAttr(fields)
+    compilation.reproducer = None
 
 
 def is_on_loops(module: ModuleOp) -> bool:

@@ -58,6 +58,7 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
         return
     calls = [op for op in module.walk() if isinstance(op, graph.ExternalOp)]
     given_up = 0
+    compilation.reproducer = None
     # Compile each partition by its backend, or inline it where the backend fails.
     with compilation.timed("backends"):
         for op in calls:

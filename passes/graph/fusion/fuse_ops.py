@@ -118,7 +118,8 @@ def fuse(ops: Sequence[GraphOp]) -> graph.FusedOp:
     for constant in cast("list[graph.ConstantOp]", embedded):
         block.add_op(copy := constant.clone())
         replacements[constant.result] = copy.result
-    fused = graph.FusedOp(operands, [result.type for result in results], Region(block))
+    types = [result.type for result in results]
+    fused = graph.FusedOp.create(operands=operands, result_types=types, regions=[Region(block)])
     fused.location = fused_location(ops)  # pyright: ignore[reportAttributeAccessIssue]
     Rewriter.insert_op(fused, InsertPoint.before(root))
     for result, fused_result in zip(results, fused.results, strict=True):
@@ -130,7 +131,7 @@ def fuse(ops: Sequence[GraphOp]) -> graph.FusedOp:
         for i, value in enumerate(op.operands):
             if value in replacements:
                 op.operands[i] = replacements[value]
-    block.add_op(graph.YieldOp(results))
+    block.add_op(graph.YieldOp.create(operands=results))
     return fused
 
 

@@ -22,7 +22,6 @@ from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.passes.analysis.symbolic_values import SymbolicValues
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.graph.simplify.fold_control_flow import fold_control_flow
-from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array, evaluate, has_meaning
 
@@ -110,12 +109,12 @@ class _Folder:
 
     def _constant_results(self, op: GraphOp) -> list[Array] | None:
         """The results of an op whose operands are all constants, by its numpy meaning, if not too large."""
+        if any(not isinstance(operand.owner, graph.ConstantOp) for operand in op.operands):
+            return None
         if not has_meaning(op.name) or not self._is_worthwhile(op):
             return None
         slots = operand_slots(op)
         arrays = [None if slot is None else constant_of(slot, self._weights) for slot in slots]
-        if any(slot is not None and array is None for slot, array in zip(slots, arrays, strict=True)):
-            return None
         try:
             with np.errstate(all="ignore"):
                 return list(evaluate(op.name, arrays, plain_properties(op)))
@@ -133,7 +132,7 @@ class _Folder:
 def _empty_results(op: GraphOp) -> list[Array] | None:
     """Arrays for the results of an op if none has an element, whatever the operands; else None."""
     types = [tensor_of(result) for result in op.results if isinstance(result.type, TensorType)]
-    if len(types) != len(op.results) or not all(Dim.of(0) in dims_of(type) for type in types):
+    if len(types) != len(op.results) or not all(0 in type.get_shape() for type in types):
         return None
     if not all(dim.is_static for type in types for dim in dims_of(type)):
         return None

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import cProfile
+import tracemalloc
 from collections.abc import Callable
 from io import StringIO
 
+import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 import stepwell
-from benchmarks.compiler import SHAPES
+from benchmarks.compiler import SHAPES, product_chain
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.tensor_ir import groups
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import graph_pipeline
+from stepwell.tools.driver import image as compilation
 from tests.onnx_models import onnx_model
 
 OPS = 10_000
@@ -55,3 +59,35 @@ def test_loops_shared_by_many_ops(monkeypatch: pytest.MonkeyPatch) -> None:
         return len(calls)
 
     assert 0 < count(16) < 3 * count(8)
+
+
+def _calls(nodes: int) -> float:
+    """Calls of functions in the compilation of a chain: like its time, but the same on each machine."""
+    with cProfile.Profile() as profile:
+        stepwell.compile(product_chain(nodes), use_cache=False, processes=1)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+def _bytes(nodes: int) -> float:
+    """The most memory that Python's objects take while a chain is compiled."""
+    tracemalloc.start()
+    try:
+        stepwell.compile(product_chain(nodes), use_cache=False, processes=1)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("cost", "most"), [(_calls, 9_000), (_bytes, 24_000)])
+def test_a_node_more_of_a_kernel_that_is_there(cost: Callable[[int], float], most: float) -> None:
+    """Products in a row share one kernel: what a node costs is its part of the graph and of `@main`."""
+    few, many = 20, 140
+    cost(few)  # what is imported and remembered is not counted
+    assert (cost(many) - cost(few)) / (many - few) <= most
+
+
+def test_a_long_main_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM takes less care with it, and the IR is given back before."""
+    monkeypatch.setattr(compilation, "LARGE_MAIN_CHARS", 1_000)
+    x = np.arange(24, dtype=np.float32).reshape(3, 8)
+    assert np.array_equal(stepwell.compile(product_chain(9), use_cache=False, processes=1)(x), x)
