@@ -17,8 +17,9 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.host import FALLBACK, NUMPY
 from stepwell.tools.commands.options import add_model
-from stepwell.tools.driver.image import KINDS, main_of, named_types, tensor_spec
+from stepwell.tools.driver.image import main_of
 from stepwell.tools.driver.lower import read_module
+from stepwell.tools.driver.model_interface import KINDS, named_types, tensor_spec
 from stepwell.tools.driver.options import check_suffix
 from stepwell.tools.onnx_support import MEANINGS, MISSING, operators_of
 from stepwell.tools.report import readable_bytes

@@ -30,11 +30,11 @@ from stepwell.tools.driver.image import (
     compile_image,
     deduplicate,
     main_of,
-    read_interface,
 )
 from stepwell.tools.driver.ir_files import SHARED_WEIGHTS
 from stepwell.tools.driver.levels import to_level_1
 from stepwell.tools.driver.lower import start, to_level_2
+from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
 
 # The lowering from kernels on tensors to machine code, for the whole program at once: level, passes.

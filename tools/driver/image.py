@@ -11,10 +11,8 @@ from functools import partial
 from time import perf_counter
 from typing import cast
 
-import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    DictionaryAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -24,7 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from stepwell.dialects import graph, onnx
+from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.host import is_opaque, payload_bytes
 from stepwell.dialects.graph.structure import constant_array
@@ -33,15 +31,12 @@ from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.graph_to_linalg import type_before
 from stepwell.lowering.kernels.fingerprint import kernel_key
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool import compile_kernels
 from stepwell.lowering.main_to_buffers import (
-    assertion_symbols,
     fallible_ops,
-    input_symbols,
     inputs_of,
     main_facts,
     object_indices,
@@ -59,7 +54,7 @@ from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.files.artifact import ModelImage, RuntimeErrorRow
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import Callee, HostValue
-from stepwell.runtime.interface import LONG_RULE, Array, Interface, ShapeCheck, TensorSpec
+from stepwell.runtime.interface import LONG_RULE, Array, Interface
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.timing import TimedCall
 
@@ -68,7 +63,6 @@ _LOG = logging.getLogger(__name__)
 Progress = Callable[[str, int, int], None]
 """A progress callback: called with the step's name, the amount done, and the total."""
 
-KINDS = ("input", "output")
 LARGE_MAIN_CHARS = 400_000
 """From here on, some 700 calls, the speed of `@main`'s code matters less than the time to generate it."""
 
@@ -146,83 +140,6 @@ def check_main(module: ModuleOp) -> None:
 def kernels_of(module: ModuleOp) -> list[func.FuncOp]:
     """The kernel functions of a level-2 module, in order."""
     return [f for f in module.ops if isinstance(f, func.FuncOp) and "sched.kernel" in f.attributes]
-
-
-def read_interface(main: func.FuncOp) -> Interface:
-    """
-    The interface of a level-1 `@main`: names, types and shape checks; the arena's size is not known yet.
-
-    Raises: StepwellError `unsupported` for values that are no tensors of numbers.
-    """
-    inputs, outputs = (
-        tuple(tensor_spec(name, type, kind) for name, type in named_types(main, kind)) for kind in KINDS
-    )
-    known = input_symbols(main)
-    checks = tuple(
-        ShapeCheck(Dim.of(op.lhs.data), Dim.of(op.rhs.data), op.message.data)
-        for op in main.body.block.ops
-        if isinstance(op, graph.AssertOp) and assertion_symbols(op) <= known
-    )
-    return Interface(inputs, outputs, (), Dim.of(0), checks)
-
-
-def require_ranks(main: func.FuncOp) -> None:
-    """Refuse inputs of unknown rank. Raises: StepwellError `unsupported-dynamic-rank`."""
-    for name, type in named_types(main, "input"):
-        if isinstance(type, onnx.AnyType):
-            message = f"the model does not say what input {name!r} is"
-            raise StepwellError(
-                "unsupported-dynamic-rank", None, message, help="export it with types of its inputs"
-            )
-        if isinstance(type, UnrankedTensorType):
-            raise StepwellError(
-                "unsupported-dynamic-rank",
-                None,
-                f"the model does not say how many dimensions input {name!r} has",
-                help=f"give it a shape, such as --input-shape {name}=1x3x224x224",
-            )
-
-
-def named_types(main: func.FuncOp, kind: str) -> list[tuple[str, Attribute]]:
-    """Names and types of `@main`'s values of a kind, `input` or `output`, as they are at level 1."""
-    is_input = kind == "input"
-    types = [arg.type for arg in inputs_of(main)] if is_input else main.function_type.outputs.data
-    attrs = main.arg_attrs if is_input else main.res_attrs
-    said = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
-    return [
-        (
-            name.data if isinstance(name := about.data.get("graph.name"), StringAttr) else f"{kind}{index}",
-            type_before(type, about.data),
-        )
-        for index, (about, type) in enumerate(zip(said, types, strict=False))
-    ]
-
-
-def tensor_spec(name: str, type: Attribute, kind: str) -> TensorSpec:
-    """The runtime's description of an input or output. Raises: StepwellError `unsupported`."""
-    if isinstance(type, TensorType):
-        tensor = cast(Tensor, type)
-        dtype = np.dtype(object) if is_opaque(tensor) else dtype_of(tensor.element_type)
-        return TensorSpec(name, dtype, dims_of(tensor))
-    is_object = isinstance(type, onnx.SequenceType | onnx.OptionalType | onnx.MapType)
-    if is_object or (kind == "output" and isinstance(type, UnrankedTensorType)):
-        return TensorSpec(name, np.dtype(object), (), type_text(cast(Attribute, type)))
-    raise StepwellError("unsupported", None, f"{kind} {name!r} is {type}, expected a tensor of known rank")
-
-
-def type_text(type: Attribute) -> str:
-    """A type in ONNX's notation: `seq(f32)`, `map(i64, f32)`, `optional(seq(f32))`."""
-    match type:
-        case onnx.SequenceType():
-            return f"seq({type_text(type.element)})"
-        case onnx.OptionalType():
-            return f"optional({type_text(type.element)})"
-        case onnx.MapType():
-            return f"map({type_text(type.key)}, {type_text(type.element)})"
-        case TensorType() | UnrankedTensorType():
-            return str(cast(Tensor, type).element_type)
-        case _:
-            return str(type)
 
 
 def compile_image(

@@ -28,12 +28,11 @@ from stepwell.tools.driver.image import (
     check_main,
     compile_image,
     main_of,
-    read_interface,
-    require_ranks,
 )
 from stepwell.tools.driver.kept_models import KeptModel
 from stepwell.tools.driver.levels import chosen_passes, is_lowered, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_attribute import image_of, is_on_loops
+from stepwell.tools.driver.model_interface import read_interface, require_ranks
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.requested_backends import expect_backends
 
