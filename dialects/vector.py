@@ -112,7 +112,5 @@ class ShapeCastOp(IRDLOperation):
 
 
 Vector = Dialect(
-    "vector",
-    [*upstream.Vector.operations, MultiReductionOp, ShapeCastOp],
-    list(upstream.Vector.attributes),
+    "vector", [*upstream.Vector.operations, MultiReductionOp, ShapeCastOp], list(upstream.Vector.attributes)
 )

@@ -107,10 +107,7 @@ def _calls(op: Operation, functions: Mapping[str, onnx.FunctionOp]) -> list[onnx
 
 
 def _expanded_size(
-    op: Operation,
-    functions: Mapping[str, onnx.FunctionOp],
-    sizes: dict[str, int],
-    callers: tuple[str, ...],
+    op: Operation, functions: Mapping[str, onnx.FunctionOp], sizes: dict[str, int], callers: tuple[str, ...]
 ) -> int:
     """The number of ops inside an op after all calls are expanded. Raises: StepwellError `cycle`."""
     total = sum(1 for _ in op.walk())

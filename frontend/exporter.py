@@ -60,9 +60,7 @@ def export_onnx(module: ModuleOp, ctx: StepwellContext) -> ModelProto:
     total_bytes = sum(ctx.weights.get(key).nbytes for key in weights)
     if total_bytes > MAX_MODEL_BYTES:
         raise StepwellError(
-            "too-large",
-            module,
-            f"a model file has at most 2 GB, the weights need {total_bytes / 1e9:.1f} GB",
+            "too-large", module, f"a model file has at most 2 GB, the weights need {total_bytes / 1e9:.1f} GB"
         )
     return _ModelExporter(module, ctx.weights).model()
 

@@ -176,11 +176,7 @@ class NodeImporter:
         return properties, graphs, DictionaryAttr(refs) if refs else None
 
     def _regions(
-        self,
-        layout: Layout,
-        graphs: Mapping[str, GraphProto],
-        scope: Scope,
-        properties: dict[str, Attribute],
+        self, layout: Layout, graphs: Mapping[str, GraphProto], scope: Scope, properties: dict[str, Attribute]
     ) -> list[Region]:
         """The subgraphs of an operator as regions, in the order of the op class."""
         definition = layout.op_class.get_irdl_definition()

@@ -69,8 +69,7 @@ def array_of(tensor: TensorProto, source: Source, where: str) -> Array:
     stored = _stored(tensor, source, where, stored_bytes, elems)
     if len(stored) != stored_bytes:
         raise source.invalid(
-            f"a tensor {list(shape)} of {element} takes {stored_bytes} bytes, found {len(stored)}",
-            where,
+            f"a tensor {list(shape)} of {element} takes {stored_bytes} bytes, found {len(stored)}", where
         )
     raw = np.frombuffer(stored, np.uint8)
     if bits is not None:

@@ -198,9 +198,7 @@ PASSES: dict[str, Entry] = {
         "compute elementwise ops where loops write their operand",
     ),
     "fuse-ops": Entry(
-        "stepwell.passes.graph.fusion.fuse_ops:FuseOpsPass",
-        "group ops into kernels",
-        aliases=("FuseOps",),
+        "stepwell.passes.graph.fusion.fuse_ops:FuseOpsPass", "group ops into kernels", aliases=("FuseOps",)
     ),
     "generalize-copies": Entry(
         "stepwell.passes.tensor.generalize_copies:GeneralizeCopiesPass",
@@ -317,8 +315,7 @@ PASSES: dict[str, Entry] = {
         "copy operands of products, transposed or widened, before they are read many times",
     ),
     "stream-stores": Entry(
-        "stepwell.passes.loop.stream_stores:StreamStoresPass",
-        "store large results past the caches",
+        "stepwell.passes.loop.stream_stores:StreamStoresPass", "store large results past the caches"
     ),
     "time-kernels": Entry(
         "stepwell.passes.loop.time_kernels:TimeKernelsPass",

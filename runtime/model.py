@@ -13,13 +13,7 @@ import numpy as np
 from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField, Status
 from stepwell.runtime.addresses import address_of
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.files.artifact import (
-    ModelImage,
-    image_bytes,
-    image_of_bytes,
-    load_image,
-    save,
-)
+from stepwell.runtime.files.artifact import ModelImage, image_bytes, image_of_bytes, load_image, save
 from stepwell.runtime.host import HostFrame, load_callee
 from stepwell.runtime.interface import (
     MAX_TENSOR_BYTES,

@@ -209,13 +209,4 @@ class ClipOp(GraphOp):
                 expect_scalar(bound, what)  # (C3)
 
 
-OPS: list[type[Operation]] = [
-    ReluOp,
-    SigmoidOp,
-    SoftplusOp,
-    LeakyReluOp,
-    EluOp,
-    SiluOp,
-    GeluOp,
-    ClipOp,
-]
+OPS: list[type[Operation]] = [ReluOp, SigmoidOp, SoftplusOp, LeakyReluOp, EluOp, SiluOp, GeluOp, ClipOp]

@@ -89,10 +89,7 @@ class AttentionOp(GraphOp):
         super().__init__(
             operands=[q, k, v, mask],
             result_types=[q.type],
-            properties={
-                "scale": FloatAttr(scale, f32),
-                "zero_masked": IntegerAttr(int(zero_masked), i1),
-            },
+            properties={"scale": FloatAttr(scale, f32), "zero_masked": IntegerAttr(int(zero_masked), i1)},
         )
         self.set_result_types()
 

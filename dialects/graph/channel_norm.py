@@ -158,9 +158,7 @@ class InstanceNormOp(ChannelNormOp):
         eps: float = 1e-5,
     ):
         super().__init__(
-            operands=[input, scale, bias],
-            result_types=[input.type],
-            properties={"eps": FloatAttr(eps, f32)},
+            operands=[input, scale, bias], result_types=[input.type], properties={"eps": FloatAttr(eps, f32)}
         )
         self.set_result_types()
 

@@ -16,14 +16,7 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    region_def,
-    traits_def,
-    var_result_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, region_def, traits_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
@@ -177,9 +170,7 @@ def print_outcome(op: ControlFlowOp, printer: Printer) -> None:
     printer.print_string(" ")
 
 
-def parse_outcome(
-    parser: Parser,
-) -> tuple[dict[str, Attribute], Sequence[Attribute], dict[str, Attribute]]:
+def parse_outcome(parser: Parser) -> tuple[dict[str, Attribute], Sequence[Attribute], dict[str, Attribute]]:
     """Properties, result types and attributes, as `print_outcome` writes them."""
     properties = {"symbols": parser.parse_attribute()} if parser.parse_optional_keyword("defines") else {}
     parser.parse_punctuation("->")

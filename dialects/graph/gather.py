@@ -7,13 +7,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -132,9 +126,7 @@ class GatherElementsOp(GraphOp):
 
     def __init__(self, input: SSAValue, indices: SSAValue, axis: int):
         super().__init__(
-            operands=[input, indices],
-            properties={"axis": IntegerAttr(axis, i64)},
-            result_types=[input.type],
+            operands=[input, indices], properties={"axis": IntegerAttr(axis, i64)}, result_types=[input.type]
         )
         self.set_result_types()
 

@@ -140,9 +140,7 @@ def _print_bindings(op: LoopOp, arguments: Sequence[SSAValue], printer: Printer)
             printer.print_list(arguments[count:], printer.print_ssa_value)
 
 
-def _parse_bindings(
-    parser: Parser,
-) -> tuple[list[Parser.Argument], list[SSAValue], dict[str, Attribute]]:
+def _parse_bindings(parser: Parser) -> tuple[list[Parser.Argument], list[SSAValue], dict[str, Attribute]]:
     """The carried values of a loop: block arguments, what they start as, and the names of their sizes."""
 
     def parse_binding() -> tuple[Parser.Argument, SSAValue]:

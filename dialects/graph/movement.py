@@ -105,9 +105,7 @@ class ConcatOp(GraphOp):
 
     def __init__(self, inputs: Sequence[SSAValue], axis: int):
         super().__init__(
-            operands=[inputs],
-            properties={"axis": IntegerAttr(axis, i64)},
-            result_types=[inputs[0].type],
+            operands=[inputs], properties={"axis": IntegerAttr(axis, i64)}, result_types=[inputs[0].type]
         )
         self.set_result_types()
 
@@ -318,9 +316,7 @@ class InsertSliceOp(GraphOp):
     def __init__(self, input: SSAValue, update: SSAValue, offsets: Mixed):
         attribute, value = split_mixed(offsets)
         super().__init__(
-            operands=[input, update, value],
-            properties={"offsets": attribute},
-            result_types=[input.type],
+            operands=[input, update, value], properties={"offsets": attribute}, result_types=[input.type]
         )
         self.set_result_types()
 
@@ -359,11 +355,4 @@ class ReverseOp(AxesOp):
         self.expect_axes(len(dims_of(self.input.type)))  # (C1)
 
 
-OPS: list[type[Operation]] = [
-    TransposeOp,
-    ConcatOp,
-    SplitOp,
-    SliceOp,
-    InsertSliceOp,
-    ReverseOp,
-]
+OPS: list[type[Operation]] = [TransposeOp, ConcatOp, SplitOp, SliceOp, InsertSliceOp, ReverseOp]

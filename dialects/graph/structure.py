@@ -401,22 +401,11 @@ class ExternalOp(GraphOp):
 
     def __init__(self, callee: str, arguments: Sequence[SSAValue], result_types: Sequence[Attribute]):
         super().__init__(
-            operands=[arguments],
-            properties={"callee": SymbolRefAttr(callee)},
-            result_types=[result_types],
+            operands=[arguments], properties={"callee": SymbolRefAttr(callee)}, result_types=[result_types]
         )
 
     def infer(self) -> Sequence[Attribute]:
         return self.result_types  # those of the function
 
 
-OPS: list[type[Operation]] = [
-    ConstantOp,
-    FusedOp,
-    CompositeOp,
-    YieldOp,
-    TupleOp,
-    GetOp,
-    AssertOp,
-    ExternalOp,
-]
+OPS: list[type[Operation]] = [ConstantOp, FusedOp, CompositeOp, YieldOp, TupleOp, GetOp, AssertOp, ExternalOp]

@@ -17,12 +17,7 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.dialects.llvm import (
-    FastMathAttr,
-    FCmpPredicateFlag,
-    GenericCastOp,
-    LLVMPointerType,
-)
+from xdsl.dialects.llvm import FastMathAttr, FCmpPredicateFlag, GenericCastOp, LLVMPointerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,

@@ -5,12 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    AnyFloatConstr,
-    BoolAttr,
-    SignlessIntegerConstraint,
-    VectorType,
-)
+from xdsl.dialects.builtin import AnyFloatConstr, BoolAttr, SignlessIntegerConstraint, VectorType
 from xdsl.dialects.llvm import FastMathAttr
 from xdsl.ir import Operation
 from xdsl.irdl import (

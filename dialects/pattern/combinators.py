@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    StringAttr,
-    SymbolRefAttr,
-)
-from xdsl.ir import (
-    Operation,
-)
-from xdsl.irdl import (
-    irdl_op_definition,
-    prop_def,
-    region_def,
-    var_operand_def,
-)
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolRefAttr
+from xdsl.ir import Operation
+from xdsl.irdl import irdl_op_definition, prop_def, region_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.pattern.base import NODE, NodeOp, OneOp, TwoOp, YieldOp, expect_last

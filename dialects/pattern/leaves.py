@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import (
-    StringAttr,
-    SymbolRefAttr,
-)
-from xdsl.ir import (
-    Operation,
-)
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,

@@ -83,9 +83,7 @@ def shuffle(emit: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSA
     """A `vector.shuffle` of two vectors; `mask` numbers the lanes of `a`, then those of `b`."""
     type = vector_type(element_type(a.type), (len(mask),))
     op = vector.ShuffleOp.create(
-        operands=[a, b],
-        result_types=[type],
-        properties={"mask": DenseArrayBase.from_list(i64, list(mask))},
+        operands=[a, b], result_types=[type], properties={"mask": DenseArrayBase.from_list(i64, list(mask))}
     )
     return emit.value(op)
 

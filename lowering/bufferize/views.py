@@ -120,10 +120,7 @@ class CollapseShapeBufferize(RewritePattern):
         shape = memref_of(source).get_shape()
         expand = memref.ExpandShapeOp.build(
             operands=[own, _dims(source, shape, op)],
-            properties={
-                "reassociation": op.reassociation,
-                "static_output_shape": _i64s(shape),
-            },
+            properties={"reassociation": op.reassociation, "static_output_shape": _i64s(shape)},
             result_types=[MemRefType(memref_of(source).element_type, shape)],
         )
         self.buffers.copy(source, insert(expand, op)[0], op)

@@ -40,11 +40,7 @@ def accumulator(element: Attribute) -> Attribute:
 
 
 def sum_of_products(
-    reads: tuple[Read, Read],
-    element: Attribute,
-    dims: Sequence[Dim],
-    sums: int,
-    rewriter: PatternRewriter,
+    reads: tuple[Read, Read], element: Attribute, dims: Sequence[Dim], sums: int, rewriter: PatternRewriter
 ) -> SSAValue:
     """
     A tensor of `element` and `dims`: sums, over the `sums` innermost loops, of products of the two `reads`.

@@ -13,14 +13,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.slices import Indices
-from stepwell.lowering.graph_to_linalg.support import (
-    PARALLEL,
-    empty,
-    extent,
-    generic,
-    identity,
-    loop_index,
-)
+from stepwell.lowering.graph_to_linalg.support import PARALLEL, empty, extent, generic, identity, loop_index
 from stepwell.runtime.dims import Dim
 
 

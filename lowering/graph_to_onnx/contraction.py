@@ -95,9 +95,4 @@ def is_plain(layout: str, prefix: str) -> bool:
     return len(parsed.axes) == len(parsed.letters) and layout == plain_layout(prefix, len(parsed.spatial))
 
 
-PATTERNS: list[type[OnnxExport]] = [
-    MatmulExport,
-    MatmulIntegerExport,
-    ConvExport,
-    ConvTransposeExport,
-]
+PATTERNS: list[type[OnnxExport]] = [MatmulExport, MatmulIntegerExport, ConvExport, ConvTransposeExport]

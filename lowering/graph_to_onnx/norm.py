@@ -92,9 +92,4 @@ class RmsNormExport(OnnxExport):
         rewriter.replace(op, [], [cast_to(y, element_of(op.input), rewriter)])
 
 
-PATTERNS: list[type[OnnxExport]] = [
-    BatchNormExport,
-    SpatialNormExport,
-    LayerNormExport,
-    RmsNormExport,
-]
+PATTERNS: list[type[OnnxExport]] = [BatchNormExport, SpatialNormExport, LayerNormExport, RmsNormExport]

@@ -21,14 +21,7 @@ from stepwell.lowering.interpret.engine import (
 )
 from stepwell.lowering.interpret.grids import Array
 from stepwell.lowering.interpret.scalars import numpy_dtype
-from stepwell.lowering.interpret.tensors import (
-    checked,
-    collapsed_shape,
-    extent_of,
-    fill_in,
-    same,
-    window,
-)
+from stepwell.lowering.interpret.tensors import checked, collapsed_shape, extent_of, fill_in, same, window
 from stepwell.runtime.addresses import address_of
 
 

@@ -107,9 +107,7 @@ def _matrix(array: Array, batch: Sequence[int], rows: Sequence[int], columns: Se
     rest = [d for d in range(array.ndim) if d not in used]
     shape = array.shape
     moved = array.transpose([*used, *rest])
-    return moved.reshape(
-        [*(shape[d] for d in batch), _size(shape, rows), _size(shape, columns)],
-    )
+    return moved.reshape([*(shape[d] for d in batch), _size(shape, rows), _size(shape, columns)])
 
 
 def _size(shape: Sequence[int], dims: Sequence[int]) -> int:

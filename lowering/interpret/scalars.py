@@ -170,14 +170,7 @@ implement_all(
     }
 )
 
-_SIGNED_ORDER: tuple[Binary, ...] = (
-    _python.eq,
-    _python.ne,
-    _python.lt,
-    _python.le,
-    _python.gt,
-    _python.ge,
-)
+_SIGNED_ORDER: tuple[Binary, ...] = (_python.eq, _python.ne, _python.lt, _python.le, _python.gt, _python.ge)
 
 
 @implements("arith.cmpi")

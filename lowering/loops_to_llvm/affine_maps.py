@@ -147,11 +147,7 @@ class ForLowering(LoopsToLLVMPattern):
         rewriter.replace(op, [*code.ops, loop], loop.results)
 
     def _bound(
-        self,
-        code: Code,
-        map: AffineMapAttr,
-        operands: Sequence[SSAValue],
-        combine: type[Operation],
+        self, code: Code, map: AffineMapAttr, operands: Sequence[SSAValue], combine: type[Operation]
     ) -> SSAValue:
         """The greatest or least result of a bound's map, as `combine` says."""
         result, *others = map_values(code, map, operands)

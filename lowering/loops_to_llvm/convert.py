@@ -143,13 +143,7 @@ class ConvertLoopsToLLVMPass(ModulePass):
         """
         state = State.of(op, target_from(self.mcpu) if self.mcpu else target_of(ctx))
         patterns: list[RewritePattern] = [pattern(state) for pattern in _PATTERNS]
-        convert(
-            op,
-            patterns,
-            _ILLEGAL,
-            type_converter=control_flow.block_argument_type,
-            convert_new_ops=True,
-        )
+        convert(op, patterns, _ILLEGAL, type_converter=control_flow.block_argument_type, convert_new_ops=True)
         functions.part_blocks(state)
         for function in op.ops:
             if isinstance(function, llvm.FuncOp):

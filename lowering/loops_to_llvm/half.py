@@ -9,13 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    IntegerType,
-    VectorType,
-    f32,
-)
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, VectorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.llvm.instructions import SelectOp

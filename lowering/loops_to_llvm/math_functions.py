@@ -186,8 +186,7 @@ class IntegerOpLowering(LoopsToLLVMPattern):
         new = counterpart(op, INTEGER_OPS)
         properties = {} if new is intrinsics.CtpopOp else {"is_poison": BoolAttr.from_bool(False)}
         rewriter.replace(
-            op,
-            new.create(operands=op.operands, result_types=[op.operands[0].type], properties=properties),
+            op, new.create(operands=op.operands, result_types=[op.operands[0].type], properties=properties)
         )
 
 

@@ -185,10 +185,7 @@ def load(
     else:
         mask, others = masked
         loaded = code.make(
-            MaskedLoadOp,
-            [pointer, mask, to_memory(code, others)],
-            stored,
-            {"alignment": int_attr(alignment)},
+            MaskedLoadOp, [pointer, mask, to_memory(code, others)], stored, {"alignment": int_attr(alignment)}
         )
     return from_memory(code, loaded, type)
 

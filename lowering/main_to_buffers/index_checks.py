@@ -42,10 +42,7 @@ def check_indices(
         low, high = _extremes(flat, extents.extent(column), total, step, op.location, insert)
         limit = extents.extent(size)
         least = insert(arith.SubiOp(extents.extent(0), limit)).results[0]
-        for found, ok in (
-            (low, arith.CmpiOp(low, least, "sge")),
-            (high, arith.CmpiOp(high, limit, "slt")),
-        ):
+        for found, ok in ((low, arith.CmpiOp(low, least, "sge")), (high, arith.CmpiOp(high, limit, "slt"))):
             insert(runtime_calls.CheckOp(insert(ok).results[0], row, found, limit))
 
 

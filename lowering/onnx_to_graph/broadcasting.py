@@ -83,11 +83,7 @@ def _agreeing(
 
 
 def fitted(
-    op: onnx.OnnxOp,
-    operand: SSAValue,
-    dims: Sequence[Dim],
-    lowering: OnnxLowering,
-    rewriter: PatternRewriter,
+    op: onnx.OnnxOp, operand: SSAValue, dims: Sequence[Dim], lowering: OnnxLowering, rewriter: PatternRewriter
 ) -> SSAValue:
     """An operand that broadcasts to a shape: each dimension equals the shape's or is 1."""
     return _fitted(op, operand, dims[len(dims) - len(dims_of(operand.type)) :], lowering, rewriter)

@@ -31,12 +31,7 @@ def flags_of(axes: SSAValue, rank: int, numbers: Numbers) -> SSAValue:
 
 
 def reduce_at_run_time(
-    x: SSAValue,
-    axes: SSAValue,
-    kind: str,
-    keep_dims: bool,
-    lowering: OnnxLowering,
-    rewriter: PatternRewriter,
+    x: SSAValue, axes: SSAValue, kind: str, keep_dims: bool, lowering: OnnxLowering, rewriter: PatternRewriter
 ) -> SSAValue:
     """
     A reduction over axes that are data: each axis in turn is reduced to one element or left unchanged.

@@ -141,10 +141,7 @@ def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base
 
 
 def _share_slots(
-    size: Dim,
-    buffers: Iterable[tuple[int, Interval]],
-    slots: Sequence[_Slot],
-    slot_of: dict[int, _Slot],
+    size: Dim, buffers: Iterable[tuple[int, Interval]], slots: Sequence[_Slot], slot_of: dict[int, _Slot]
 ) -> list[_Slot]:
     """Assign each buffer of a symbolic size a slot, one of `slots` or a new one; returns the new slots."""
     larger = [slot for slot in slots if (slot.size - size).is_nonnegative]

@@ -9,10 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 from stepwell.dialects.sched import SCHEDULE
-from stepwell.dialects.tensor_ir.expand_loops import (
-    expanded,
-    is_elementwise,
-)
+from stepwell.dialects.tensor_ir.expand_loops import expanded, is_elementwise
 from stepwell.passes.base import FunctionPass
 
 

@@ -91,12 +91,7 @@ def dequantize(
 
 @meaning("graph.requantize")
 def requantize(
-    x: Numbers,
-    scale: Numbers,
-    zero_point: Array | None = None,
-    *,
-    axis: int = 0,
-    to: np.dtype[Any],
+    x: Numbers, scale: Numbers, zero_point: Array | None = None, *, axis: int = 0, to: np.dtype[Any]
 ) -> Array:
     """Multiply by the scale in f32, round half to even, add the zero point and saturate."""
     product = x.astype(np.float32) * _spread(scale, x, axis, 0)

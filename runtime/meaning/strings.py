@@ -70,13 +70,7 @@ def string_split(x: Array, *, delimiter: str, maxsplit: int) -> tuple[Array, Arr
 
 @meaning("host.tokenizer")
 def tokenizer(
-    x: Array,
-    *,
-    separators: Sequence[str],
-    tokenexp: str,
-    mincharnum: int,
-    pad_value: str,
-    mark: int,
+    x: Array, *, separators: Sequence[str], tokenexp: str, mincharnum: int, pad_value: str, mark: int
 ) -> Array:
     """
     The tokens of each string along a new last axis, padded: matches, text between separators, or characters.

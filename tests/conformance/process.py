@@ -61,10 +61,7 @@ class CaseProcess:
         if self._process is None:
             self._lines = Queue()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", self._server],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
+                [sys.executable, "-m", self._server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
             assert self._process.stdout is not None
             Thread(target=_forward, args=(self._process.stdout, self._lines), daemon=True).start()

@@ -55,10 +55,7 @@ def run_model(model: onnx.ModelProto, arrays: Sequence[Array]) -> list[Array]:
 
 
 def check(
-    build: Build,
-    *arrays: Array,
-    dims: Sequence[Sequence[DimLike] | None] = (),
-    tolerance: float = 2e-6,
+    build: Build, *arrays: Array, dims: Sequence[Sequence[DimLike] | None] = (), tolerance: float = 2e-6
 ) -> None:
     """Compare the exported model of an op with its meaning."""
     model, expected = exported(build, arrays, dims)

@@ -116,10 +116,7 @@ def numerics_of(pipeline: str) -> Numerics:
 
 
 def compare(
-    name: str,
-    expected: Sequence[Array],
-    found: Sequence[Array],
-    numerics: Numerics = Numerics.ROUNDING,
+    name: str, expected: Sequence[Array], found: Sequence[Array], numerics: Numerics = Numerics.ROUNDING
 ) -> None:
     """Raises: AssertionError when results differ by more than their class allows."""
     assert len(found) == len(expected), f"@{name}: {len(found)} results instead of {len(expected)}"

@@ -87,12 +87,7 @@ class LRN(OpRun):
     op_domain = ""
 
     def _run(
-        self,
-        x: Array,
-        alpha: float = 1e-4,
-        beta: float = 0.75,
-        bias: float = 1.0,
-        size: int = 1,
+        self, x: Array, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, size: int = 1
     ) -> tuple[Array]:
         before, after = (size - 1) // 2, size // 2
         squares = np.pad(x * x, [(0, 0), (before, after), *[(0, 0)] * (x.ndim - 2)])
@@ -136,11 +131,5 @@ class Loop(UncorrectedLoop):
         return (*results[: self.N], *(stacked or results[self.N :]))
 
 
-CORRECTED: tuple[type[OpRun], ...] = (
-    BatchNormalization,
-    DynamicQuantizeLinear,
-    LRN,
-    LpNormalization,
-    Loop,
-)
+CORRECTED: tuple[type[OpRun], ...] = (BatchNormalization, DynamicQuantizeLinear, LRN, LpNormalization, Loop)
 """The operators given to each evaluator that our results are compared with."""

@@ -93,12 +93,7 @@ def describe(name: str, array: Array) -> str:
 
 def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace) -> None:
     from stepwell.tools.measure.calibrate import machine_limits
-    from stepwell.tools.measure.profile import (
-        profile,
-        profile_json,
-        profile_text,
-        times_of,
-    )
+    from stepwell.tools.measure.profile import profile, profile_json, profile_text, times_of
 
     times_of(model)  # an error comes before the machine is measured
     limits = machine_limits()

@@ -24,13 +24,7 @@ from stepwell.runtime.files.artifact import ModelImage
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.files.whole_files import make_folder, write_text
 from stepwell.tools.driver.dump_page import page
-from stepwell.tools.driver.image import (
-    Compilation,
-    Progress,
-    compile_image,
-    deduplicate,
-    main_of,
-)
+from stepwell.tools.driver.image import Compilation, Progress, compile_image, deduplicate, main_of
 from stepwell.tools.driver.ir_files import SHARED_WEIGHTS
 from stepwell.tools.driver.levels import to_level_1
 from stepwell.tools.driver.lower import start, to_level_2

@@ -7,10 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.passes.context import PassContext
 from stepwell.passes.pipelines import FROM_ONNX, TO_KERNELS, Step, expect_needed_passes, graph_steps, text_of
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.tools.driver.image import (
-    Compilation,
-    kernels_of,
-)
+from stepwell.tools.driver.image import Compilation, kernels_of
 from stepwell.tools.driver.model_attribute import is_on_loops
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.requested_backends import available_backends

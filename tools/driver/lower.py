@@ -22,13 +22,7 @@ from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.machine.tile_shares import with_kept_shares
 from stepwell.runtime.memory import aligned_empty
-from stepwell.tools.driver.image import (
-    Compilation,
-    Progress,
-    check_main,
-    compile_image,
-    main_of,
-)
+from stepwell.tools.driver.image import Compilation, Progress, check_main, compile_image, main_of
 from stepwell.tools.driver.kept_models import KeptModel
 from stepwell.tools.driver.levels import chosen_passes, is_lowered, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_attribute import image_of, is_on_loops

@@ -6,23 +6,14 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    StringAttr,
-    TensorType,
-    UnrankedTensorType,
-)
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.types import Tensor, dims_of, dtype_of
 from stepwell.lowering.graph_to_linalg import type_before
-from stepwell.lowering.main_to_buffers import (
-    assertion_symbols,
-    input_symbols,
-    inputs_of,
-)
+from stepwell.lowering.main_to_buffers import assertion_symbols, input_symbols, inputs_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Interface, ShapeCheck, TensorSpec

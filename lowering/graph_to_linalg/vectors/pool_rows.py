@@ -242,12 +242,7 @@ class _Strips:
         return value if element == f32 else emit.value(arith.ExtFOp(value, vector_type(f32, (self._lanes,))))
 
     def _write(
-        self,
-        emit: Emitter,
-        known: int,
-        row: Index,
-        seen: Sequence[Sequence[SSAValue]],
-        result: SSAValue,
+        self, emit: Emitter, known: int, row: Index, seen: Sequence[Sequence[SSAValue]], result: SSAValue
     ) -> SSAValue:
         """
         The tensor `result` with the windows of these columns written, from reduced rows.

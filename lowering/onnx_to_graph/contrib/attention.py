@@ -139,8 +139,5 @@ def attended_projection(
     return [found, node.emit(graph.ConcatOp(both, 0))]
 
 
-OPERATORS: Mapping[str, Meaning] = {
-    "Attention": _attention,
-    "MultiHeadAttention": _multi_head,
-}
+OPERATORS: Mapping[str, Meaning] = {"Attention": _attention, "MultiHeadAttention": _multi_head}
 """The operators of this file with their meanings."""

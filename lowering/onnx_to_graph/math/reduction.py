@@ -145,9 +145,4 @@ def _reshaped(value: SSAValue, like: SSAValue, op: onnx.OnnxOp, rewriter: Patter
     return value if shape_of(value, op) == shape else emit(graph.ReshapeOp(value, shape), rewriter)
 
 
-PATTERNS: list[type[OnnxLowering]] = [
-    ReduceLowering,
-    ArgReduceLowering,
-    SoftmaxLowering,
-    HardmaxLowering,
-]
+PATTERNS: list[type[OnnxLowering]] = [ReduceLowering, ArgReduceLowering, SoftmaxLowering, HardmaxLowering]

@@ -73,10 +73,7 @@ def _products(real: Value, imaginary: Value | None, length: Dim, bins: Dim, sign
     sine = sine * sign
     if imaginary is None:
         return [real.matmul(cosine), -real.matmul(sine)]
-    return [
-        real.matmul(cosine) + imaginary.matmul(sine),
-        imaginary.matmul(cosine) - real.matmul(sine),
-    ]
+    return [real.matmul(cosine) + imaginary.matmul(sine), imaginary.matmul(cosine) - real.matmul(sine)]
 
 
 def _from_half(real: Value, imaginary: Value | None, length: Dim) -> Value:

@@ -102,12 +102,7 @@ def class_scores(
     return [label_of(best, labels, lowering, rewriter), both]
 
 
-def label_of(
-    index: SSAValue,
-    labels: Labels,
-    lowering: OnnxLowering,
-    rewriter: PatternRewriter,
-) -> SSAValue:
+def label_of(index: SSAValue, labels: Labels, lowering: OnnxLowering, rewriter: PatternRewriter) -> SSAValue:
     """The labels at positions [rows]; the host looks up strings."""
     if isinstance(labels[0], str):
         type = tensor_type(STRING, dims_of(index.type))

@@ -247,12 +247,7 @@ class ForestLowering(OnnxLowering):
     """The base class of the three operators, with the scores of a forest."""
 
     def leaf_scores(
-        self,
-        op: onnx.OnnxOp,
-        forest: Forest,
-        targets: int,
-        aggregate: str,
-        rewriter: PatternRewriter,
+        self, op: onnx.OnnxOp, forest: Forest, targets: int, aggregate: str, rewriter: PatternRewriter
     ) -> SSAValue:
         """
         The aggregated weights of a forest for each row, [rows, targets], before base values and transforms.

@@ -93,12 +93,7 @@ class ConvLowering(OnnxLowering):
         windows = windows_of(op, op.X, dims_of(w.type)[2:])
         x, pads = padded_input(op.X, windows, rewriter)
         conv = graph.ConvOp(
-            x,
-            w,
-            strides=windows.strides,
-            dilations=windows.dilations,
-            pads=pads,
-            groups=op.integer("group"),
+            x, w, strides=windows.strides, dilations=windows.dilations, pads=pads, groups=op.integer("group")
         )
         replace_with_bias(op, conv, op.B, rewriter)
 

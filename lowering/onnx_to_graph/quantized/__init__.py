@@ -3,6 +3,4 @@
 from stepwell.lowering.onnx_to_graph.quantized import products
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
-PATTERNS: list[type[OnnxLowering]] = [
-    *products.PATTERNS,
-]
+PATTERNS: list[type[OnnxLowering]] = [*products.PATTERNS]

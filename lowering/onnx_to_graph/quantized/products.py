@@ -159,12 +159,7 @@ class DequantizeLinearLowering(QuantizedLowering):
         axis, block = self.axis_and_block(op, op.x, scale)
         code = op.integer("output_dtype") if op.has("output_dtype") else 0
         made = graph.DequantizeOp(
-            op.x,
-            scale,
-            point,
-            to=element_type(code, op) if code else None,
-            axis=axis,
-            block=block,
+            op.x, scale, point, to=element_type(code, op) if code else None, axis=axis, block=block
         )
         rewriter.replace(op, made)
 
@@ -298,12 +293,7 @@ def integer_conv(
         graph.ConvOp if wide else partial(graph.ConvIntegerOp, x_zero_point=points[0], w_zero_point=points[1])
     )
     return make(
-        x,
-        w,
-        strides=windows.strides,
-        dilations=windows.dilations,
-        pads=pads,
-        groups=op.integer("group"),
+        x, w, strides=windows.strides, dilations=windows.dilations, pads=pads, groups=op.integer("group")
     )
 
 

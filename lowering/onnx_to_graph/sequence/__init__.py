@@ -3,6 +3,4 @@
 from stepwell.lowering.onnx_to_graph.sequence import lists
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
-PATTERNS: list[type[OnnxLowering]] = [
-    *lists.PATTERNS,
-]
+PATTERNS: list[type[OnnxLowering]] = [*lists.PATTERNS]

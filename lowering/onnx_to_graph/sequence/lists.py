@@ -97,11 +97,7 @@ class SplitToSequenceLowering(HostLowering):
         axis = op.integer("axis") if op.has("axis") else 0
         attributes = {"axis": axis, "keepdims": int(keeps)}
         made = host_results(
-            "host.split_to_sequence",
-            attributes,
-            [op.input, op.split],
-            [onnx.SequenceType(piece)],
-            rewriter,
+            "host.split_to_sequence", attributes, [op.input, op.split], [onnx.SequenceType(piece)], rewriter
         )
         rewriter.replace(op, [], made)
 

@@ -118,11 +118,7 @@ def resolved_shape(
 
 
 def shape_at_run_time(
-    op: onnx.OnnxOp,
-    dims: Sequence[Dim],
-    wanted: Sequence[Dim],
-    keeps_zero: bool,
-    rewriter: PatternRewriter,
+    op: onnx.OnnxOp, dims: Sequence[Dim], wanted: Sequence[Dim], keeps_zero: bool, rewriter: PatternRewriter
 ) -> list[Dim]:
     """
     As `resolved_shape`, if it depends on data which dimensions are 0 or -1: arithmetic on symbols selects

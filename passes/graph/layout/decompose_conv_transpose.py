@@ -169,11 +169,7 @@ def _is_uneven(axes: Sequence[_Axis]) -> bool:
 
 
 def _by_cells(
-    op: graph.ConvTransposeOp,
-    w: npt.NDArray[Any],
-    axes: Sequence[_Axis],
-    weights: WeightStore,
-    name: str,
+    op: graph.ConvTransposeOp, w: npt.NDArray[Any], axes: Sequence[_Axis], weights: WeightStore, name: str
 ) -> None:
     """Replace an op by a convolution for each phase of the strides, and channels [phases · O] by pixels."""
     groups = op.groups.value.data

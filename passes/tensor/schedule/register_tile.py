@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import ceil
 
-from stepwell.dialects.tensor_ir.register_file import (
-    MAX_REGISTERS_ALONG_LANES,
-    MAX_ROWS,
-    RegisterFile,
-    fits,
-)
+from stepwell.dialects.tensor_ir.register_file import MAX_REGISTERS_ALONG_LANES, MAX_ROWS, RegisterFile, fits
 from stepwell.runtime.machine.target import TargetDescription
 
 # The extent that stands for unknown ones: long, and no multiple of anything.

@@ -8,13 +8,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf, tensor, vector
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    IntegerType,
-    UnitAttr,
-    VectorType,
-)
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, UnitAttr, VectorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 

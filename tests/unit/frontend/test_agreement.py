@@ -46,11 +46,7 @@ MODELS: dict[str, tuple[tuple[str, str, str, str], tuple[int, ...], tuple[int, .
         (1, 2),
         (1, 4),
     ),
-    "add": (
-        ("float[N, C]", "float[N, 3] y", "float[3] s = {1, 2, 3}", "y = Add(x, s)"),
-        (2, 3),
-        (2, 2),
-    ),
+    "add": (("float[N, C]", "float[N, 3] y", "float[3] s = {1, 2, 3}", "y = Add(x, s)"), (2, 3), (2, 2)),
     "conv_kernel": (
         (
             "float[O, 2, K]",
@@ -76,11 +72,7 @@ MODELS: dict[str, tuple[tuple[str, str, str, str], tuple[int, ...], tuple[int, .
         (2, 5),
         (2, 2),
     ),
-    "top_k": (
-        ("float[C]", "float[3] y, int64[3] i", "int64[1] k = {3}", "y, i = TopK(x, k)"),
-        (5,),
-        (2,),
-    ),
+    "top_k": (("float[C]", "float[3] y, int64[3] i", "int64[1] k = {3}", "y, i = TopK(x, k)"), (5,), (2,)),
 }
 
 

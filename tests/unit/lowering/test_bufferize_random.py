@@ -47,14 +47,7 @@ class _Program:
         self._lines.append(f"  {line}")
 
     def _op(self, values: list[str]) -> str:
-        kinds = [
-            self._elementwise,
-            self._accumulate,
-            self._fill,
-            self._slice,
-            self._insert,
-            self._one,
-        ]
+        kinds = [self._elementwise, self._accumulate, self._fill, self._slice, self._insert, self._one]
         if not self._dynamic:
             kinds.append(self._reshape)
         if self._depth < 2:

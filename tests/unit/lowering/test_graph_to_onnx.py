@@ -254,10 +254,7 @@ MOVEMENT: dict[str, tuple[Build, list[Array]]] = {
         lambda x, i, u: graph.ScatterNdOp(x, i, u, "max"),
         [X, integers(0, 1, 3, 1, dtype=np.int32), normal(3, 3, 4)],
     ),
-    "resize": (
-        lambda x: graph.ResizeOp(x, [2, 4, 5, 12], mode="linear", coordinate="half_pixel"),
-        [IMAGE],
-    ),
+    "resize": (lambda x: graph.ResizeOp(x, [2, 4, 5, 12], mode="linear", coordinate="half_pixel"), [IMAGE]),
     "resize by scales": (
         lambda x: graph.ResizeOp(x, [2, 4, 18, 20], [1, 1, 2, 2.5], mode="nearest", nearest="floor"),
         [IMAGE],
@@ -327,10 +324,7 @@ RECURRENT: dict[str, tuple[Build, list[Array]]] = {
         rnn("gru", ["sigmoid", "tanh"] * 2, "bidirectional", linear_before_reset=True),
         layer("gru", 3, 2),
     ),
-    "rnn": (
-        rnn("rnn", ["leaky_relu"], "reverse", [0.25]),
-        layer("rnn", 1, 1),
-    ),
+    "rnn": (rnn("rnn", ["leaky_relu"], "reverse", [0.25]), layer("rnn", 1, 1)),
 }
 
 QUANTIZED: dict[str, tuple[Build, list[Array]]] = {
@@ -384,11 +378,7 @@ DYNAMIC: dict[str, tuple[Build, list[Array], list[Sequence[DimLike]]]] = {
         [["N", "M"]],
     ),
     "iota": (lambda x: graph.IotaOp(["N", 2, "M"], 0, i64), [normal(4, 5)], [["N", "M"]]),
-    "slice": (
-        lambda x: graph.SliceOp(x, ["N - 1", 0], [-1, "M"], [-1, 2]),
-        [normal(4, 5)],
-        [["N", "M"]],
-    ),
+    "slice": (lambda x: graph.SliceOp(x, ["N - 1", 0], [-1, "M"], [-1, 2]), [normal(4, 5)], [["N", "M"]]),
     "layer_norm": (lambda x: graph.LayerNormOp(x, axis=1), [normal(4, 5)], [["N", "M"]]),
     "one_hot": (lambda x: graph.OneHotOp(x, "N", 0), [integers(0, 5, 6)], [["N"]]),
     "tile": (lambda x: graph.TileOp(x, ["N", 2]), [normal(3, 5)], [["N", "M"]]),
@@ -414,10 +404,7 @@ NO_COUNTERPART: dict[str, tuple[Build, list[Array]]] = {
     "clipped gather": (lambda x, i: graph.GatherOp(x, i, 0, bounds="clip"), [X, integers(0, 9, 5)]),
     "batch gather": (lambda x, i: graph.GatherOp(x, i, 1, batch_dims=1), [X, integers(0, 2, 2, 5)]),
     "bit cast": (lambda x: graph.BitcastOp(x, i32), [X]),
-    "attention without mask": (
-        lambda x: graph.AttentionOp(x, x, x, scale=0.5, zero_masked=True),
-        [X],
-    ),
+    "attention without mask": (lambda x: graph.AttentionOp(x, x, x, scale=0.5, zero_masked=True), [X]),
     "norm of last axis": (lambda x, m, v: graph.BatchNormOp(x, m, v, axis=2), [X, normal(4), positive(4)]),
 }
 

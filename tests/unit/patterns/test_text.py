@@ -270,10 +270,7 @@ def test_a_rule_may_call_back() -> None:
         ),
         ('pattern.def @p {\n %x = pattern.op "relu"\n pattern.yield %x\n}', "dialect.op"),
         ("pattern.def @p {\n %x = pattern.any\n}", "must be pattern.yield|not a terminator"),
-        (
-            "pattern.rule @p {\n %x = pattern.any\n pattern.replace %x\n}",
-            "by a node or by a callback",
-        ),
+        ("pattern.rule @p {\n %x = pattern.any\n pattern.replace %x\n}", "by a node or by a callback"),
         (
             "pattern.rule @p {\n %x = pattern.any\n pattern.replace %x by @nobody\n}",
             "no callback is named @nobody",

@@ -114,10 +114,7 @@ def test_narrow_types() -> None:
             [x, array(0.5)],
         )
     half: Attribute = f16
-    expect_lowering(
-        lambda a, s: graph.QuantizeOp(a, s, to=U8, compute_type=half),
-        [x, array(0.3)],
-    )
+    expect_lowering(lambda a, s: graph.QuantizeOp(a, s, to=U8, compute_type=half), [x, array(0.3)])
     f8 = array([0.5, -448, 2], ml_dtypes.float8_e4m3fn)
     expect_lowering(lambda a, s: graph.DequantizeOp(a, s, to=half), [f8, array(3.0)])
     i4 = array([-8, 7, 0, -1], ml_dtypes.int4)

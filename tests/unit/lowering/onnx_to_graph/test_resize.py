@@ -32,11 +32,7 @@ COORDINATES = ("half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "asym
 @pytest.mark.parametrize("by", [(1.0, 1.0, 2.0, 3.0), (1.0, 1.0, 0.6, 1.7)])
 def test_scales(mode: str, coordinate: str, by: Sequence[float]) -> None:
     check_node(
-        "Resize",
-        [X, None, scales(*by)],
-        mode=mode,
-        coordinate_transformation_mode=coordinate,
-        tolerance=2e-5,
+        "Resize", [X, None, scales(*by)], mode=mode, coordinate_transformation_mode=coordinate, tolerance=2e-5
     )
 
 
