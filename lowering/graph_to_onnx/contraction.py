@@ -8,7 +8,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.contraction import BYTES
 from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_onnx.copies import WINDOW, copied
+from stepwell.lowering.graph_to_onnx.copies import CONVOLUTION, copied
 from stepwell.lowering.graph_to_onnx.nodes import insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
 from stepwell.runtime.layout import parse_layout, plain_layout
@@ -63,9 +63,7 @@ class ConvExport(OnnxExport):
             return
         if op.output_layout != parse_layout(op.data_layout.data):
             return
-        replace_by_node(
-            rewriter, op, onnx.ConvOp, op.operands, **copied(op, WINDOW), group=op.groups.value.data
-        )
+        replace_by_node(rewriter, op, onnx.ConvOp, op.operands, **copied(op, CONVOLUTION))
 
 
 class ConvTransposeExport(OnnxExport):
@@ -78,15 +76,8 @@ class ConvTransposeExport(OnnxExport):
             return
         if min(op.pads.get_values(), default=0) < 0:
             return
-        replace_by_node(
-            rewriter,
-            op,
-            onnx.ConvTransposeOp,
-            op.operands,
-            **copied(op, WINDOW),
-            group=op.groups.value.data,
-            output_padding=op.output_padding.get_values(),
-        )
+        attributes = copied(op, {**CONVOLUTION, "output_padding": "output_padding"})
+        replace_by_node(rewriter, op, onnx.ConvTransposeOp, op.operands, **attributes)
 
 
 def is_plain(layout: str, prefix: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, i1
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, StringAttr, i1
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
@@ -18,6 +18,7 @@ CopyTable: TypeAlias = Mapping[type[Operation], tuple[type[onnx.OnnxOp], Mapping
 """For each op its operator, and for each attribute of the operator the op's property."""
 
 WINDOW = {"strides": "strides", "dilations": "dilations", "pads": "pads"}
+CONVOLUTION = {**WINDOW, "group": "groups"}
 _EXTREMUM = {"axis": "axis", "keepdims": "keep_dims", "select_last_index": "select_last"}
 COPIES: CopyTable = {
     graph.ArgmaxOp: (onnx.ArgMaxOp, _EXTREMUM),
@@ -54,7 +55,7 @@ def _plain_value(attribute: Attribute) -> AttributeLike:
         case StringAttr():
             return attribute.data
         case DenseArrayBase():
-            return attribute.get_values()
+            return cast("DenseArrayBase[IntegerType]", attribute).get_values()
         case _:
             raise AssertionError(f"no attribute of ONNX is like {attribute}")
 

@@ -11,7 +11,7 @@ from stepwell.dialects.graph.contraction import BYTES
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_onnx.contraction import is_plain
-from stepwell.lowering.graph_to_onnx.copies import WINDOW, copied
+from stepwell.lowering.graph_to_onnx.copies import CONVOLUTION, copied
 from stepwell.lowering.graph_to_onnx.elementwise import is_in_opset
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
@@ -93,14 +93,8 @@ class ConvIntegerExport(OnnxExport):
             return
         if op.output_layout.letters != tuple(op.data_layout.data):
             return
-        replace_by_node(
-            rewriter,
-            op,
-            onnx.ConvIntegerOp,
-            [op.x, op.w, op.x_zero_point, op.w_zero_point],
-            **copied(op, WINDOW),
-            group=op.groups.value.data,
-        )
+        operands = [op.x, op.w, op.x_zero_point, op.w_zero_point]
+        replace_by_node(rewriter, op, onnx.ConvIntegerOp, operands, **copied(op, CONVOLUTION))
 
 
 PATTERNS: list[type[OnnxExport]] = [QuantizeExport, DequantizeExport, RequantizeExport, ConvIntegerExport]

@@ -62,7 +62,6 @@ class _Structured:
         self._body: Program = compiler.program(op.body.block)
         self._shaped = [isinstance(value.type, TensorType | MemRefType) for value in op.operands]
         self._in_place = not op.res
-        self._used = [bool(arg.uses) for arg in op.body.block.args]
         kinds = [it.data for it in op.get_iterator_types()]
         self._reductions = [dim for dim, kind in enumerate(kinds) if kind == IteratorType.REDUCTION]
         self._parallel = [dim for dim, kind in enumerate(kinds) if kind != IteratorType.REDUCTION]
