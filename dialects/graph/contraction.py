@@ -243,7 +243,7 @@ class MatmulIntegerOp(GraphOp):
 
 
 def _expect_zero_point(value: SSAValue | None, operand: SSAValue, kept: int, name: str) -> None:
-    """Require a zero point to be a scalar, a vector over `kept`, or the operand's shape with K = 1."""
+    """Require a zero point to be a scalar, or one per `kept` dimension, or its operand's shape with K = 1."""
     if value is None:
         return
     if (found := element_of_value(value)) != (wanted := element_of_value(operand)):

@@ -8,7 +8,7 @@ pattern.graph @empty {
 
 // -----
 
-// expected-error: pattern.edge lies between patterns that pattern.bind names
+// expected-error: pattern.edge must connect patterns that pattern.bind names
 pattern.graph @unbound {
   %a = pattern.any
   %b = pattern.any

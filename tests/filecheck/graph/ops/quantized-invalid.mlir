@@ -67,7 +67,7 @@ func.func @words_c2_shorts(%x: tensor<4x3xi16>) {
 }
 // -----
 func.func @packed_c1(%a: tensor<4x6xi32>, %b: tensor<6x8xi32>) {
-  // expected-error: words take panels [N/nr, K/4, nr] as b, and no zero points
+  // expected-error: packed operands need panels [N/nr, K/4, nr] as b, and no zero points
   %0 = graph.matmul_integer %a, %b : (tensor<4x6xi32>, tensor<6x8xi32>) -> tensor<4x8xi32>
   func.return
 }
