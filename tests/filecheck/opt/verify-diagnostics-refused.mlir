@@ -6,7 +6,7 @@
 // CHECK-NEXT: note: also {{.*}}:12: expected{{-}}note@+1 {{.*}}notes are words of their error
 // CHECK-NEXT: note: also {{.*}}:13: expected{{-}}error@next: words
 // CHECK-NEXT: note: also {{.*}}:14: expected{{-}}error-re
-// CHECK-NEXT: help: `expected{{-}}error: words`, or as in MLIR `expected{{-}}error@+1
+// CHECK-NEXT: help: `expected{{-}}error: text`, or as in MLIR `expected{{-}}error@+1
 func.func @f(%x: i32) -> i32 {
   // expected-error@+1 words without braces
   // expected-note@+1 {{notes are words of their error}}
