@@ -150,8 +150,15 @@ def _main_object(compilation: Compilation) -> bytes:
     return compile_to_object(emit_llvm(module), ctx.target, optimize=False)
 
 
+def distinct(digests: Digests) -> Digests:
+    """The digests of `@main` and of different kernels, numbered in order: equal ones may share a function."""
+    kernels = dict.fromkeys(tuple(pair) for name, pair in digests.items() if name != "main")
+    return {**{f"k{i}": list(pair) for i, pair in enumerate(kernels)}, "main": digests["main"]}
+
+
 def differences(saved: Digests, found: Digests, *, only_objects: bool) -> Iterator[str]:
     """Yields a line for each function that differs from the saved digests."""
+    saved, found = distinct(saved), distinct(found)
     for name in dict.fromkeys([*saved, *found]):
         if name not in found:
             yield f"@{name} is gone"
