@@ -222,16 +222,6 @@ def tensor_of(value: SSAValue) -> Tensor:
     return cast(Tensor, type)
 
 
-def without_encoding(type: Attribute) -> Attribute:
-    """A tensor type with its dimension names dropped, as level 2 has it; other types as they are."""
-    if not isinstance(type, TensorType):
-        return type
-    tensor = cast(Tensor, type)
-    if isinstance(tensor.encoding, NoneAttr):
-        return tensor
-    return TensorType(tensor.element_type, tensor.get_shape())
-
-
 _SIGNLESS = builtin.Signedness.SIGNLESS
 _UNSIGNED = builtin.Signedness.UNSIGNED
 

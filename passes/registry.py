@@ -36,323 +36,158 @@ class Entry:
     """TVM's names of the pass, with the options that each implies: `"X"`, or `"X{direction=forward}"`."""
 
 
-PASSES: dict[str, Entry] = {
-    "alter-op-layout": Entry(
-        "stepwell.passes.graph.layout.alter_op_layout:AlterOpLayoutPass",
-        "choose a layout for each convolution, by the target",
-        aliases=("AlterOpLayout",),
-    ),
-    "annotate-target": Entry(
-        "stepwell.passes.graph.partition.annotate_target:AnnotateTargetPass",
-        "annotate each op with the backend that computes it",
-        aliases=("AnnotateTarget",),
-    ),
-    "annotate-work": Entry(
-        "stepwell.passes.graph.report.annotate_work:AnnotateWorkPass",
-        "annotate each kernel with its operations and its bytes read and written",
-    ),
-    "approximate-math": Entry(
-        "stepwell.passes.graph.inference.approximate_math:ApproximateMathPass",
-        "replace exp, tanh, sigmoid and erf by short polynomials",
-        aliases=("FastMath",),
-    ),
-    "bufferize": Entry("stepwell.lowering.bufferize:BufferizePass", "turn tensors of kernels into buffers"),
-    "canonicalize-cast": Entry(
-        "stepwell.passes.graph.simplify.canonicalize_cast:CanonicalizeCastPass",
-        "clone widening casts for each of their users",
-        aliases=("CanonicalizeCast",),
-    ),
-    "canonicalize-ops": Entry(
-        "stepwell.passes.graph.simplify.canonicalize_ops:CanonicalizeOpsPass",
-        "write bias_add as an addition that broadcasts",
-        aliases=("CanonicalizeOps",),
-    ),
-    "check-indices": Entry(
-        "stepwell.passes.graph.legalize.check_indices:CheckIndicesPass",
-        "check the indices of gathers and scatters at run time",
-    ),
-    "choose-schedules": Entry(
-        "stepwell.passes.tensor.schedule.choose_schedules:ChooseSchedulesPass",
-        "choose tile sizes, loop order and vector lanes for each kernel, by rules",
-    ),
-    "collapse-loops": Entry(
-        "stepwell.passes.tensor.collapse_loops:CollapseLoopsPass",
-        "merge adjacent dimensions of structured ops into one loop",
-    ),
-    "combine-parallel": Entry(
-        "stepwell.passes.graph.inference.combine_parallel:CombineParallelPass",
-        "merge contractions that share an input into one",
-        aliases=(
+_TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
+    "passes.graph.layout": {
+        "alter-op-layout": ("choose a layout for each convolution, by the target", "AlterOpLayout"),
+        "convert-layout": ("store feature maps in another layout between convolutions", "ConvertLayout"),
+        "decompose-conv-transpose": (
+            "replace transposed convolutions by convolutions whose channels are result pixels",
+        ),
+        "pack-integers": ("pack 8-bit operands of products into 32-bit elements",),
+        "pack-narrow-weights": ("store weights of 2 or 4 bits an element several to a byte",),
+        "pack-weights": ("pack constant matrices into panels in the order in which kernels read them",),
+        "winograd-conv": ("compute 3x3 convolutions by Winograd's transforms, with fewer products",),
+    },
+    "passes.graph.partition": {
+        "annotate-target": ("annotate each op with the backend that computes it", "AnnotateTarget"),
+        "match-patterns": ("print the matches of a file's patterns",),
+        "merge-composite": ("wrap each match of a table of patterns in a composite", "MergeComposite"),
+        "merge-regions": ("merge connected ops of the same backend into regions", "MergeCompilerRegions"),
+        "partition-graph": ("outline each backend's connected ops as a function", "PartitionGraph"),
+        "rewrite-patterns": ("apply the rewrite rules of a pattern file",),
+    },
+    "passes.graph.report": {
+        "annotate-work": ("annotate each kernel with its operations and its bytes read and written",),
+        "count-macs": ("print the number of multiply-adds", "CountMacs"),
+        "count-params": ("print the number of parameters", "CountParams"),
+        "detect-features": ("print which features of the graph level a module uses", "DetectFeatures"),
+        "print-call-graph": ("print which function calls which", "PrintCallGraph"),
+    },
+    "passes.graph.inference": {
+        "approximate-math": ("replace exp, tanh, sigmoid and erf by short polynomials", "FastMath"),
+        "combine-parallel": (
+            "merge contractions that share an input into one",
             "CombineParallelConv2D{op=conv}",
             "CombineParallelDense{op=matmul}",
             "CombineParallelBatchMatmul{op=batch_matmul}",
         ),
-    ),
-    "compute-in-products": Entry(
-        "stepwell.passes.tensor.schedule.compute_in_products:ComputeInProductsPass",
-        "compute a weight matrix inside the product with few rows that reads it",
-    ),
-    "convert-graph-to-linalg": Entry(
-        "stepwell.lowering.graph_to_linalg:ConvertGraphToLinalgPass",
-        "outline kernels and lower them to linalg",
-    ),
-    "convert-graph-to-onnx": Entry(
-        "stepwell.lowering.graph_to_onnx:ConvertGraphToOnnxPass", "lower graph ops to operators of ONNX"
-    ),
-    "convert-layout": Entry(
-        "stepwell.passes.graph.layout.convert_layout:ConvertLayoutPass",
-        "store feature maps in another layout between convolutions",
-        aliases=("ConvertLayout",),
-    ),
-    "convert-linalg-to-amx": Entry(
-        "stepwell.lowering.linalg_to_amx:ConvertLinalgToAMXPass", "lower 8-bit products to AMX tile registers"
-    ),
-    "convert-loops-to-llvm": Entry(
-        "stepwell.lowering.loops_to_llvm:ConvertLoopsToLLVMPass", "lower loops on buffers to the llvm dialect"
-    ),
-    "convert-onnx-to-graph": Entry(
-        "stepwell.lowering.onnx_to_graph:ConvertOnnxToGraphPass", "lower each ONNX operator to graph ops"
-    ),
-    "count-macs": Entry(
-        "stepwell.passes.graph.report.count_macs:CountMacsPass",
-        "print the number of multiply-adds",
-        aliases=("CountMacs",),
-    ),
-    "count-params": Entry(
-        "stepwell.passes.graph.report.count_params:CountParamsPass",
-        "print the number of parameters",
-        aliases=("CountParams",),
-    ),
-    "dead-code-elimination": Entry(
-        "stepwell.passes.graph.simplify.dead_code_elimination:DeadCodeEliminationPass",
-        "erase ops without effects whose results are unused",
-        aliases=("DeadCodeElimination",),
-    ),
-    "defuse-ops": Entry(
-        "stepwell.passes.graph.fusion.defuse_ops:DefuseOpsPass",
-        "inline the bodies of kernels again",
-        aliases=("DefuseOps",),
-    ),
-    "detect-features": Entry(
-        "stepwell.passes.graph.report.detect_features:DetectFeaturesPass",
-        "print which features of the graph level a module uses",
-        aliases=("DetectFeatures",),
-    ),
-    "dynamic-to-static": Entry(
-        "stepwell.passes.graph.simplify.dynamic_to_static:DynamicToStaticPass",
-        "replace shape operands of known value by attributes",
-        aliases=("DynamicToStatic",),
-    ),
-    "expand-math": Entry(
-        "stepwell.passes.loop.math.expand_math:ExpandMathPass",
-        "expand transcendental functions into arithmetic",
-    ),
-    "eliminate-common-subexpr": Entry(
-        "stepwell.passes.graph.simplify.eliminate_common_subexpr:EliminateCommonSubexprPass",
-        "merge equal ops on equal operands",
-        aliases=("EliminateCommonSubexpr",),
-    ),
-    "expand-onnx-functions": Entry(
-        "stepwell.frontend.expand_onnx_functions:ExpandOnnxFunctionsPass",
-        "inline functions of the model and of ONNX",
-    ),
-    "extract-fused-functions": Entry(
-        "stepwell.passes.graph.fusion.extract_fused_functions:ExtractFusedFunctionsPass",
-        "print each kernel as a function",
-        aliases=("ExtractFusedFunctions",),
-    ),
-    "fill-borders": Entry(
-        "stepwell.passes.tensor.tile.fill_borders:FillBordersPass",
-        "fill only the elements that an insertion does not overwrite",
-    ),
-    "flatten-atrous-conv": Entry(
-        "stepwell.passes.graph.simplify.flatten_atrous_conv:FlattenAtrousConvPass",
-        "replace space-to-batch, convolution and batch-to-space by a dilated convolution",
-        aliases=("FlattenAtrousConv",),
-    ),
-    "fold-constant": Entry(
-        "stepwell.passes.graph.simplify.fold_constant:FoldConstantPass",
-        "evaluate ops whose operands are constants",
-        aliases=("FoldConstant",),
-    ),
-    "fold-qdq": Entry(
-        "stepwell.passes.graph.quantize.fold_qdq:FoldQdqPass",
-        "compute ops between dequantize and quantize on integers",
-    ),
-    "fold-explicit-padding": Entry(
-        "stepwell.passes.graph.simplify.fold_explicit_padding:FoldExplicitPaddingPass",
-        "merge pad ops into the pads of convolutions and pools",
-        aliases=("FoldExplicitPadding",),
-    ),
-    "fold-scale-axis": Entry(
-        "stepwell.passes.graph.inference.fold_scale_axis:FoldScaleAxisPass",
-        "multiply constant weights by a channel scale instead of activations",
-        aliases=("BackwardFoldScaleAxis{direction=backward}", "ForwardFoldScaleAxis{direction=forward}"),
-    ),
-    "decompose-conv-transpose": Entry(
-        "stepwell.passes.graph.layout.decompose_conv_transpose:DecomposeConvTransposePass",
-        "replace transposed convolutions by convolutions whose channels are result pixels",
-    ),
-    "fuse-into-writes": Entry(
-        "stepwell.passes.tensor.fuse_into_writes:FuseIntoWritesPass",
-        "compute elementwise ops where loops write their operand",
-    ),
-    "fuse-ops": Entry(
-        "stepwell.passes.graph.fusion.fuse_ops:FuseOpsPass", "group ops into kernels", aliases=("FuseOps",)
-    ),
-    "generalize-copies": Entry(
-        "stepwell.passes.tensor.generalize_copies:GeneralizeCopiesPass",
-        "copy inserted slices by elementwise ops",
-    ),
-    "hoist-accumulators": Entry(
-        "stepwell.passes.tensor.vector.hoist_accumulators:HoistAccumulatorsPass",
-        "carry accumulators of loops in registers",
-    ),
-    "hoist-addresses": Entry(
-        "stepwell.passes.loop.hoist_addresses:HoistAddressesPass", "move address arithmetic out of loops"
-    ),
-    "inline": Entry(
-        "stepwell.passes.graph.functions.inline:InlinePass",
-        "replace calls by the bodies of the functions",
-        aliases=("Inline",),
-    ),
-    "legalize": Entry(
-        "stepwell.passes.graph.legalize.legalize:LegalizePass",
-        "replace ops by the rules of a named set",
-        aliases=("Legalize",),
-    ),
-    "linalg-to-loops": Entry(
-        "stepwell.lowering.linalg_to_loops:LinalgToLoopsPass", "lower linalg ops on buffers to loops"
-    ),
-    "match-patterns": Entry(
-        "stepwell.passes.graph.partition.match_patterns:MatchPatternsPass",
-        "print the matches of a file's patterns",
-    ),
-    "merge-composite": Entry(
-        "stepwell.passes.graph.partition.merge_composite:MergeCompositePass",
-        "wrap each match of a table of patterns in a composite",
-        aliases=("MergeComposite",),
-    ),
-    "merge-regions": Entry(
-        "stepwell.passes.graph.partition.merge_regions:MergeRegionsPass",
-        "merge connected ops of the same backend into regions",
-        aliases=("MergeCompilerRegions",),
-    ),
-    "pack-integers": Entry(
-        "stepwell.passes.graph.layout.pack_integers:PackIntegersPass",
-        "pack 8-bit operands of products into 32-bit elements",
-    ),
-    "pack-narrow-weights": Entry(
-        "stepwell.passes.graph.layout.pack_narrow_weights:PackNarrowWeightsPass",
-        "store weights of 2 or 4 bits an element several to a byte",
-    ),
-    "pack-weights": Entry(
-        "stepwell.passes.graph.layout.pack_weights:PackWeightsPass",
-        "pack constant matrices into panels in the order in which kernels read them",
-    ),
-    "pad-by-channel": Entry(
-        "stepwell.passes.tensor.tile.pad_by_channel:PadByChannelPass",
-        "pad the input of a window op one channel at a time",
-    ),
-    "pair-products": Entry(
-        "stepwell.passes.tensor.schedule.pair_products:PairProductsPass",
-        "pair bf16 factors along the sum for dot-product instructions",
-    ),
-    "partition-graph": Entry(
-        "stepwell.passes.graph.partition.partition_graph:PartitionGraphPass",
-        "outline each backend's connected ops as a function",
-        aliases=("PartitionGraph",),
-    ),
-    "plan-memory": Entry(
-        "stepwell.lowering.main_to_buffers.plan_memory:PlanMemoryPass",
-        "assign every intermediate of @main an offset in one arena",
-    ),
-    "prefetch-rows": Entry(
-        "stepwell.passes.loop.prefetch_rows:PrefetchRowsPass",
-        "prefetch the next row of an operand during the current one",
-    ),
-    "print-call-graph": Entry(
-        "stepwell.passes.graph.report.print_call_graph:PrintCallGraphPass",
-        "print which function calls which",
-        aliases=("PrintCallGraph",),
-    ),
-    "raise-to-row-ops": Entry(
-        "stepwell.passes.graph.raising.raise_to_row_ops:RaiseToRowOpsPass",
-        "recognize softmax, norms and activations that are written out as several ops",
-    ),
-    "remove-unused-functions": Entry(
-        "stepwell.passes.graph.functions.remove_unused_functions:RemoveUnusedFunctionsPass",
-        "erase functions that nothing reaches",
-        aliases=("RemoveUnusedFunctions",),
-    ),
-    "rewrite-patterns": Entry(
-        "stepwell.passes.graph.partition.rewrite_patterns:RewritePatternsPass",
-        "apply the rewrite rules of a pattern file",
-    ),
-    "set-input-shapes": Entry(
-        "stepwell.passes.onnx.set_input_shapes:SetInputShapesPass",
-        "give open dimensions of inputs a fixed size",
-    ),
-    "simplify-expr": Entry(
-        "stepwell.passes.graph.simplify.simplify_expr:SimplifyExprPass",
-        "simplify ops by algebraic rules",
-        aliases=("SimplifyExpr",),
-    ),
-    "simplify-inference": Entry(
-        "stepwell.passes.graph.inference.simplify_inference:SimplifyInferencePass",
-        "replace normalizations by arithmetic",
-        aliases=("SimplifyInference",),
-    ),
-    "sink-reshapes": Entry(
-        "stepwell.passes.tensor.sink_reshapes:SinkReshapesPass",
-        "move collapse_shape after elementwise ops, which can share loops then",
-    ),
-    "tile-and-fuse": Entry(
-        "stepwell.passes.tensor.tile.tile_and_fuse:TileAndFusePass", "build the tiled loops of each schedule"
-    ),
-    "stage-operands": Entry(
-        "stepwell.passes.tensor.schedule.stage_operands:StageOperandsPass",
-        "copy operands of products, transposed or widened, before they are read many times",
-    ),
-    "stream-stores": Entry(
-        "stepwell.passes.loop.stream_stores:StreamStoresPass", "store large results past the caches"
-    ),
-    "time-kernels": Entry(
-        "stepwell.passes.loop.time_kernels:TimeKernelsPass",
-        "record the start and end time of each kernel in @main",
-    ),
-    "to-a-normal-form": Entry(
-        "stepwell.passes.graph.functions.to_a_normal_form:ToANormalFormPass",
-        "sort the ops of each block by order of evaluation",
-        aliases=("ToANormalForm",),
-    ),
-    "to-basic-block-normal-form": Entry(
-        "stepwell.passes.graph.functions.to_basic_block_normal_form:ToBasicBlockNormalFormPass",
-        "move each op into the innermost block that contains its uses",
-        aliases=("ToBasicBlockNormalForm",),
-    ),
-    "to-graph-normal-form": Entry(
-        "stepwell.passes.graph.functions.to_graph_normal_form:ToGraphNormalFormPass",
-        "sort the ops of each block into a canonical order",
-        aliases=("ToGraphNormalForm",),
-    ),
-    "to-mixed-precision": Entry(
-        "stepwell.passes.graph.inference.to_mixed_precision:ToMixedPrecisionPass",
-        "compute contractions and the ops after them on 16-bit floats",
-        aliases=("ToMixedPrecision",),
-    ),
-    "unroll-vectors": Entry(
-        "stepwell.passes.tensor.vector.unroll_vectors:UnrollVectorsPass",
-        "split vectors to the size of registers",
-    ),
-    "vectorize": Entry(
-        "stepwell.passes.tensor.vector.vectorize:VectorizePass", "compute scheduled tiles on vectors"
-    ),
-    "winograd-conv": Entry(
-        "stepwell.passes.graph.layout.winograd_conv:WinogradConvPass",
-        "compute 3x3 convolutions by Winograd's transforms, with fewer products",
-    ),
+        "fold-scale-axis": (
+            "multiply constant weights by a channel scale instead of activations",
+            "BackwardFoldScaleAxis{direction=backward}",
+            "ForwardFoldScaleAxis{direction=forward}",
+        ),
+        "simplify-inference": ("replace normalizations by arithmetic", "SimplifyInference"),
+        "to-mixed-precision": (
+            "compute contractions and the ops after them on 16-bit floats",
+            "ToMixedPrecision",
+        ),
+    },
+    "lowering": {
+        "bufferize": ("turn tensors of kernels into buffers",),
+        "convert-graph-to-linalg": ("outline kernels and lower them to linalg",),
+        "convert-graph-to-onnx": ("lower graph ops to operators of ONNX",),
+        "convert-linalg-to-amx": ("lower 8-bit products to AMX tile registers",),
+        "convert-loops-to-llvm": ("lower loops on buffers to the llvm dialect",),
+        "convert-onnx-to-graph": ("lower each ONNX operator to graph ops",),
+        "linalg-to-loops": ("lower linalg ops on buffers to loops",),
+    },
+    "passes.graph.simplify": {
+        "canonicalize-cast": ("clone widening casts for each of their users", "CanonicalizeCast"),
+        "canonicalize-ops": ("write bias_add as an addition that broadcasts", "CanonicalizeOps"),
+        "dead-code-elimination": (
+            "erase ops without effects whose results are unused",
+            "DeadCodeElimination",
+        ),
+        "dynamic-to-static": ("replace shape operands of known value by attributes", "DynamicToStatic"),
+        "eliminate-common-subexpr": ("merge equal ops on equal operands", "EliminateCommonSubexpr"),
+        "flatten-atrous-conv": (
+            "replace space-to-batch, convolution and batch-to-space by a dilated convolution",
+            "FlattenAtrousConv",
+        ),
+        "fold-constant": ("evaluate ops whose operands are constants", "FoldConstant"),
+        "fold-explicit-padding": (
+            "merge pad ops into the pads of convolutions and pools",
+            "FoldExplicitPadding",
+        ),
+        "simplify-expr": ("simplify ops by algebraic rules", "SimplifyExpr"),
+    },
+    "passes.graph.legalize": {
+        "check-indices": ("check the indices of gathers and scatters at run time",),
+        "legalize": ("replace ops by the rules of a named set", "Legalize"),
+    },
+    "passes.tensor.schedule": {
+        "choose-schedules": ("choose tile sizes, loop order and vector lanes for each kernel, by rules",),
+        "compute-in-products": ("compute a weight matrix inside the product with few rows that reads it",),
+        "pair-products": ("pair bf16 factors along the sum for dot-product instructions",),
+        "stage-operands": (
+            "copy operands of products, transposed or widened, before they are read many times",
+        ),
+    },
+    "passes.tensor": {
+        "collapse-loops": ("merge adjacent dimensions of structured ops into one loop",),
+        "fuse-into-writes": ("compute elementwise ops where loops write their operand",),
+        "generalize-copies": ("copy inserted slices by elementwise ops",),
+        "sink-reshapes": ("move collapse_shape after elementwise ops, which can share loops then",),
+    },
+    "passes.graph.fusion": {
+        "defuse-ops": ("inline the bodies of kernels again", "DefuseOps"),
+        "extract-fused-functions": ("print each kernel as a function", "ExtractFusedFunctions"),
+        "fuse-ops": ("group ops into kernels", "FuseOps"),
+    },
+    "passes.loop.math": {"expand-math": ("expand transcendental functions into arithmetic",)},
+    "frontend": {"expand-onnx-functions": ("inline functions of the model and of ONNX",)},
+    "passes.tensor.tile": {
+        "fill-borders": ("fill only the elements that an insertion does not overwrite",),
+        "pad-by-channel": ("pad the input of a window op one channel at a time",),
+        "tile-and-fuse": ("build the tiled loops of each schedule",),
+    },
+    "passes.graph.quantize": {"fold-qdq": ("compute ops between dequantize and quantize on integers",)},
+    "passes.tensor.vector": {
+        "hoist-accumulators": ("carry accumulators of loops in registers",),
+        "unroll-vectors": ("split vectors to the size of registers",),
+        "vectorize": ("compute scheduled tiles on vectors",),
+    },
+    "passes.loop": {
+        "hoist-addresses": ("move address arithmetic out of loops",),
+        "prefetch-rows": ("prefetch the next row of an operand during the current one",),
+        "stream-stores": ("store large results past the caches",),
+        "time-kernels": ("record the start and end time of each kernel in @main",),
+    },
+    "passes.graph.functions": {
+        "inline": ("replace calls by the bodies of the functions", "Inline"),
+        "remove-unused-functions": ("erase functions that nothing reaches", "RemoveUnusedFunctions"),
+        "to-a-normal-form": ("sort the ops of each block by order of evaluation", "ToANormalForm"),
+        "to-basic-block-normal-form": (
+            "move each op into the innermost block that contains its uses",
+            "ToBasicBlockNormalForm",
+        ),
+        "to-graph-normal-form": ("sort the ops of each block into a canonical order", "ToGraphNormalForm"),
+    },
+    "lowering.main_to_buffers": {
+        "plan-memory": ("assign every intermediate of @main an offset in one arena",)
+    },
+    "passes.graph.raising": {
+        "raise-to-row-ops": ("recognize softmax, norms and activations that are written out as several ops",)
+    },
+    "passes.onnx": {"set-input-shapes": ("give open dimensions of inputs a fixed size",)},
 }
+"""
+By folder: each pass with its summary, then TVM's names of it with the options that each implies, such as
+`"X{direction=forward}"`. The file bears the pass's name; that of a conversion is a folder without `convert-`.
+"""
+_ACRONYMS = {"Amx": "AMX", "Llvm": "LLVM"}
+
+
+def _entry(folder: str, name: str, summary: str, *aliases: str) -> Entry:
+    module = (name.removeprefix("convert-") if folder == "lowering" else name).replace("-", "_")
+    class_name = "".join(_ACRONYMS.get(word, word) for word in name.title().split("-"))
+    return Entry(f"stepwell.{folder}.{module}:{class_name}Pass", summary, aliases)
+
+
+PASSES: Mapping[str, Entry] = {
+    name: _entry(folder, name, *row) for folder, rows in _TABLE.items() for name, row in rows.items()
+}
+"""All passes and conversions of ours by name."""
 
 _PLUGGED_IN: dict[str, type[ModulePass]] = {}
 

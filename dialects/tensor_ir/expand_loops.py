@@ -8,7 +8,7 @@ from math import prod
 from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ArrayAttr, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IntegerAttr, TensorType
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
 
 Extents: TypeAlias = tuple[int, ...]
 
@@ -147,7 +148,13 @@ class _Expander:
             if DYNAMIC_INDEX in group:
                 sizes.append(self._size(value, position))
         shape = [size for group in groups for size in group]
-        made = tensor.ExpandShapeOp(value, sizes, _reassociation(groups), shape, self._type(type, groups))
+        made = tensor.ExpandShapeOp(
+            value,
+            sizes,
+            consecutive_groups([len(group) for group in groups]),
+            shape,
+            self._type(type, groups),
+        )
         self.insert(made)
         return made.result
 
@@ -162,7 +169,9 @@ class _Expander:
         """The result with the dimensions that the op had before."""
         groups = self._groups(cast("TensorType[Attribute]", type).get_shape(), map)
         made = tensor.CollapseShapeOp.build(
-            operands=[value], result_types=[type], properties={"reassociation": _reassociation(groups)}
+            operands=[value],
+            result_types=[type],
+            properties={"reassociation": consecutive_groups([len(group) for group in groups])},
         )
         self.insert(made)
         return made.result
@@ -175,10 +184,3 @@ class _Expander:
 
     def _type(self, type: TensorType[Attribute], groups: Sequence[Extents]) -> TensorType[Attribute]:
         return TensorType(type.element_type, [size for group in groups for size in group])
-
-
-def _reassociation(groups: Sequence[Extents]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    first = [0, *accumulate(len(group) for group in groups)]
-    return ArrayAttr(
-        ArrayAttr(IntegerAttr(i, i64) for i in range(first[n], first[n + 1])) for n in range(len(groups))
-    )

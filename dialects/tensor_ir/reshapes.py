@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from math import prod
 
 from xdsl.dialects import tensor
@@ -50,7 +51,14 @@ def expand(emit: Emitter, merged: SSAValue, like: SSAValue, groups: Sequence[Seq
 
 
 def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    """The `reassociation` attribute of groups of dimensions."""
     return ArrayAttr([ArrayAttr([IntegerAttr(t, i64) for t in group]) for group in groups])
+
+
+def consecutive_groups(lengths: Sequence[int]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    """The `reassociation` attribute of consecutive groups of dimensions of these lengths."""
+    first = [0, *accumulate(lengths)]
+    return _reassociation([range(*ends) for ends in pairwise(first)])
 
 
 def joined_rows(rank: int) -> list[list[int]]:

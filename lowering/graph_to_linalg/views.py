@@ -7,22 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.support import extent, filled
 from stepwell.runtime.dims import Dim
-
-
-def _reassociation(lengths: Sequence[int]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    """The `reassociation` attribute of consecutive groups of dimensions of these lengths."""
-    starts = [sum(lengths[:i]) for i in range(len(lengths))]
-    return ArrayAttr(
-        ArrayAttr(IntegerAttr(start + i, i64) for i in range(length))
-        for start, length in zip(starts, lengths, strict=True)
-    )
 
 
 def _i64s(numbers: Sequence[int]) -> DenseArrayBase:
@@ -37,7 +29,7 @@ def split_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: Patte
     sizes = [extent(dim, rewriter) for dim in dims if not dim.is_static]
     type = tensor_type(tensor_of(value).element_type, dims)
     shape = [dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]
-    op = tensor.ExpandShapeOp(value, sizes, _reassociation([len(g) for g in groups]), shape, type)
+    op = tensor.ExpandShapeOp(value, sizes, consecutive_groups([len(g) for g in groups]), shape, type)
     return rewriter.insert(op).result
 
 
@@ -52,7 +44,7 @@ def join_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: Patter
             product = product * dim
         joined.append(product)
     type = tensor_type(tensor_of(value).element_type, joined)
-    reassociation = _reassociation([len(g) for g in groups])
+    reassociation = consecutive_groups([len(g) for g in groups])
     op = tensor.CollapseShapeOp.build(
         operands=[value], result_types=[type], properties={"reassociation": reassociation}
     )

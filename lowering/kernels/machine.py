@@ -53,11 +53,6 @@ def vector_spills(assembly: str) -> int:
     return len(store.findall(assembly))
 
 
-def optimized_text(text: str, target: TargetDescription) -> str:
-    """The LLVM IR after LLVM's own pipeline, to read."""
-    return str(_module(text, target_machine(target), optimize=True))
-
-
 def _module(text: str, machine: llvm.TargetMachine, optimize: bool) -> llvm.ModuleRef:
     """A parsed module, optimized by LLVM's pipeline if `optimize`."""
     # A module is emitted once only: code generation changes it, and emitting it twice can abort the process.
