@@ -13,7 +13,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.types import Tensor, tensor_of
 from stepwell.lowering.bufferize import groups_of, memref_of
-from stepwell.lowering.bufferize.layouts import MemRef
 from stepwell.lowering.interpret.engine import (
     Compiler,
     Frame,
@@ -47,7 +46,7 @@ def undefined(shape: Sequence[int], element: Attribute) -> Array:
     return array
 
 
-def shaped(value: SSAValue) -> Tensor | MemRef:
+def shaped(value: SSAValue) -> Tensor | MemRefType[Attribute]:
     """The type of a tensor or a buffer."""
     return memref_of(value) if isinstance(value.type, MemRefType) else tensor_of(value)
 
