@@ -34,7 +34,7 @@ from stepwell.dialects.parser import parse_module
 from stepwell.dialects.types import tensor_type
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
-from stepwell.passes.pipelines import graph_pipeline
+from stepwell.passes.pipelines import graph_steps, text_of
 from stepwell.runtime.environment import CACHE
 
 SIZES = (1_000, 10_000, 50_000)
@@ -84,7 +84,7 @@ SHAPES = {"chain": chain, "fan-out": fan_out}
 def graph_rows(sizes: Sequence[int], make: Callable[[int], ModuleOp]) -> list[tuple[str, list[float]]]:
     """Thousands of ops per second of each step, for each size."""
     ctx = StepwellContext()
-    pipeline = graph_pipeline(2, ctx.target)
+    pipeline = text_of(graph_steps(2, ctx.target))
     steps = list(dict.fromkeys(pipeline.split(",")))
     for step in steps:
         run_pipeline(make(4), step, ctx)  # imports shall not be measured

@@ -6,15 +6,13 @@ Names are text: nothing is imported until it runs. A pass that another one needs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple, ParamSpec
+from typing import NamedTuple
 
 from stepwell.passes.registry import is_ours, load_pass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription
-
-P = ParamSpec("P")
 
 LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
 """What a program can be written as, from the model down."""
@@ -237,14 +235,6 @@ def graph_steps(
             help="it runs from opt_level 2 on, with memory normal, unless it is disabled",
         )
     return steps
-
-
-def _as_text(make: Callable[P, Iterable[Step]]) -> Callable[P, str]:
-    return lambda *args, **named: text_of(make(*args, **named))
-
-
-graph_pipeline = _as_text(graph_steps)
-"""The steps of `graph_steps` as text."""
 
 
 def _filled_in(step: Step, words: Mapping[str, str]) -> Step:

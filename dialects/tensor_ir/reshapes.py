@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from math import prod
 
@@ -55,10 +55,9 @@ def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[Integ
     return ArrayAttr([ArrayAttr([IntegerAttr(t, i64) for t in group]) for group in groups])
 
 
-def consecutive_groups(lengths: Sequence[int]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+def consecutive_groups(lengths: Iterable[int]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
     """The `reassociation` attribute of consecutive groups of dimensions of these lengths."""
-    first = [0, *accumulate(lengths)]
-    return _reassociation([range(*ends) for ends in pairwise(first)])
+    return _reassociation([range(*ends) for ends in pairwise([0, *accumulate(lengths)])])
 
 
 def joined_rows(rank: int) -> list[list[int]]:

@@ -29,7 +29,7 @@ def split_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: Patte
     sizes = [extent(dim, rewriter) for dim in dims if not dim.is_static]
     type = tensor_type(tensor_of(value).element_type, dims)
     shape = [dim.value if dim.is_static else DYNAMIC_INDEX for dim in dims]
-    op = tensor.ExpandShapeOp(value, sizes, consecutive_groups([len(g) for g in groups]), shape, type)
+    op = tensor.ExpandShapeOp(value, sizes, consecutive_groups(map(len, groups)), shape, type)
     return rewriter.insert(op).result
 
 
@@ -44,7 +44,7 @@ def join_dims(value: SSAValue, groups: Sequence[Sequence[Dim]], rewriter: Patter
             product = product * dim
         joined.append(product)
     type = tensor_type(tensor_of(value).element_type, joined)
-    reassociation = consecutive_groups([len(g) for g in groups])
+    reassociation = consecutive_groups(map(len, groups))
     op = tensor.CollapseShapeOp.build(
         operands=[value], result_types=[type], properties={"reassociation": reassociation}
     )

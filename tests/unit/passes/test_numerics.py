@@ -6,9 +6,9 @@ import pytest
 
 from stepwell.passes import Pass, parse_passes
 from stepwell.passes.base import Numerics
-from stepwell.passes.pipelines import graph_pipeline
 from stepwell.passes.registry import PASSES, load_pass
 from stepwell.runtime.machine.target import host_target
+from tests.support.pipelines import graph_pipeline
 
 GRAPH_PASSES = [name for name, entry in PASSES.items() if ".passes.graph." in entry.place]
 

@@ -11,11 +11,12 @@ from onnx import TensorProto, helper
 
 import stepwell
 from stepwell.passes import Pass, parse_passes
-from stepwell.passes.pipelines import GRAPH, MARKERS, PARTITION, all_levels, graph_pipeline
+from stepwell.passes.pipelines import GRAPH, MARKERS, PARTITION, all_levels
 from stepwell.passes.registry import PASSES, load_pass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import host_target
 from stepwell.tools import cli, opt
+from tests.support.pipelines import graph_pipeline
 
 TARGET = host_target()
 

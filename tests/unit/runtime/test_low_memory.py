@@ -9,10 +9,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import stepwell
-from stepwell.passes.pipelines import graph_pipeline
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.target import target_from
 from stepwell.tools import cli
+from tests.support.pipelines import graph_pipeline
 
 
 def initializers() -> dict[str, Array]:

@@ -19,9 +19,9 @@ from stepwell.dialects.parser import parse_module
 from stepwell.dialects.tensor_ir import groups
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
-from stepwell.passes.pipelines import graph_pipeline
 from stepwell.tools.driver import image as compilation
 from tests.onnx_models import onnx_model
+from tests.support.pipelines import graph_pipeline
 
 OPS = 10_000
 

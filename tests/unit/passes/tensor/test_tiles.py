@@ -22,17 +22,12 @@ from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.interpret import interpret
 from stepwell.lowering.kernels.machine import emit_assembly
 from stepwell.passes import run_pipeline
-from stepwell.passes.pipelines import (
-    FROM_ONNX,
-    LLVM_PIPELINE,
-    LOOP_PIPELINE,
-    SCHEDULE_PIPELINE,
-    graph_pipeline,
-)
+from stepwell.passes.pipelines import FROM_ONNX, LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.runtime.machine import tile_check, tile_permission
 from stepwell.runtime.machine.target import granted_features, target_from
 from stepwell.runtime.meaning import Array
 from tests.onnx_models import imported, onnx_model
+from tests.support.pipelines import graph_pipeline
 
 KERNEL = """
 func.func @main(%x: tensor<{m}x{k}xi32>, %w: tensor<{panels}x{k}x{width}xi32>, %s: tensor<{n}xf32>)
