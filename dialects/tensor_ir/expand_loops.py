@@ -149,7 +149,7 @@ class _Expander:
                 sizes.append(self._size(value, position))
         shape = [size for group in groups for size in group]
         made = tensor.ExpandShapeOp(
-            value, sizes, consecutive_groups(map(len, groups)), shape, self._type(type, groups)
+            value, sizes, consecutive_groups(len(g) for g in groups), shape, self._type(type, groups)
         )
         self.insert(made)
         return made.result
@@ -167,7 +167,7 @@ class _Expander:
         made = tensor.CollapseShapeOp.build(
             operands=[value],
             result_types=[type],
-            properties={"reassociation": consecutive_groups(map(len, groups))},
+            properties={"reassociation": consecutive_groups(len(g) for g in groups)},
         )
         self.insert(made)
         return made.result
