@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from stepwell.runtime.environment import CACHE, MODELS
 from stepwell.runtime.plugins import LOADED
+from tests.support.components import MISSING
 
 _NO_MODELS = f"{MODELS.name} names no folder"
+_LEFT_OUT: set[str] = set()
+"""The slow cases that the options of this run leave out."""
 _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 # A loaded machine is no fault of the code: no test is judged by its time.
@@ -54,8 +58,35 @@ def models_folder() -> Path:
     return Path(folder).resolve()
 
 
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count the slow cases, each once: all workers leave out the same ones."""
+    _LEFT_OUT.update(item.nodeid for item in items if item.get_closest_marker("slow"))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand what a worker has counted to the process that prints it."""
+    if _IS_WORKER:
+        vars(session.config)["workeroutput"] |= {"missing": sorted(MISSING), "left out": sorted(_LEFT_OUT)}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker has counted; one that crashed says nothing."""
+    output = getattr(node, "workeroutput", {})
+    MISSING.update(output.get("missing", ()))
+    _LEFT_OUT.update(output.get("left out", ()))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report the number of tests that were skipped because the big models are missing."""
+    """Report what did not run: slow cases, and tests that want packages or big models that are missing."""
+    if _LEFT_OUT:
+        terminalreporter.write_line(
+            f"left out: {len(_LEFT_OUT)} slow cases (make models, make conformance, make fuzz)"
+        )
+    if MISSING:
+        terminalreporter.write_line(
+            f"tests were skipped for want of packages: {', '.join(sorted(MISSING))}", yellow=True
+        )
     skipped = [r for r in terminalreporter.getreports("skipped") if _NO_MODELS in str(r.longrepr)]
     if skipped:
         terminalreporter.write_line(

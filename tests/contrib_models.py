@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-import pytest
 from onnx import helper, numpy_helper
 
 import stepwell
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.model import CompiledModel
+from tests.support.components import needs
 
-onnxruntime: Any = pytest.importorskip("onnxruntime")
+onnxruntime: Any = needs("onnxruntime")
 
 RNG = np.random.default_rng(29)
 

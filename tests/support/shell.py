@@ -89,6 +89,12 @@ def _stepwell_opt(argv: Sequence[str]) -> int:
     return main(argv)
 
 
+def _stepwell(argv: Sequence[str]) -> int:
+    from stepwell.tools.cli import main
+
+    return main(argv)
+
+
 def _filecheck(argv: Sequence[str]) -> int:
     from filecheck.matcher import Matcher
     from filecheck.options import parse_argv_options
@@ -103,4 +109,9 @@ def _cat(argv: Sequence[str]) -> int:
     return 0
 
 
-TOOLS: dict[str, Tool] = {"stepwell-opt": _stepwell_opt, "filecheck": _filecheck, "cat": _cat}
+TOOLS: dict[str, Tool] = {
+    "stepwell": _stepwell,
+    "stepwell-opt": _stepwell_opt,
+    "filecheck": _filecheck,
+    "cat": _cat,
+}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.onnx_models import onnx_model
+from tests.support.components import needs
 
 ROOT = Path(__file__).resolve().parents[3]
 _COMPILE = """
@@ -53,7 +54,7 @@ def test_it_imports_and_compiles(checkout: Path) -> None:
 
 def test_a_build_has_every_module(checkout: Path) -> None:
     """The metadata, which wants a newer setuptools than many environments have, is left out."""
-    pytest.importorskip("setuptools")
+    needs("setuptools")
     _run(checkout, "setup.py", "-q", "build", "--build-lib", "built")
     built = _modules(checkout / "built")
     assert built == _modules(ROOT) and len(built) > 500

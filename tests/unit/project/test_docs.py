@@ -28,12 +28,19 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.tools.measure.calibrate import MachineLimits
 from tests.support.fragments import check_fragment, halves_of, is_sketch
+from tests.support.shell import run_line
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = ("stepwell ", "stepwell-opt ", "python ", "cat ")
+IN_PROCESS = ("stepwell ", "stepwell-opt ", "cat ")
+LIMITS = MachineLimits({1: 100.0}, {1: 10.0}, {1: 40.0})
+"""For `--profile`, which would measure the machine for seconds; test_profile.py does."""
 
+# What the shell of tests does not know; and plugins, which would stay in the process.
+_NEEDS_A_SHELL = re.compile(r"--load|2>|[*#$;<]")
 _BLOCK = re.compile(
     r"(?P<skip><!-- not run: [^\n]* -->\n)?^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -94,6 +101,18 @@ class Session(InteractiveInterpreter):
         return output.getvalue()
 
     def run_shell(self, block: Block) -> str:
+        """Run the block's lines: in this process, which has imported everything, where they are simple."""
+        lines = block.text.replace("\\\n", " ").splitlines()
+        if _NEEDS_A_SHELL.search(block.text) or not all(line.startswith(IN_PROCESS) for line in lines):
+            return self.run_bash(block)
+        output = ""
+        for line in lines:
+            done = run_line(line)
+            assert done.status == 0, f"line {block.line}: exit status {done.status}\n{done.stderr}"
+            output += done.stdout
+        return output
+
+    def run_bash(self, block: Block) -> str:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", block.text],
@@ -115,6 +134,7 @@ def check_output(block: Block, output: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("stepwell.tools.measure.calibrate._measure", lambda: LIMITS)
     session = Session(tmp_path)
     output: str | None = None
     for block in blocks_of(page.read_text(encoding="utf-8")):

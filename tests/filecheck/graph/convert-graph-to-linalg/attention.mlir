@@ -43,12 +43,12 @@ func.func @open(%x: tensor<?x?x8xf32, #graph.dims<["B", "S", 8]>>, %y: tensor<?x
   func.return %r : tensor<?x?x8xf32, #graph.dims<["B", "S", 8]>>
 }
 
-// The scores of 9000 keys pass the cache: blocks of 2048, what is summed scaled by how much the tops grew.
+// The scores of 2100 keys pass the cache: blocks of 2048, what is summed scaled by how much the tops grew.
 // CHECK-LABEL: func.func private @k2
 // CHECK: %[[TOPS:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<32xf32>)
 // CHECK: %[[TOTALS:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<32xf32>)
 // CHECK: %[[SUMS:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<32x4xf32>)
-// CHECK: %[[R:.*]], %{{.*}}, %{{.*}} = scf.for %[[FIRST:.*]] = %c0 to %c9000 step %c2048 iter_args(%[[SO_FAR:.*]] = %[[SUMS]], %[[TOP:.*]] = %[[TOPS]], %[[TOTAL:.*]] = %[[TOTALS]])
+// CHECK: %[[R:.*]], %{{.*}}, %{{.*}} = scf.for %[[FIRST:.*]] = %c0 to %c2100 step %c2048 iter_args(%[[SO_FAR:.*]] = %[[SUMS]], %[[TOP:.*]] = %[[TOPS]], %[[TOTAL:.*]] = %[[TOTALS]])
 // CHECK: %[[COUNT:.*]] = arith.minsi %c2048
 // CHECK: tensor.extract_slice %k[%{{.*}}, %[[FIRST]], 0] [1, %[[COUNT]], 8] [1, 1, 1]
 // CHECK: tensor.extract_slice %m[%[[FIRST]]] [%[[COUNT]]] [1]
@@ -61,10 +61,10 @@ func.func @open(%x: tensor<?x?x8xf32, #graph.dims<["B", "S", 8]>>, %y: tensor<?x
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[MORE]] : tensor<32xf32>, tensor<32x4xf32>) outs(%[[SO_FAR]] : tensor<32x4xf32>)
 // CHECK: arith.divf
 // CHECK: linalg.generic {{.*}} ins(%[[R]], %{{.*}} : tensor<32x4xf32>, tensor<32xf32>)
-func.func @many(%x: tensor<2x64x8xf32>, %y: tensor<2x9000x8xf32>, %z: tensor<2x9000x4xf32>, %w: tensor<9000xf32>) -> tensor<2x64x4xf32> {
-  %r = graph.fused (%q = %x : tensor<2x64x8xf32>, %k = %y : tensor<2x9000x8xf32>, %v = %z : tensor<2x9000x4xf32>, %m = %w : tensor<9000xf32>) -> (tensor<2x64x4xf32>) {
-    %0 = graph.attention %q, %k, %v mask %m : tensor<9000xf32> scale 0.5 : (tensor<2x64x8xf32>, tensor<2x9000x8xf32>, tensor<2x9000x4xf32>) -> tensor<2x64x4xf32>
-    graph.yield %0 : tensor<2x64x4xf32>
+func.func @many(%x: tensor<2x32x8xf32>, %y: tensor<2x2100x8xf32>, %z: tensor<2x2100x4xf32>, %w: tensor<2100xf32>) -> tensor<2x32x4xf32> {
+  %r = graph.fused (%q = %x : tensor<2x32x8xf32>, %k = %y : tensor<2x2100x8xf32>, %v = %z : tensor<2x2100x4xf32>, %m = %w : tensor<2100xf32>) -> (tensor<2x32x4xf32>) {
+    %0 = graph.attention %q, %k, %v mask %m : tensor<2100xf32> scale 0.5 : (tensor<2x32x8xf32>, tensor<2x2100x8xf32>, tensor<2x2100x4xf32>) -> tensor<2x32x4xf32>
+    graph.yield %0 : tensor<2x32x4xf32>
   }
-  func.return %r : tensor<2x64x4xf32>
+  func.return %r : tensor<2x32x4xf32>
 }

@@ -1,0 +1,22 @@
+"""Packages that some tests want and an installation may lack: asked for here, listed when the tests end."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+MISSING: set[str] = set()
+"""The packages that tests of this process wanted and did not find."""
+
+
+def needs(name: str) -> Any:
+    """
+    The module of a package; the test, or the file of tests, that asks for it is skipped where there is none.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        MISSING.add(name)
+        pytest.skip(f"{name} is not installed", allow_module_level=True)
