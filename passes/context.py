@@ -224,10 +224,6 @@ class PassContext:
             if key.startswith(prefix)
         }
 
-    def get_config(self, key: str) -> object:
-        """The value of a config key, or its default. Raises: KeyError for a key that is not registered."""
-        return self.config[key] if key in self.config else _CONFIGS[key].default
-
     def as_data(self) -> dict[str, object]:
         """The arguments of an equal context, without instruments, for other processes: `PassContext(**…)`."""
         return {
