@@ -146,9 +146,7 @@ class ScheduleAttr(ParametrizedAttribute):
         for key, loops in (("order", schedule.order), ("parallel", schedule.parallel)):
             for loop in loops:
                 if not 0 <= loop < rank:
-                    raise VerifyException(
-                        f"{key} names loop {loop}, and the tiles are of loops 0 to {rank - 1}"
-                    )
+                    raise VerifyException(f"{key} names loop {loop}, and the tiles are 0 to {rank - 1}")
                 if not tile[loop]:
                     raise VerifyException(f"{key} names loop {loop}, whose tile is 0")
                 if loops.count(loop) > 1:  # threads would write the same tiles
@@ -157,8 +155,7 @@ class ScheduleAttr(ParametrizedAttribute):
             raise VerifyException(
                 f"order must name each of the tiled loops {tiled} once, found {list(schedule.order)}"
             )
-        outer = schedule.loops()[: len(schedule.parallel)]
-        if set(outer) != set(schedule.parallel):  # (C3)
+        if set(schedule.loops()[: len(schedule.parallel)]) != set(schedule.parallel):  # (C3)
             raise VerifyException(
                 f"parallel must name the first loops of the order {list(schedule.loops())}, "
                 f"found {list(schedule.parallel)}"

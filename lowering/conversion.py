@@ -22,6 +22,7 @@ from stepwell.dialects.locations import adopt_location
 from stepwell.passes.analysis.scopes import values_read
 from stepwell.patterns.lineage import MAX_DEPTH, Lineage
 from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.plugins import plugin_of
 
 _WATCHED_DEPTH = 8
 """Shorter rows of ops that patterns made from new ones are not noted: it would take time, and they end."""
@@ -67,6 +68,8 @@ class _PatternTable:
     """
 
     def __init__(self, patterns: Sequence[RewritePattern]):
+        self.plugin = next(filter(None, (plugin_of(type(pattern)) for pattern in patterns)), None)
+        """The file of the plugin that defines patterns, if any."""
         self._declared: dict[type, list[RewritePattern]] = {}
         for pattern in patterns:
             for op_type in matched_op_types(pattern):
@@ -204,7 +207,9 @@ class _Walk:
             next((p for locations in left.values() for p in locations), None),
             f"no conversion for {', '.join(sorted(left))}",
             note=lines,
-            help="run `stepwell inspect` on the model for the whole list; export without these operators, or "
+            help=f"add a pattern for each to {self._table.plugin}, or convert them in a pass before"
+            if self._table.plugin is not None
+            else "run `stepwell inspect` on the model for the whole list; export without these operators, or "
             "compute them before or after the model",
         )
 

@@ -21,7 +21,7 @@ from xdsl.utils.hints import isa, type_repr
 from stepwell.passes.base import Pass
 from stepwell.passes.instruments import Instrument
 from stepwell.passes.registry import canonical_name, load_pass, our_passes
-from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.errors import StepwellError, describe_location, did_you_mean
 
 DEFAULT_OPT_LEVEL = 2
 _NO_PASS = "none"
@@ -89,13 +89,11 @@ def _check_config(key: str, value: object) -> None:
     if option is None and "." in key and (name := canonical_name(key.partition(".")[0])) is not None:
         option = _pass_options(load_pass(name)).get(key)
     if option is None:
-        known = ", ".join(list_configs())
-        raise StepwellError(
-            "bad-config", None, f"no config key is named {key!r}", help=f"known keys: {known}"
-        )
+        help = f"{did_you_mean(key, list_configs())}`stepwell-opt --list-configs` lists them all"
+        raise StepwellError("bad-config", None, f"no config key is named {key!r}", help=help)
     if not isa(value, option.type):  # pyright: ignore[reportArgumentType]  # a type form, as annotations hold
         wanted = f"{key} must be {type_repr(option.type)}, found {value!r}"
-        raise StepwellError("bad-config", None, wanted, help=f"known keys: {', '.join(list_configs())}")
+        raise StepwellError("bad-config", None, wanted)
 
 
 class PassContext:
@@ -239,8 +237,8 @@ class PassContext:
 
 def _names(given: Sequence[str]) -> tuple[str, ...]:
     """The names of passes that are given by name or alias, in order, each once; text has commas between."""
-    names = given.split(",") if isinstance(given, str) else given
-    return tuple(dict.fromkeys(load_pass(name.strip()).name for name in names))
+    given = given.split(",") if isinstance(given, str) else given
+    return tuple(dict.fromkeys(load_pass(name.strip()).name for name in given))
 
 
 _CURRENT: ContextVar[PassContext | None] = ContextVar("stepwell_pass_context", default=None)

@@ -59,10 +59,19 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
 
 
 def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:
-    """A spec with `true` for boolean options without a value, as in `partition-graph{bind-constants}`."""
-    flags = {name for name, kind in get_type_hints(pass_class).items() if kind is bool}
-    named = spec.normalize_parameter_names().parameters
-    return ArgSpec(spec.name, {n: (True,) if n in flags and v == () else v for n, v in named.items()})
+    """
+    A spec with `true` for boolean options without a value, as in `partition-graph{bind-constants}`.
+
+    Raises: ValueError for another option without a value.
+    """
+    kinds = get_type_hints(pass_class)
+    named = dict(spec.normalize_parameter_names().parameters)
+    for name in [name for name, value in named.items() if value == ()]:
+        if kinds.get(name) is bool:
+            named[name] = (True,)
+        elif kinds.get(name) in (str, int, float):
+            raise ValueError(f"{name.replace('_', '-')} needs a value: {name.replace('_', '-')}=VALUE")
+    return ArgSpec(spec.name, named)
 
 
 def _option_text(name: str, kind: str, default: object) -> str:
@@ -125,11 +134,9 @@ def run_pass(module: ModuleOp, step: ModulePass | str, ctx: Context | None = Non
     enables it.
     """
     context = PassContext.current()
-    steps = _checked_passes(module, step)
     with context.active(), collector_paused():
-        run = _Run(module, StepwellContext() if ctx is None else ctx, context)
-        for each in steps:
-            run.step(each)
+        for each in _checked_passes(module, step):
+            _Run(module, StepwellContext() if ctx is None else ctx, context).step(each)
 
 
 def _checked_passes(module: object, pipeline: object) -> list[ModulePass]:

@@ -160,7 +160,8 @@ class CompiledModel:
         return {spec.name: array for spec, array in zip(self.interface.outputs, outputs, strict=True)}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as one artifact file. Raises: StepwellError `cannot-write`."""
+        """Write the model as one artifact file. Raises: StepwellError `cannot-write`, `unknown-file-type`."""
+        _expect_artifact(path, "name it with the suffix .stepwell")
         save(self.image, path)
 
     def _by_position(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
@@ -174,14 +175,11 @@ class CompiledModel:
             )
         given = dict(zip(names, arrays, strict=False))
         for name, value in named.items():
-            if name not in names:
-                raise StepwellError(
-                    "extra-input", None, f"the model has no input {name!r}", note=self._signature()
+            if name in given or name not in names:
+                what = (
+                    f"input {name!r} is given twice" if name in given else f"the model has no input {name!r}"
                 )
-            if name in given:
-                raise StepwellError(
-                    "extra-input", None, f"input {name!r} is given twice", note=self._signature()
-                )
+                raise StepwellError("extra-input", None, what, note=self._signature())
             given[name] = value
         if missing := [name for name in names if name not in given]:
             raise StepwellError(
@@ -326,8 +324,9 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
 
     Loading runs no code of the file, calling the model does: load only what you trust, as with a shared
     library.
-    Raises: StepwellError `bad-artifact`, `no-file` or `wrong-cpu`.
+    Raises: StepwellError `bad-artifact`, `unknown-file-type`, `no-file` or `wrong-cpu`.
     """
+    _expect_artifact(path, "stepwell.compile reads models")
     image = load_image(path)
     try:
         return CompiledModel(image, threads=threads)
@@ -335,6 +334,12 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
         raise StepwellError(
             "bad-artifact", str(path), error.message, help="compile the model again"
         ) from None
+
+
+def _expect_artifact(path: str | os.PathLike[str], help: str) -> None:
+    """Refuse the name of a model for an artifact. Raises: StepwellError `unknown-file-type`."""
+    if (name := os.fspath(path)).endswith((".onnx", ".mlir")):
+        raise StepwellError("unknown-file-type", name, "this is a model's name, not an artifact's", help=help)
 
 
 def aligned(array: Array) -> Array:

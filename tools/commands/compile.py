@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections import Counter
-from collections.abc import Generator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from stepwell.passes.pipelines import LEVELS, all_levels, explained
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage, save
 from stepwell.runtime.files.whole_files import check_place
-from stepwell.tools.commands.options import add_compile_options, add_model, compile_options
+from stepwell.tools.commands.options import add_compile_options, add_model, compile_options, remarks_shown
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions, check_suffix
 from stepwell.tools.progress import shown_progress
@@ -37,9 +34,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--emit", choices=(*LEVELS, "obj"), help="write a level's IR instead of an artifact")
     parser.add_argument(
         "--dump", type=Path, metavar="DIR", help="write the IR after each pass, and a page about it"
-    )
-    parser.add_argument(
-        "--remarks", action="store_true", help="print the remarks of passes, such as declined rewrites"
     )
     parser.add_argument(
         "--print-memory-plan", action="store_true", help="show the offset of each buffer in the arena"
@@ -84,7 +78,7 @@ def run(args: Namespace) -> int:
         from stepwell.tools.driver.emit import memory_plan
 
         sys.stderr.write(memory_plan(args.model, options))
-    with _remarks_shown() if args.remarks else nullcontext():
+    with remarks_shown(args):
         if args.emit is not None:
             _emit(args, options)
             return 0
@@ -141,13 +135,3 @@ def _image(args: Namespace, options: CompileOptions) -> ModelImage:
         from stepwell.tools.driver.dump import compile_and_dump
 
         return compile_and_dump(args.model, options, args.dump, progress)
-
-
-@contextmanager
-def _remarks_shown() -> Generator[None]:
-    from stepwell.passes.context import PassContext
-
-    with PassContext() as context:
-        yield
-    for remark, times in Counter(map(str, context.remarks)).items():
-        print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -39,6 +42,9 @@ def add_compile_options(parser: ArgumentParser) -> None:
         default=[],
         metavar="PLUGIN",
         help="a module or .py file with a backend, a dialect or passes",
+    )
+    parser.add_argument(
+        "--remarks", action="store_true", help="print the remarks of passes, such as declined rewrites"
     )
     group_of["mcpu"].add_argument(
         "--mcpu",
@@ -197,8 +203,22 @@ def ready_model(args: Namespace) -> CompiledModel:
         return load(args.model, threads=args.threads)
     from stepwell.tools.progress import shown_progress
 
-    with shown_progress() as progress:
+    with remarks_shown(args), shown_progress() as progress:
         return compile(args.model, compile_options(args), threads=args.threads, progress=progress)
+
+
+@contextmanager
+def remarks_shown(args: Namespace) -> Generator[None]:
+    """Print the remarks of the passes that run in the block, if `--remarks` asks for them."""
+    if not args.remarks:
+        yield
+        return
+    from stepwell.passes.context import PassContext
+
+    with PassContext() as context:
+        yield
+    for remark, times in Counter(map(str, context.remarks)).items():
+        print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)
 
 
 def _expect_no_compilation(args: Namespace) -> None:

@@ -183,8 +183,8 @@ def fused_groups(module: ModuleOp) -> list[FusedGroup]:
 def _remove_earlier(folder: Path, model: Path) -> None:
     """Remove the files of an earlier dump. Raises: StepwellError `cannot-write` for one with edits."""
     files = sorted(file for file in folder.iterdir() if _DUMPED.fullmatch(file.name))
-    ended = folder / "index.html"  # written last
-    end = ended.stat().st_mtime_ns if ended.exists() else 0
+    # The page is written last.
+    end = next((file.stat().st_mtime_ns for file in files if file.name == "index.html"), 0)
     for file in files:
         if file.stat().st_mtime_ns > end or file.resolve() == model.resolve():
             message = "this file would be lost: it was edited, is the model, or is of a dump that failed"

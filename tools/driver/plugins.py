@@ -87,6 +87,8 @@ def _imported(name: str, is_file: bool) -> ModuleType:
         return _import_file(Path(name)) if is_file else import_module(name)
     except (Exception, SystemExit) as error:
         lines = [f"{f.f_code.co_filename}:{line}" for f, line in walk_tb(error.__traceback__)]
+        if isinstance(error, SyntaxError):
+            lines.append(f"{error.filename}:{error.lineno}")
         place = next((line for line in reversed(lines) if line.startswith(name)), name)
         if isinstance(error, StepwellError):
             raise error.at(place) from None

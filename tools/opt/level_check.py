@@ -47,7 +47,7 @@ _NUMBERS = {
     "loops": "3 (loops)",
     "llvm": "4 (llvm)",
 }
-_WAY_DOWN = {"graph": "convert-onnx-to-graph", "linalg": "convert-graph-to-linalg"}
+_WAY_DOWN = {"graph": "convert-onnx-to-graph", "linalg": "fuse-ops,convert-graph-to-linalg"}
 
 
 class LevelCheck(Instrument):

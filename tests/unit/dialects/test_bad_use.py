@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -252,6 +253,16 @@ def test_calls_with_wrong_inputs(model: CompiledModel) -> None:
             call()
         assert error.value.code == code and message in str(error.value)
     np.testing.assert_array_equal(model(x), x + [1, 2, 3, 4])
+
+
+def test_artifacts_with_names_of_models(model: CompiledModel, add: Path, tmp_path: Path) -> None:
+    for call, help in (
+        (lambda: stepwell.load(add), "stepwell.compile reads models"),
+        (lambda: model.save(tmp_path / "keep.onnx"), "suffix .stepwell"),
+    ):
+        with pytest.raises(StepwellError, match=rf"unknown-file-type[\s\S]*{help}"):
+            call()
+    assert list(tmp_path.iterdir()) == [add]
 
 
 class _OnlyDLPack:
@@ -526,6 +537,9 @@ def test_outputs_that_are_declared_as_something_else(tmp_path: Path, capsys: Cap
         stepwell.compile(onnx_model("g (float[N, 3] x) => (int32[N, 3] y) { y = Relu(x) }"))
     graph = "g (float[N, 3] x) => (float[N, 4] y, float[A, B] z) { y = Relu(x) z = Neg(x) }"
     path = written(tmp_path / "m.onnx", onnx_model(graph))
+    assert cli.main(["run", str(path), "--remarks"]) == 0
+    on_run = capsys.readouterr().err
     assert cli.main(["compile", str(path), "--remarks", "--emit", "graph"]) == 0
     printed = capsys.readouterr().err
+    assert set(re.findall("remark: output.*", printed)) == set(re.findall("remark: output.*", on_run))
     assert "output 'y' is declared as" in printed and "output 'z'" not in printed

@@ -282,7 +282,12 @@ PIPELINES: list[tuple[list[str], str, str]] = [
     (["-p", "match-patterns{file=a.mlir}"], "bad-pipeline", "needs quotes"),
     (["-p", "match-patterns{fil=a}"], "bad-option", "file: str = '', table: str = ''"),
     (["--disable-pass", "no-such-pass"], "unknown-pass", "no-such-pass"),
-    (["--config", "no-such-key=1"], "bad-config", "known keys: "),
+    (
+        ["--config", "fuse-ops.max-op=1"],
+        "bad-config",
+        "did you mean fuse-ops.max-ops? `stepwell-opt --list-con",
+    ),
+    (["-p", "choose-schedules{mcpu}"], "bad-option", "mcpu needs a value: mcpu=VALUE"),
     (["--load", "no-such-plugin.py"], "bad-plugin", "no such file"),
     (["--load", "json"], "bad-plugin", "and registers no predicate and no callback"),
     (["-o", "no-such-folder/out.mlir"], "cannot-write", "no-such-folder"),

@@ -65,7 +65,7 @@ REFUSED = {
     ),
     "raising": ("def f():\n    [][1]\nf()", "bad-plugin", "IndexError: list index out of range", ":11"),
     "leaving": ("sys.exit(3)", "bad-plugin", "SystemExit: 3", ":10"),
-    "unreadable": ("def f(:", "bad-plugin", "SyntaxError: ", ""),
+    "unreadable": ("def f(:", "bad-plugin", "SyntaxError: ", ":10"),
     "json": (NAMED.format("json-pass"), "bad-plugin", "another module is named json already", ""),
 }
 
@@ -184,6 +184,7 @@ def test_a_conversion_that_leaves_what_it_converts(tmp_path: Path, capsys: Captu
     code = RULE + PASS.format("leave") + 'convert(op, [Like()], ["graph"])'
     printed = loading(capsys, tmp_path, "leaving_pass", code, "-p", "leave")
     assert printed.startswith("error[unsupported-op]: no conversion for graph.relu")
+    assert "help: add a pattern for each to " in printed and "export" not in printed
     assert f"in pass leave of the plugin {tmp_path}/leaving_pass.py" in printed
 
 

@@ -15,12 +15,12 @@
 
 // -----
 
-// expected-error: order names loop 2, and the tiles are of loops 0 to 1
+// expected-error: order names loop 2, and the tiles are 0 to 1
 "test.op"() {s = #sched.schedule<tile = [4, 8], order = [0, 2]>} : () -> ()
 
 // -----
 
-// expected-error: parallel names loop -1, and the tiles are of loops 0 to 1
+// expected-error: parallel names loop -1, and the tiles are 0 to 1
 "test.op"() {s = #sched.schedule<tile = [4, 8], parallel = [-1]>} : () -> ()
 
 // -----
