@@ -13,7 +13,7 @@ import pytest
 from tests.onnx_models import onnx_model
 from tests.support.components import needs
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 _COMPILE = """
 import sys, numpy, stepwell
 from stepwell.dialects import graph
