@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -18,6 +16,7 @@ from stepwell.lowering.kernel import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPE
 from stepwell.lowering.machine import emit_assembly
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import Instrument, OpCounts, PassTiming, Snapshots, Timed
+from stepwell.passes.text_diff import text_diff
 from stepwell.runtime.artifact import ModelImage
 from stepwell.runtime.cache import KernelCache
 from stepwell.runtime.files import make_folder, write_text
@@ -40,9 +39,6 @@ LOWER_LEVELS = (
     ("loops", f"{LOOP_PIPELINE},plan-memory"),
     ("llvm", LLVM_PIPELINE),
 )
-MAX_DIFF_LINES = 20_000
-"""Longer functions are not compared line by line: it takes minutes."""
-_NUMBERED = re.compile(r"%\d+")
 
 
 @dataclass(frozen=True)
@@ -115,52 +111,6 @@ def _in_order_of_end(timed: Timed, depth: int = 0) -> Sequence[tuple[Timed, int]
     found: list[tuple[Timed, int]] = []
     for inner in timed.inner:
         found += [*_in_order_of_end(inner, depth + 1), (inner, depth)]
-    return found
-
-
-def text_diff(before: str, after: str) -> str:
-    """
-    The changed lines, function by function; functions that are equal, or too long, are not looked into.
-
-    Every change gives the numbered values behind it other numbers: a line that differs from its counterpart
-    in these alone is not shown.
-    """
-    old, new = _functions(before), _functions(after)
-    parts: list[str] = []
-    for name in [*new, *(name for name in old if name not in new)]:
-        lines = old.get(name, []), new.get(name, [])
-        if lines[0] == lines[1]:
-            continue
-        if max(map(len, lines)) > MAX_DIFF_LINES:
-            parts.append(f"@@ {name}: {len(lines[0])} lines before, {len(lines[1])} after: too long\n")
-        else:
-            parts += _changes(name, *lines)
-    return "".join(parts)
-
-
-def _changes(name: str, old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    bare_old, bare_new = ([_NUMBERED.sub("%", line) for line in lines] for lines in (old, new))
-    matcher = SequenceMatcher(None, bare_old, bare_new)
-    for hunk in matcher.get_grouped_opcodes(n=1):
-        yield f"@@ {name}: line {hunk[0][1] + 1} before, {hunk[0][3] + 1} after\n"
-        for kind, i, end_i, j, end_j in hunk:
-            if kind == "equal":
-                yield from (f" {line}" for line in new[j:end_j])
-                continue
-            yield from (f"-{line}" for line in old[i:end_i])
-            yield from (f"+{line}" for line in new[j:end_j])
-
-
-def _functions(text: str) -> dict[str, list[str]]:
-    """The lines of a module by the function they are in; what is around the functions under the name ``."""
-    found: dict[str, list[str]] = {"": []}
-    name = ""
-    for line in text.splitlines(keepends=True):
-        if line.startswith(("  func.func ", "  llvm.func ")):
-            name = line[: line.find("(")].split()[-1] if "(" in line else line.strip()
-        found.setdefault(name, []).append(line)
-        if line.startswith("  }"):
-            name = ""
     return found
 
 
