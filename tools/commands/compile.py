@@ -80,11 +80,10 @@ def run(args: Namespace) -> int:
         return 0
     if args.emit is not None and args.dump is not None:
         raise StepwellError("bad-option", None, "--dump writes every level: it does not go with --emit")
-    if args.print_memory_plan:
-        from stepwell.tools.driver.emit import memory_plan
-
-        sys.stderr.write(memory_plan(args.model, options))
-    with _remarks_shown() if args.remarks else nullcontext():
+    if args.print_memory_plan and args.emit in LEVELS[: LEVELS.index("loops")]:
+        message = f"--emit {args.emit} ends before plan-memory: --print-memory-plan has no plan to print"
+        raise StepwellError("bad-option", None, message)
+    with _watched(args) if args.remarks or args.print_memory_plan else nullcontext():
         if args.emit is not None:
             _emit(args, options)
             return 0
@@ -144,10 +143,11 @@ def _image(args: Namespace, options: CompileOptions) -> ModelImage:
 
 
 @contextmanager
-def _remarks_shown() -> Generator[None]:
+def _watched(args: Namespace) -> Generator[None]:
+    """A pass context that shows the memory plan, and in the end the remarks, as the arguments say."""
     from stepwell.passes.context import PassContext
 
-    with PassContext() as context:
+    with PassContext(config={"plan-memory.print": True} if args.print_memory_plan else {}) as context:
         yield
-    for remark, times in Counter(map(str, context.remarks)).items():
+    for remark, times in Counter(map(str, context.remarks if args.remarks else ())).items():
         print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)

@@ -83,7 +83,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="run a pass of level 1 whatever its own level, or a pass of a plugin (given again: another)",
+        help="run a pass of level 1 whatever the --opt-level, or a pass of a plugin (given again: another)",
     )
     group_of["use_cache"].add_argument(
         "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
