@@ -78,7 +78,7 @@ class ScheduleAttr(ParametrizedAttribute):
     Constraints:
       (C1) tiles are not negative.
       (C2) `order` names every tiled loop once and no other.
-      (C3) `parallel` names tiled loops, the first ones of `order`.
+      (C3) `parallel` names tiled loops, each once, the first ones of `order`.
       (C4) `vectorize` is a loop.
     """
 
@@ -143,16 +143,22 @@ class ScheduleAttr(ParametrizedAttribute):
         if any(t < 0 for t in tile):  # (C1)
             raise VerifyException(f"tiles must not be negative, found {list(tile)}")
         tiled = [d for d, t in enumerate(tile) if t]
-        if schedule.order and sorted(schedule.order) != tiled:  # (C2)
+        for key, loops in (("order", schedule.order), ("parallel", schedule.parallel)):
+            for loop in loops:
+                if not 0 <= loop < rank:
+                    raise VerifyException(
+                        f"{key} names loop {loop}, and the tiles are of loops 0 to {rank - 1}"
+                    )
+                if not tile[loop]:
+                    raise VerifyException(f"{key} names loop {loop}, whose tile is 0")
+                if loops.count(loop) > 1:  # threads would write the same tiles
+                    raise VerifyException(f"{key} names loop {loop} twice")
+        if schedule.order and len(schedule.order) < len(tiled):  # (C2)
             raise VerifyException(
                 f"order must name each of the tiled loops {tiled} once, found {list(schedule.order)}"
             )
-        if (
-            set(schedule.parallel) - set(tiled)
-            or (  # (C3)
-                sorted(schedule.loops()[: len(schedule.parallel)]) != sorted(schedule.parallel)
-            )
-        ):
+        outer = schedule.loops()[: len(schedule.parallel)]
+        if set(outer) != set(schedule.parallel):  # (C3)
             raise VerifyException(
                 f"parallel must name the first loops of the order {list(schedule.loops())}, "
                 f"found {list(schedule.parallel)}"

@@ -106,7 +106,7 @@ class PassContext:
     `disabled_pass` never run in a pipeline (disabled wins over required); `config` sets options of passes,
     such as `{"fuse-ops.max-ops": 64}`, where a pipeline's text does not; `instruments` watch, in list order;
     `reproducers`: whether an internal error writes the IR before the failing pass to a file.
-    Raises: StepwellError `bad-config`, `unknown-pass`.
+    Raises: StepwellError `bad-config`, `bad-option`, `unknown-pass`.
     """
 
     def __init__(
@@ -119,9 +119,11 @@ class PassContext:
         instruments: Sequence[Instrument] = (),
         reproducers: bool = True,
     ):
+        if opt_level not in range(4):
+            raise StepwellError("bad-option", None, f"opt_level must be from 0 to 3, found {opt_level!r}")
         self.opt_level = opt_level
         self.required_pass = _names(required_pass)
-        self.disabled_pass = frozenset(load_pass(name).name for name in disabled_pass)
+        self.disabled_pass = frozenset(_names(disabled_pass))
         self.config = dict(config or {})
         for key, value in self.config.items():
             _check_config(key, value)
@@ -188,7 +190,7 @@ class PassContext:
         """This context with more passes that always run, or never. Raises: StepwellError `unknown-pass`."""
         derived = copy(self)
         derived.required_pass = _names((*self.required_pass, *required))
-        derived.disabled_pass = self.disabled_pass | {load_pass(name).name for name in disabled}
+        derived.disabled_pass = self.disabled_pass.union(_names(disabled))
         return derived
 
     @property
@@ -236,8 +238,9 @@ class PassContext:
 
 
 def _names(given: Sequence[str]) -> tuple[str, ...]:
-    """The names of passes that are given by name or alias, in order, each once."""
-    return tuple(dict.fromkeys(load_pass(name).name for name in given))
+    """The names of passes that are given by name or alias, in order, each once; text has commas between."""
+    names = given.split(",") if isinstance(given, str) else given
+    return tuple(dict.fromkeys(load_pass(name.strip()).name for name in names))
 
 
 _CURRENT: ContextVar[PassContext | None] = ContextVar("stepwell_pass_context", default=None)

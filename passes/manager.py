@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from time import perf_counter
-from typing import get_type_hints
+from typing import cast, get_type_hints
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -96,7 +96,7 @@ def _make_pass(spec: ArgSpec) -> ModulePass:
 
 def run_pipeline(
     module: ModuleOp,
-    pipeline: str | Sequence[ModulePass],
+    pipeline: str | Sequence[ModulePass | str],
     ctx: Context | None = None,
     reproducer: Reproducer | None = None,
 ) -> None:
@@ -104,13 +104,13 @@ def run_pipeline(
     Run passes over `module`, in place and in order; those that the current `PassContext` does not enable are
     skipped.
 
-    Args: `pipeline` is text or passes; `ctx` is the compilation's context, which contains the weights
-    (default: a new one, enough for modules without weights); `reproducer` is that of a pipeline which ran on
-    the module before, and nothing else since: it is continued, without another copy of the module.
+    Args: `pipeline` is text, or passes and texts; `ctx` is the compilation's context, which contains the
+    weights (default: a new one, enough for modules without weights); `reproducer` is that of a pipeline which
+    ran on the module before, and nothing else since: it is continued, without another copy of the module.
     Raises: StepwellError of a pass, with the pass in a note; InternalError when a pass breaks.
     """
     context = PassContext.current()
-    steps = parse_passes(pipeline) if isinstance(pipeline, str) else list(pipeline)
+    steps = _checked_passes(module, pipeline)
     _LOG.debug("pipeline %s", pipeline)
     with context.active(), collector_paused():
         run = _Run(module, StepwellContext() if ctx is None else ctx, context, reproducer)
@@ -119,11 +119,34 @@ def run_pipeline(
                 run.step(step, rest=steps[index + 1 :])
 
 
-def run_pass(module: ModuleOp, step: ModulePass, ctx: Context | None = None) -> None:
-    """Run a pass after its required passes, with instruments, whether or not the context enables it."""
+def run_pass(module: ModuleOp, step: ModulePass | str, ctx: Context | None = None) -> None:
+    """
+    Run a pass, an object or text, after its required passes, with instruments, whether or not the context
+    enables it.
+    """
     context = PassContext.current()
+    steps = _checked_passes(module, step)
     with context.active(), collector_paused():
-        _Run(module, StepwellContext() if ctx is None else ctx, context).step(step)
+        run = _Run(module, StepwellContext() if ctx is None else ctx, context)
+        for each in steps:
+            run.step(each)
+
+
+def _checked_passes(module: object, pipeline: object) -> list[ModulePass]:
+    """
+    The passes of a pipeline, which is text or a sequence of passes and texts.
+
+    Raises: StepwellError `type-mismatch` for arguments of other classes; as `parse_passes`.
+    """
+    if not isinstance(module, ModuleOp):
+        raise StepwellError("type-mismatch", None, f"expected a module first, found {type(module).__name__}")
+    is_list = isinstance(pipeline, Sequence) and not isinstance(pipeline, str)
+    steps: list[ModulePass] = []
+    for step in cast("Sequence[object]", pipeline if is_list else [pipeline]):
+        if not isinstance(step, ModulePass | str):
+            raise StepwellError("type-mismatch", None, f"expected passes or their names, found {step!r}")
+        steps += parse_passes(step) if isinstance(step, str) else [step]
+    return steps
 
 
 class _Run:

@@ -262,7 +262,7 @@ def _from_python(spec: TensorSpec, value: object) -> Array:
         array = np.asarray(value)
         if array.dtype.kind not in "biufc":
             kind = type(value).__name__
-            by_name = ": `run` takes inputs by name" if kind == "dict" else ""
+            by_name = ": a dictionary goes to `model.run`" if kind == "dict" else ""
             raise TypeError(f"{kind} is no array of numbers{by_name}")
         converted = array.astype(spec.dtype)
     except (TypeError, ValueError) as error:

@@ -153,6 +153,9 @@ class CompiledModel:
 
     def run(self, feeds: Mapping[str, object]) -> dict[str, Array]:
         """Run the model on inputs by name; returns outputs by name. Raises: as calling does."""
+        if not isinstance(feeds, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = f"`run` takes a dictionary of arrays by input name, found {type(feeds).__name__}"
+            raise StepwellError("type-mismatch", None, message, help="call the model itself with arrays")
         outputs = self._invoke(self._by_position((), feeds))
         return {spec.name: array for spec, array in zip(self.interface.outputs, outputs, strict=True)}
 
@@ -186,6 +189,9 @@ class CompiledModel:
                 None,
                 f"input {', '.join(map(repr, missing))} is missing",
                 note=self._signature(),
+                help="a dictionary goes to `model.run`"
+                if any(isinstance(a, Mapping) for a in arrays)
+                else None,
             )
         return tuple(given[name] for name in names)
 

@@ -68,6 +68,7 @@ class RunningLowering(OnnxLowering):
             return
         given = self.as_scalar(op.axis, op, rewriter)
         assert given is not None
+        rewriter.insert(graph.CheckIndicesOp(given, [rank]))  # the axis
         result = emit(_scan(op, 0), rewriter)
         for candidate in range(1, rank):
             scanned = emit(_scan(op, candidate), rewriter)

@@ -219,6 +219,9 @@ def test_disks_that_are_full_or_read_only(
 def test_calls_with_wrong_inputs(model: CompiledModel) -> None:
     """Missing, extra, misshapen and mistyped; the model stays usable."""
     x = np.zeros((2, 4), np.float32)
+    product = stepwell.compile(
+        onnx_model("g (float[2,4] x, float[2,4] y) => (float[2,4] z) { z = Mul(x, y) }")
+    )
     calls: list[tuple[Callable[[], object], str, str]] = [
         (lambda: model(), "missing-input", "input 'x' is missing"),
         (lambda: model(x, x), "extra-input", "the model takes 1 input, found 2"),
@@ -230,7 +233,9 @@ def test_calls_with_wrong_inputs(model: CompiledModel) -> None:
         (lambda: model(x.astype(np.float64)), "type-mismatch", "must be float32, found float64"),
         (lambda: model([["a", "b", "c", "d"]]), "type-mismatch", "must be an array of float32"),
         (lambda: model([[1.0, 2.0, 3.0, 4.0], [5.0]]), "type-mismatch", "must be an array of float32"),
-        (lambda: model({"x": x}), "type-mismatch", "`run` takes inputs by name"),
+        (lambda: model({"x": x}), "type-mismatch", "a dictionary goes to `model.run`"),
+        (lambda: model.run(x), "type-mismatch", "`run` takes a dictionary of arrays by input name, found"),  # type: ignore
+        (lambda: product({"x": x, "y": x}), "missing-input", "a dictionary goes to `model.run`"),
         (lambda: model(None), "type-mismatch", "must be an array of float32"),
     ]
     for call, code, message in calls:

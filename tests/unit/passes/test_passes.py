@@ -1,10 +1,10 @@
 """The pass infrastructure, rule by rule of its contract: context, order, instruments, failures."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from xdsl.context import Context
@@ -124,9 +124,37 @@ def module() -> ModuleOp:
 
 
 def test_a_disabled_pass_wins_over_a_required_one(module: ModuleOp) -> None:
-    with PassContext(opt_level=9, required_pass=["test-log"], disabled_pass=["test-log"]):
+    with PassContext(opt_level=3, required_pass=["test-log"], disabled_pass=["test-log"]):
         run_pipeline(module, "test-log")
     assert RAN == []
+
+
+def test_passes_are_named_in_every_form(module: ModuleOp) -> None:
+    """One text with commas is several names, wherever names are given."""
+    for passes in ("test-log,test-log", ["test-log", LogPass()], ["test-log,test-log"]):
+        run_pipeline(module, passes)
+        assert RAN == ["log", "log"]
+        RAN.clear()
+    run_pass(module, "test-log{tag=x}")
+    assert RAN == ["x"]
+    assert PassContext(disabled_pass="test-log, cse").disabled_pass == {"test-log", "cse"}
+    assert PassContext(required_pass="cse").required_pass == ("cse",)
+
+
+def test_arguments_of_other_classes(module: ModuleOp) -> None:
+    run_all: Any = run_pipeline
+    run_one: Any = run_pass
+    wrong: list[tuple[Callable[[], object], str, str]] = [
+        (lambda: run_all("cse", module), "type-mismatch", "expected a module first, found str"),
+        (lambda: run_all(module, None), "type-mismatch", "expected passes or their names, found None"),
+        (lambda: run_one(module, LogPass), "type-mismatch", "expected passes or their names, found <class"),
+        (lambda: run_one(None, LogPass()), "type-mismatch", "expected a module first, found NoneType"),
+        (lambda: PassContext(opt_level=9), "bad-option", "opt_level must be from 0 to 3, found 9"),
+    ]
+    for call, code, message in wrong:
+        with pytest.raises(StepwellError) as error:
+            call()
+        assert error.value.code == code and message in str(error.value)
 
 
 def test_a_required_pass_wins_over_the_level(module: ModuleOp) -> None:

@@ -117,6 +117,17 @@ def test_range_and_top_k() -> None:
     _expect(model, [*scalars, x, _ints(3)], [1, 3.5, 6], [5, 3, 2], [3, 0, 2])
 
 
+def test_an_axis_outside() -> None:
+    """A scan along an axis that is data stops the call, and takes no other axis."""
+    model = _compiled("g (float[3,4] x, int64 a) => (float[3,4] y) { y = CumSum(x, a) }")
+    for axis in (-2, -1, 0, 1):
+        _expect(model, [X[0], np.int64(axis)], np.cumsum(X[0], axis))
+    for axis in (2, -3):
+        with pytest.raises(StepwellError, match=f"found {axis} and 2") as caught:
+            model(X[0], np.int64(axis))
+        assert caught.value.code == "index-out-of-range" and 'node "CumSum#0"' in caught.value.where
+
+
 def test_an_index_outside() -> None:
     model = _compiled("g (float[N,4] x, int64[M] i) => (float[M,4] y) { y = Gather(x, i) }")
     _expect(model, [X[0], _ints(-3, 2)], X[0][[0, 2]])

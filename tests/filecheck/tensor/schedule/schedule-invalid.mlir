@@ -1,0 +1,34 @@
+// RUN: stepwell-opt %s --split-input-file --verify-diagnostics
+
+// expected-error: parallel names loop 1 twice
+"test.op"() {s = #sched.schedule<tile = [4, 8], parallel = [1, 1]>} : () -> ()
+
+// -----
+
+// expected-error: order names loop 0 twice
+"test.op"() {s = #sched.schedule<tile = [4, 8], order = [0, 0], parallel = [0]>} : () -> ()
+
+// -----
+
+// expected-error: parallel names loop 1, whose tile is 0
+"test.op"() {s = #sched.schedule<tile = [4, 0], parallel = [1]>} : () -> ()
+
+// -----
+
+// expected-error: order names loop 2, and the tiles are of loops 0 to 1
+"test.op"() {s = #sched.schedule<tile = [4, 8], order = [0, 2]>} : () -> ()
+
+// -----
+
+// expected-error: parallel names loop -1, and the tiles are of loops 0 to 1
+"test.op"() {s = #sched.schedule<tile = [4, 8], parallel = [-1]>} : () -> ()
+
+// -----
+
+// expected-error: order must name each of the tiled loops [0, 1] once, found [1]
+"test.op"() {s = #sched.schedule<tile = [4, 8], order = [1]>} : () -> ()
+
+// -----
+
+// expected-error: parallel must name the first loops of the order [0, 1], found [1]
+"test.op"() {s = #sched.schedule<tile = [4, 8], order = [0, 1], parallel = [1]>} : () -> ()
