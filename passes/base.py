@@ -25,8 +25,8 @@ class Numerics(StrEnum):
     QUANTIZED = "quantized"
     """
     As rounding, on integers that stand for numbers: where the model itself rounds to whole steps, a sum in
-    another order may come out one step of the result's scale away. On from level 1; `--disable-pass` of the
-    pass keeps to the model's own arithmetic.
+    another order may come out one step of the result's scale away. On from `--opt-level` 1;
+    `--disable-pass` of the pass keeps to the model's own arithmetic.
     """
     APPROXIMATE = "approximate"
     """Anything else, within what the pass states."""

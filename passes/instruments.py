@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from difflib import unified_diff
 from io import StringIO
 from pathlib import Path
 from time import perf_counter
@@ -17,6 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
 from stepwell.dialects.verify import verify_module
+from stepwell.passes.text_diff import text_diff
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.whole_files import make_folder, write_text
 
@@ -125,8 +125,7 @@ class PrintIR(Instrument):
         if self._only_changes and text == earlier:
             self._print(f"// IR after {step}: no change\n")
         elif self._as_diff:
-            changed = unified_diff(earlier.splitlines(True), text.splitlines(True), "before", "after", n=2)
-            self._print(f"// IR after {step}\n{''.join(changed)}")
+            self._print(f"// IR after {step}\n{text_diff(earlier, text)}")
         else:
             self._print(f"// IR after {step}\n{text}")
 

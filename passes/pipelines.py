@@ -53,7 +53,7 @@ GRAPH = (
     Step("fold-scale-axis{direction=backward}", "multiplies scales into the weights before them", 1),
     Step("fold-scale-axis{direction=forward}", "multiplies the other scales into the weights after them", 1),
     Step("combine-parallel", "joins contractions of one input, now that their weights are final", 3),
-    Step("PLUGINS", "required passes of plugins find a simplified graph, and theirs is simplified again"),
+    Step("PLUGINS", "runs the passes that plugins require, between two runs of simplify-expr"),
     Step("simplify-expr", "removes what the rewrites since the first time made superfluous", 1),
     Step("fold-constant", "computes the weights that were multiplied or joined", 1),
     Step("fold-qdq", "finds what simplification has brought together", 1),
@@ -73,7 +73,7 @@ GRAPH = (
     Step("eliminate-common-subexpr", "keeps one copy of weights that were packed for several users", 2),
     Step("dead-code-elimination", "erases what nothing reads, so that fusion does not see it as a reader"),
     Step("canonicalize-cast", "gives each reader its own cast, which then joins the kernel of the reader"),
-    Step("fuse-ops", "decides the kernels; nothing changes them after it"),
+    Step("fuse-ops", "decides the kernels; nothing moves an op from one to another after it"),
     Step("check-indices", "checks the indices of gathers and scatters before their kernels"),
 )
 PARTITION = (
@@ -90,7 +90,7 @@ SCHEDULE = (
     Step("fuse-into-writes", "computes elementwise ops where loops write their operand"),
     Step("pad-by-channel", "pads one channel at a time where a window reads each channel alone"),
     Step("pair-products", "packs pairs of bf16 for targets whose one instruction adds two products"),
-    Step("stage-operands", "copies operands that a product would read badly: transposed, or widened"),
+    Step("stage-operands", "copies operands that a product reads slowly: transposed, or of 16 bits"),
     Step("fill-borders", "fills the padding around an inserted slice, not the whole tensor"),
     Step("generalize-copies", "makes elementwise ops of copies: choose-schedules sees nothing else"),
     Step("collapse-loops", "merges loops, so that schedules see long rows; last of those that change ops"),
@@ -104,14 +104,18 @@ LOOPS = (
     Step("bufferize", "puts tensors in buffers: arguments, scratch memory, the stack"),
     Step("convert-linalg-to-amx", "multiplies bytes in tile registers, before they become plain loops"),
     Step("linalg-to-loops", "writes loops for what no schedule has tiled"),
-    Step("stream-stores", "writes past the caches what would not stay there; all stores exist by now"),
-    Step("prefetch-rows", "fetches the next row during the functions of this one, still single ops"),
+)
+ON_LOOPS = (
+    Step("stream-stores", "stores what no cache can contain past the caches; all stores exist by now"),
+    Step("prefetch-rows", "fetches the next row while exp and the like of this one, still single ops, run"),
     Step("expand-math", "writes exp, tanh and the like in arithmetic"),
 )
 MAIN = (Step("plan-memory", "gives each intermediate of @main an offset in one arena"),)
 CLOCKS = (Step("time-kernels", "reads a clock around each kernel call, for run --profile only"),)
 LLVM = (
     Step("convert-loops-to-llvm", "makes pointers, calls and branches of buffers and loops"),
+)
+ON_LLVM = (
     Step("hoist-addresses", "moves arithmetic of addresses out of loops; it is explicit only here"),
 )
 # fmt: on
@@ -123,9 +127,10 @@ def text_of(steps: Iterable[Step]) -> str:
 
 
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = text_of(MODEL), text_of(WORK), text_of(KERNELS)
-SCHEDULE_PIPELINE, LOOP_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of(LOOPS), text_of(LLVM)
+SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
+LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS))
 MAIN_PIPELINE, TIMED_MAIN_PIPELINE = text_of(MAIN), text_of((*MAIN, *CLOCKS))
-PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *MAIN))
+PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
 
 NEEDED_BELOW = {
@@ -143,8 +148,10 @@ def all_levels(graph: Sequence[Step], *, profile: bool = False) -> Mapping[str, 
         "1 to 2": KERNELS,
         "2": SCHEDULE,
         "2 to 3": LOOPS,
+        "3": ON_LOOPS,
         "3, of @main": [*MAIN, *(CLOCKS if profile else ())],
         "3 to 4": LLVM,
+        "4": ON_LLVM,
     }
 
 

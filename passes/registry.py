@@ -185,9 +185,12 @@ def _entry(folder: str, name: str, summary: str, *aliases: str) -> Entry:
 
 
 PASSES: Mapping[str, Entry] = {
-    name: _entry(folder, name, *row) for folder, rows in _TABLE.items() for name, row in rows.items()
+    name: _entry(folder, name, *row)
+    for name, folder, row in sorted(
+        (n, folder, row) for folder, rows in _TABLE.items() for n, row in rows.items()
+    )
 }
-"""All passes and conversions of ours by name."""
+"""All passes and conversions of ours, in the order of their names."""
 
 _PLUGGED_IN: dict[str, type[ModulePass]] = {}
 

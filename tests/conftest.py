@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -42,11 +44,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None]:
-    """Forget the plugins that a test loads: with them kernels have other keys, and compile in one process."""
+    """
+    Forget what a test leaves in the process: plugins, with which kernels have other keys and compile in one
+    process, their modules, and the level of our logger.
+    """
+    before = set(sys.modules)
     try:
         yield
     finally:
+        for name in sys.modules.keys() - before:
+            if getattr(sys.modules[name], "__file__", None) in LOADED:
+                del sys.modules[name]
         LOADED.clear()
+        logging.getLogger("stepwell").setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from stepwell.lowering.main_to_buffers.main import (
     signature_of,
     symbols_of,
 )
-from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass, plan_text
+from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass
 
 __all__ = [
     "KernelSignature",
@@ -25,7 +25,6 @@ __all__ = [
     "inputs_of",
     "main_facts",
     "object_indices",
-    "plan_text",
     "published_symbols",
     "returned_values",
     "signature_of",

@@ -10,7 +10,7 @@ from stepwell.passes.pipelines import LEVELS, all_levels, explained
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage, save
 from stepwell.runtime.files.whole_files import check_place
-from stepwell.tools.commands.options import add_compile_options, add_model, compile_options, remarks_shown
+from stepwell.tools.commands.options import add_compile_options, add_model, compile_options, watched
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions, check_suffix
 from stepwell.tools.progress import shown_progress
@@ -74,11 +74,10 @@ def run(args: Namespace) -> int:
         return 0
     if args.emit is not None and args.dump is not None:
         raise StepwellError("bad-option", None, "--dump writes every level: it does not go with --emit")
-    if args.print_memory_plan:
-        from stepwell.tools.driver.emit import memory_plan
-
-        sys.stderr.write(memory_plan(args.model, options))
-    with remarks_shown(args):
+    if args.print_memory_plan and args.emit in LEVELS[: LEVELS.index("loops")]:
+        message = f"--emit {args.emit} ends before plan-memory: --print-memory-plan has no plan to print"
+        raise StepwellError("bad-option", None, message)
+    with watched(args):
         if args.emit is not None:
             _emit(args, options)
             return 0

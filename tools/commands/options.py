@@ -89,7 +89,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="run a pass of level 1 whatever its own level, or a pass of a plugin (given again: another)",
+        help="run a pass of level 1 whatever the --opt-level, or a pass of a plugin (given again: another)",
     )
     group_of["use_cache"].add_argument(
         "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
@@ -203,21 +203,22 @@ def ready_model(args: Namespace) -> CompiledModel:
         return load(args.model, threads=args.threads)
     from stepwell.tools.progress import shown_progress
 
-    with remarks_shown(args), shown_progress() as progress:
+    with watched(args), shown_progress() as progress:
         return compile(args.model, compile_options(args), threads=args.threads, progress=progress)
 
 
 @contextmanager
-def remarks_shown(args: Namespace) -> Generator[None]:
-    """Print the remarks of the passes that run in the block, if `--remarks` asks for them."""
-    if not args.remarks:
+def watched(args: Namespace) -> Generator[None]:
+    """A pass context that shows the memory plan, and in the end the remarks, as the arguments say, if any do."""
+    config = {"plan-memory.print": True} if getattr(args, "print_memory_plan", False) else {}
+    if not args.remarks and not config:
         yield
         return
     from stepwell.passes.context import PassContext
 
-    with PassContext() as context:
+    with PassContext(config=config) as context:
         yield
-    for remark, times in Counter(map(str, context.remarks)).items():
+    for remark, times in Counter(map(str, context.remarks if args.remarks else ())).items():
         print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)
 
 

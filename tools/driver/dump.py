@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -20,6 +18,7 @@ from stepwell.lowering.kernels.machine import emit_assembly
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import Instrument, OpCounts, PassTiming, Snapshots, Timed
 from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.passes.text_diff import text_diff
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage
 from stepwell.runtime.files.cache import KernelCache
@@ -38,9 +37,6 @@ LOWER_LEVELS = (
     ("loops", PROGRAM_LOOP_PIPELINE),
     ("llvm", LLVM_PIPELINE),
 )
-MAX_DIFF_LINES = 20_000
-"""Longer functions are not compared line by line: it takes minutes."""
-_NUMBERED = re.compile(r"%\d+")
 _DUMPED = re.compile(rf"\d\d+-.+\.(mlir|diff)|{re.escape(SHARED_WEIGHTS)}|index\.html|llvm\.ll|assembly\.s")
 """The names of a dump's files."""
 
@@ -118,52 +114,6 @@ def _in_order_of_end(timed: Timed, depth: int = 0) -> Sequence[tuple[Timed, int]
     found: list[tuple[Timed, int]] = []
     for inner in timed.inner:
         found += [*_in_order_of_end(inner, depth + 1), (inner, depth)]
-    return found
-
-
-def text_diff(before: str, after: str) -> str:
-    """
-    The diff of two module texts, function by function; equal functions are left out, too long ones only
-    mentioned.
-
-    A change renumbers all numbered values after it: lines that differ in these numbers only are not shown.
-    """
-    old, new = _functions(before), _functions(after)
-    parts: list[str] = []
-    for name in [*new, *(name for name in old if name not in new)]:
-        lines = old.get(name, []), new.get(name, [])
-        if lines[0] == lines[1]:
-            continue
-        if max(map(len, lines)) > MAX_DIFF_LINES:
-            parts.append(f"@@ {name}: {len(lines[0])} lines before, {len(lines[1])} after: too long\n")
-        else:
-            parts += _changes(name, *lines)
-    return "".join(parts)
-
-
-def _changes(name: str, old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    bare_old, bare_new = ([_NUMBERED.sub("%", line) for line in lines] for lines in (old, new))
-    matcher = SequenceMatcher(None, bare_old, bare_new)
-    for hunk in matcher.get_grouped_opcodes(n=1):
-        yield f"@@ {name}: line {hunk[0][1] + 1} before, {hunk[0][3] + 1} after\n"
-        for kind, i, end_i, j, end_j in hunk:
-            if kind == "equal":
-                yield from (f" {line}" for line in new[j:end_j])
-                continue
-            yield from (f"-{line}" for line in old[i:end_i])
-            yield from (f"+{line}" for line in new[j:end_j])
-
-
-def _functions(text: str) -> dict[str, list[str]]:
-    """Maps each function of a module to its lines; lines outside of functions are under the empty name."""
-    found: dict[str, list[str]] = {"": []}
-    name = ""
-    for line in text.splitlines(keepends=True):
-        if line.startswith(("  func.func ", "  llvm.func ")):
-            name = line[: line.find("(")].split()[-1] if "(" in line else line.strip()
-        found.setdefault(name, []).append(line)
-        if line.startswith("  }"):
-            name = ""
     return found
 
 

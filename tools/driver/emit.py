@@ -8,13 +8,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
-from stepwell.lowering.main_to_buffers import KernelSignature, analyse_main, plan_text
-from stepwell.passes.analysis.arena import plan_arena
 from stepwell.passes.instruments import module_text
 from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes, write_text
-from stepwell.tools.driver.image import Compilation, kernels_of, main_of
+from stepwell.tools.driver.image import Compilation, main_of
 from stepwell.tools.driver.ir_files import write_ir
 from stepwell.tools.driver.levels import is_lowered, to_level_1
 from stepwell.tools.driver.lower import start, to_level_2
@@ -85,11 +83,3 @@ def emit_object_file(model: Path, options: CompileOptions, output: Path) -> None
     compilation = lower_to(model, options, "llvm")
     code = compile_to_object(emit_llvm(compilation.module), compilation.ctx.target, optimize=False)
     write_bytes(output, code)
-
-
-def memory_plan(model: Path, options: CompileOptions) -> str:
-    """The arena's plan as a table. Raises: StepwellError of the pass that failed."""
-    compilation = lower_to(model, options, "linalg")
-    kernels = {f.sym_name.data: KernelSignature.of(f) for f in kernels_of(compilation.module)}
-    buffers = analyse_main(main_of(compilation.module), kernels)
-    return plan_text(buffers, plan_arena(buffers.intervals()))

@@ -50,6 +50,7 @@ def load_plugin(name: str) -> None:
     try:
         registered = _register(module)
     except StepwellError as error:
+        del sys.modules[module.__name__]  # so that a mended plugin of this name can be loaded
         raise error.at(file) from None
     if not registered and len(PREDICATES) + len(CALLBACKS) == functions:
         message = "defines no dialect, no pass and no backend, and registers no predicate and no callback"

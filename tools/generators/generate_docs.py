@@ -45,7 +45,7 @@ SECTIONS = (
     ("Level 0: the model", ("stepwell.passes.onnx",)),
     ("Level 1: graph", ("stepwell.passes.graph",)),
     ("Level 2: tensors", ("stepwell.passes.tensor",)),
-    ("Level 3: loops", ("stepwell.passes.loop",)),
+    ("Levels 3 and 4: loops, and llvm", ("stepwell.passes.loop",)),
     ("Between levels", ("stepwell.lowering",)),
     ("Other", ("",)),
 )
@@ -107,7 +107,8 @@ def passes_page() -> str:
         "",
         "Every pass of ours, by level: what it does, its options, and what it requires.",
         "`stepwell-opt FILE -p 'pass,pass{option=value}'` runs them, and xDSL's own (`canonicalize`, …)",
-        "by their names. A pass runs from its level on (`--opt-level`, default 2); level 0 keeps all digits.",
+        "by their names. Levels of the IR are 0 to 4. *From `--opt-level` n on*: a pass runs when the option",
+        "is n or higher (it is 0 to 3, by default 2); at 0 results keep every digit.",
     ]
     for title, prefixes in SECTIONS:
         chosen = [name for name, entry in left.items() if entry.place.startswith(prefixes)]
@@ -124,7 +125,7 @@ def _pass_lines(name: str, entry: Entry) -> Iterator[str]:
     yield ""
     facts = [_sentence(entry.summary)]
     if issubclass(pass_class, Pass):
-        facts += [f"From level {pass_class.opt_level} on."] if pass_class.opt_level else []
+        facts += [f"From `--opt-level {pass_class.opt_level}` on."] if pass_class.opt_level else []
         facts += [f"Requires {_code_list(pass_class.required)}."] if pass_class.required else []
     facts += [f"TVM: {_code_list(entry.aliases)}."] if entry.aliases else []
     yield " ".join(facts)

@@ -41,7 +41,8 @@ class FuseOpsPass(Pass):
 
     The attribute `rule` of a kernel names the rule that made it: `contraction`, `rows`, `elementwise`,
     `injective`, `single`, or `pattern`, with the pattern's name in `pattern`. An op with the attribute
-    `graph.stop_fusion` is in no kernel with its consumers.
+    `graph.stop_fusion` is in no kernel with its consumers; it may join a kernel of its producers,
+    so an op that is to be alone needs the attribute on those too.
 
     Class: exact. Needs nothing; leaves no computing op outside a `graph.fused`.
     Source: Relay's FuseOps.

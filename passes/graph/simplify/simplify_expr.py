@@ -83,7 +83,8 @@ class ProjectTuple(RewritePattern):
 @dataclass
 class DropNeutralOperand(RewritePattern):
     """
-    Replace x + 0, x - 0, x * 1, x / 1 by x, unless the op broadcasts x; the sign of -0 + 0 may change.
+    Replace x + 0, x - 0, x * 1, x / 1 by x, unless the op broadcasts x; the sign of -0 + 0 may change. Class:
+    exact.
 
     ```mlir
     %c = graph.constant dense<0.0> : tensor<f32>

@@ -33,6 +33,7 @@ LIBRARIES = (
     "passes/pipelines.py",
     "passes/registry.py",
     "passes/reproducer.py",
+    "passes/text_diff.py",
 )
 # Folders of `lowering/` that other folders import file by file.
 OPEN_FOLDERS = ("lowering/backends/", "lowering/kernels/")

@@ -198,8 +198,12 @@ def test_all_folders_together_keep_the_limit(kind: str) -> None:
 
 
 def main(paths: list[str]) -> None:
-    """Print the findings under some paths, and how many there are of each kind."""
-    found = findings_under(Path(path).resolve() for path in paths or FOLDERS)
+    """Print the findings under some paths, and how many there are of each kind; only Python is read."""
+    given = [Path(path).resolve() for path in paths or FOLDERS]
+    for path in given:
+        if not path.is_dir() and path.suffix != ".py":
+            print(f"{path.name} is skipped: it is no .py file")
+    found = findings_under(path for path in given if path.is_dir() or path.suffix == ".py")
     print(report(found))
     counts = Counter(finding.kind for finding in found)
     print("; ".join(f"{kind}: {counts[kind]} (limit of the tree: {most})" for kind, most in LIMITS.items()))

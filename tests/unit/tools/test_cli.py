@@ -192,8 +192,30 @@ def test_compile_says_what_it_plans(file: Path, tmp_path: Path, capsys: Capture)
     printed = stepwell_prints(capsys, "compile", file, "--print-pipeline")
     assert all(f"\n{name}" in printed for name in ("convert-onnx-to-graph", "fuse-ops", "vectorize"))
     assert not (tmp_path / "mlp.stepwell").exists()
-    printed = stepwell_prints(capsys, "compile", file, "--print-memory-plan", "-o", tmp_path / "m.stepwell")
-    assert "arena" in printed
+
+
+@pytest.mark.parametrize(
+    "options", [["-o", "m.stepwell"], ["-o", "m.stepwell", "--dump", "all"], ["--emit", "loops"]]
+)
+def test_the_printed_memory_plan_is_that_of_the_compilation(
+    options: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, with the kernels' scratch, and also when everything was compiled before."""
+    monkeypatch.chdir(tmp_path)
+    padded = onnx_model(
+        "g (float[N, 16, 10, 10] x, float[32, 16, 3, 3] w) => (float[N, 32, 10, 10] y) {"
+        " c = Conv<pads = [1, 1, 1, 1]>(x, w) y = Relu(c) }"
+    )
+    Path("conv.onnx").write_bytes(padded.SerializeToString())
+    arena = stepwell.compile("conv.onnx").interface.arena_bytes
+    assert cli.main(["compile", "conv.onnx", *options, "--print-memory-plan"]) == 0
+    printed = capsys.readouterr().err
+    assert printed.count("without sharing") == 1 and f"\narena: {arena} bytes of" in printed
+
+
+def test_no_memory_is_planned_above_loops(file: Path, capsys: Capture) -> None:
+    command = ("compile", file, "--emit", "vector", "--print-memory-plan")
+    assert "before plan-memory" in shown_error(capsys, cli.main, *command)
 
 
 def test_cache(file: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
