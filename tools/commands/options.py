@@ -209,7 +209,7 @@ def ready_model(args: Namespace) -> CompiledModel:
 
 @contextmanager
 def watched(args: Namespace) -> Generator[None]:
-    """A pass context that shows the memory plan, and in the end the remarks, as the arguments say, if any do."""
+    """A pass context that shows the memory plan, and in the end the remarks, as the arguments say."""
     config = {"plan-memory.print": True} if getattr(args, "print_memory_plan", False) else {}
     if not args.remarks and not config:
         yield
