@@ -44,6 +44,8 @@ class CommandLine(ArgumentParser):
     ) -> tuple[Namespace, list[str]]:
         """The parsed arguments; an unknown argument is an error of the subcommand before it."""
         known, others = super().parse_known_args(args, namespace or Namespace())
+        if others and "model" in known and not any(other.startswith("-") for other in others):
+            self.error(f"{self.prog.split()[-1]} takes one MODEL, found {1 + len(others)}")
         if others:
             self.error(f"{_UNKNOWN}{' '.join(others)}")
         return known, []

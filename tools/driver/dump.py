@@ -19,6 +19,7 @@ from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import Instrument, OpCounts, PassTiming, Snapshots, Timed
 from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.passes.text_diff import text_diff
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import ModelImage
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.files.whole_files import make_folder, write_text
@@ -36,6 +37,8 @@ LOWER_LEVELS = (
     ("loops", PROGRAM_LOOP_PIPELINE),
     ("llvm", LLVM_PIPELINE),
 )
+_DUMPED = re.compile(rf"\d\d+-.+\.(mlir|diff)|{re.escape(SHARED_WEIGHTS)}|index\.html|llvm\.ll|assembly\.s")
+"""The names of a dump's files."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,20 @@ def fused_groups(module: ModuleOp) -> list[FusedGroup]:
     return groups
 
 
+def _remove_earlier(folder: Path, model: Path) -> None:
+    """Remove the files of an earlier dump. Raises: StepwellError `cannot-write` for one with edits."""
+    files = sorted(file for file in folder.iterdir() if _DUMPED.fullmatch(file.name))
+    ended = folder / "index.html"  # written last
+    end = ended.stat().st_mtime_ns if ended.exists() else 0
+    for file in files:
+        if file.stat().st_mtime_ns > end or file.resolve() == model.resolve():
+            message = "this file would be lost: it was edited, is the model, or is of a dump that failed"
+            help = "dump into another folder, or remove this one"
+            raise StepwellError("cannot-write", str(file), message, help=help)
+    for file in files:
+        file.unlink()
+
+
 def compile_and_dump(
     model: Path, options: CompileOptions, folder: Path, progress: Progress | None = None
 ) -> ModelImage:
@@ -134,10 +151,12 @@ def compile_and_dump(
     Compile a model, and write the IR after each pass into a folder, with the page `index.html`.
 
     Below the kernels' level the folder shows the whole program at once; the image's kernels are compiled one
-    by one, as ever.
-    Raises: StepwellError of the step that failed; the folder contains the files written before.
+    by one, as ever. The files of an earlier dump are removed first.
+    Raises: StepwellError `cannot-write` when such a file was edited, or is the model; that of the step that
+    failed, and the folder contains the files written before.
     """
     make_folder(folder)
+    _remove_earlier(folder, model)
     dump = Dump(folder)
     with PassContext(instruments=[dump]) as context:
         compilation = start(model, options)

@@ -131,6 +131,15 @@ def test_a_check_and_a_profile_in_json_go_to_different_places(
     assert json.loads(printed.out)["threads"] and "y: ok" in printed.err
 
 
+@pytest.mark.parametrize("command", ["run", "compile", "inspect"])
+def test_two_models(command: str, add: Path, capsys: Capture) -> None:
+    """As a shell's pattern gives them."""
+    with pytest.raises(SystemExit) as stop:
+        cli.main([command, str(add), str(add)])
+    assert stop.value.code == 2
+    assert f"error[bad-usage]: {command} takes one MODEL, found 2" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["x", "x=", "x=axb", "x=-1x4", "=4", "x=1x"])
 def test_shapes_that_are_none(text: str, add: Path, capsys: Capture) -> None:
     """Wrong usage: status 2."""
