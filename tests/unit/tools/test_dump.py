@@ -96,23 +96,6 @@ def test_a_diff_shows_changes_only() -> None:
     assert text_diff(before, before) == ""
 
 
-def test_a_second_dump_leaves_no_file_of_the_first_and_loses_no_edit(model: Path, tmp_path: Path) -> None:
-    (mine := tmp_path / "notes.mlir").write_text("mine")
-    compile_and_dump(model, CompileOptions(), tmp_path)
-    first = {file.name for file in tmp_path.iterdir()}
-    compile_and_dump(model, CompileOptions(opt_level=0), tmp_path)
-    second = {file.name for file in tmp_path.iterdir()}
-    assert first - second and mine.read_text() == "mine"
-    assert len({name[:2] for name in second if name[:2].isdigit()}) == len(list(tmp_path.glob("*-*.mlir")))
-    edited = max(tmp_path.glob("*-*.mlir"))
-    with pytest.raises(StepwellError, match=r"cannot-write[\s\S]*is the model"):
-        compile_and_dump(edited, CompileOptions(), tmp_path)
-    edited.write_text("edited")
-    with pytest.raises(StepwellError, match=rf"cannot-write[\s\S]*it was edited[\s\S]*{edited.name}"):
-        compile_and_dump(model, CompileOptions(), tmp_path)
-    assert edited.read_text() == "edited" and {file.name for file in tmp_path.iterdir()} == second
-
-
 def _changed(before: str, after: str) -> list[str]:
     return [line for line in text_diff(before, after).splitlines() if line[0] in "+-"]
 
@@ -218,3 +201,20 @@ def test_the_dump_of_several_kernels_shows_what_each_pass_changed(tmp_path: Path
     )
     assert sum(" named @k" in line for line in lines) >= 3
     assert sum(line[0] in "+-" for line in lines) <= 8, renaming
+
+
+def test_a_second_dump_leaves_no_file_of_the_first_and_loses_no_edit(model: Path, tmp_path: Path) -> None:
+    (mine := tmp_path / "notes.mlir").write_text("mine")
+    compile_and_dump(model, CompileOptions(), tmp_path)
+    first = {file.name for file in tmp_path.iterdir()}
+    compile_and_dump(model, CompileOptions(opt_level=0), tmp_path)
+    second = {file.name for file in tmp_path.iterdir()}
+    assert first - second and mine.read_text() == "mine"
+    assert len({name[:2] for name in second if name[:2].isdigit()}) == len(list(tmp_path.glob("*-*.mlir")))
+    edited = max(tmp_path.glob("*-*.mlir"))
+    with pytest.raises(StepwellError, match=r"cannot-write[\s\S]*is the model"):
+        compile_and_dump(edited, CompileOptions(), tmp_path)
+    edited.write_text("edited")
+    with pytest.raises(StepwellError, match=rf"cannot-write[\s\S]*it was edited[\s\S]*{edited.name}"):
+        compile_and_dump(model, CompileOptions(), tmp_path)
+    assert edited.read_text() == "edited" and {file.name for file in tmp_path.iterdir()} == second
