@@ -67,7 +67,7 @@ class ScheduleAttr(ParametrizedAttribute):
     ```mlir
     #sched.schedule<tile = [4, 64, 1], order = [1, 0, 2], parallel = [1, 0], vectorize = 1>
     ```
-    - `tile`: the step of each loop, and so the extent of the op in its body; 0 leaves the loop to the body.
+    - `tile`: the step of each loop, and so the extent of the op in its body; 0: the loop is not tiled.
       A reduction loop's tile is the number of its steps that are unrolled.
     - `order`: the tiled loops from the outermost to the innermost. Without it: the parallel ones as listed,
       then the others by position.
