@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -46,15 +45,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_runtest_call() -> Generator[None]:
     """
     Forget what a test leaves in the process: plugins, with which kernels have other keys and compile in one
-    process, their modules, and the level of our logger.
+    process, and the level of our logger.
     """
-    before = set(sys.modules)
     try:
         yield
     finally:
-        for name in sys.modules.keys() - before:
-            if getattr(sys.modules[name], "__file__", None) in LOADED:
-                del sys.modules[name]
         LOADED.clear()
         logging.getLogger("stepwell").setLevel(logging.NOTSET)
 
