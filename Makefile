@@ -1,24 +1,31 @@
 # Everything runs in .venv, which the first target makes; PYTHON names the interpreter that makes it.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 # Two processes suit a machine of two cores; `make test JOBS=8` on a larger one.
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+PYRIGHT := $(BIN)/pyright --pythonpath $(BIN)/python
+# Tests start a hundred processes: each would compile all sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models conformance fuzz bench docs clean
+.PHONY: demo test lint types unit models conformance fuzz emulated bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
 
-test: lint types unit
+# pyright, which has one thread, checks types beside the tests, and says what it found after them.
+test: lint
+	@$(PYRIGHT) > .venv/types.txt 2>&1 & types=$$!; trap "kill $$types" INT TERM; \
+	$(PYTEST) -m "not slow"; tests=$$?; \
+	wait $$types; types=$$?; cat .venv/types.txt; exit $$((tests || types))
 
 lint: .venv/with-test
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check
 
 types: .venv/with-test
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(PYRIGHT)
 
 unit: .venv/with-test
 	$(PYTEST) -m "not slow"
@@ -33,18 +40,31 @@ conformance: .venv/with-test
 fuzz: .venv/with-test
 	$(PYTEST) -m fuzz
 
+# Code for aarch64, run on an emulated CPU.
+emulated: .venv/with-test .venv/with-emulate
+	$(PYTEST) tests/emulated
+
 bench: .venv/with-bench
 	$(BIN)/python -m benchmarks.run
 
 docs: .venv/with-test
 	$(BIN)/python -m stepwell.tools.generators.generate_docs
 
+# `dist/stepwell_runtime-*.whl`: what runs artifacts, with numpy alone, installed in place of `stepwell`.
+runtime-wheel: .venv/with-test
+	$(BIN)/python -m stepwell.tools.generators.runtime_wheel build/runtime-wheel
+	$(PIP) wheel --no-deps --wheel-dir dist build/runtime-wheel
+
+# Builds that wheel, installs it into a new environment, and compares what artifacts compute there.
+test-runtime: .venv/with-test
+	$(BIN)/python -m pytest -q tests/installed
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
 # One stamp for each extra: installed again when pyproject.toml changes.
 .venv/with-%: .venv/bin/python pyproject.toml
-	$(PIP) --editable '.[$*]'
+	$(PIP) install --editable '.[$*]'
 	touch $@
 
 clean:

@@ -21,7 +21,7 @@ def held(key):
 _OURS = (
     _PEAK
     + """
-import sys, numpy as np, llvmlite.binding
+import sys, numpy as np
 import stepwell.runtime.model
 feeds = dict(np.load(sys.argv[2]))
 before = held("VmRSS")

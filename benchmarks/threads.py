@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from os import cpu_count
 from pathlib import Path
 from time import perf_counter, process_time, sleep
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +94,7 @@ class Scaling:
         return f"| {' | '.join([*cells, f'{self.others:.2f}'])} |"
 
 
-def scaling(case: Case, rounds: int, winograd: str = "off") -> Scaling:
+def scaling(case: Case, rounds: int, winograd: Literal["fast", "off"] = "off") -> Scaling:
     """Run a kernel on one thread and on two, in turn."""
     feeds = case.feeds()
     models = [compile(case.model(), threads=n, winograd=winograd, profile=True) for n in (1, 2)]
@@ -104,7 +104,7 @@ def scaling(case: Case, rounds: int, winograd: str = "off") -> Scaling:
     medians = np.median(np.array(times), axis=0)
     heaviest = int(medians[0].argmax())
     one, two = medians[:, heaviest]
-    flops, moved = work_of(models[0].image.timed, {})
+    flops, moved = work_of(models[0].image.main.timed, {})
     name = case.name if winograd == "off" else f"{case.name}, Winograd"
     return Scaling(name, (float(one), float(two)), float(flops[heaviest]), float(moved[heaviest]), taken)
 

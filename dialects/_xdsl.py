@@ -5,22 +5,26 @@ hooks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
-from inspect import getclosurevars, unwrap
-from types import UnionType
+from inspect import unwrap
+from types import FunctionType, UnionType
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.machine.target import TargetDescription, host_target
+from stepwell.runtime.plugins import INSTALLED, Registry, loading
 
 # Dialects of ours, and those of xDSL's that we extend: name -> "module:attribute", imported when first used.
 DIALECTS: dict[str, str] = {
@@ -35,7 +39,10 @@ DIALECTS: dict[str, str] = {
 }
 
 DIALECT_ENTRY_POINTS = "stepwell.dialects"
-"""The entry point group by which other packages add dialects: the dialect's name = `module:attribute`."""
+"""
+The entry point group by which other packages add dialects: the dialect's name = `module:attribute`, or the
+module whose decorators define it.
+"""
 
 
 class StepwellContext(Context):
@@ -51,11 +58,35 @@ class StepwellContext(Context):
         for name, factory in all_dialects().items():
             self.register_dialect(name, factory)
 
+    def clone(self) -> StepwellContext:
+        """A context of the same dialects, target and weights; additions to one are not in the other."""
+        copied = copy(self)
+        copied.weights = self.weights.copy()
+        for name, known in vars(super().clone()).items():
+            setattr(copied, name, known)
+        return copied
+
 
 def all_dialects() -> dict[str, Callable[[], Dialect]]:
     """The loaders of all dialects: xDSL's, those that installed packages offer, plugins', and ours."""
     ours = {name: _loader(place) for name, place in DIALECTS.items()}
-    return get_all_dialects() | _outside_dialects() | _PLUGGED_IN | ours
+    plugged_in = {name: partial(_PLUGGED_IN.__getitem__, name) for name in _PLUGGED_IN}
+    return get_all_dialects() | _decorated_dialects() | _outside_dialects() | plugged_in | ours
+
+
+def plugged_in_dialects() -> set[str]:
+    """The names of the dialects of plugins, installed ones too."""
+    return {*_outside_dialects(), *_PLUGGED_IN, *_decorated_dialects()}
+
+
+def is_fixed(dialect: str) -> bool:
+    """Whether a dialect is defined as a whole, by xDSL, us or a plugin: no op is added to it."""
+    return dialect in _PLUGGED_IN or is_upstream(dialect)
+
+
+def is_upstream(dialect: str) -> bool:
+    """Whether a dialect is ours or xDSL's."""
+    return dialect in DIALECTS or dialect in get_all_dialects()
 
 
 def plug_in_dialect(dialect: Dialect) -> None:
@@ -66,16 +97,38 @@ def plug_in_dialect(dialect: Dialect) -> None:
     """
     known = all_dialects().get(dialect.name)
     if known is not None and known() is not dialect:
-        raise StepwellError("name-taken", None, f"there is a dialect named {dialect.name!r} already")
-    _PLUGGED_IN[dialect.name] = lambda: dialect
+        raise _PLUGGED_IN.taken(dialect.name, dialect)
+    _PLUGGED_IN.add(dialect.name, dialect, dialect)
 
 
-_PLUGGED_IN: dict[str, Callable[[], Dialect]] = {}
+_PLUGGED_IN: Registry[str, Dialect] = Registry("a dialect named")
+DECORATED_OPS: Registry[str, type[Operation]] = Registry("an op named", changes_models=True)
+"""The ops by name that plugins define by decorators; the dialect of each is made when it is asked for."""
+DECORATED_ATTRIBUTES: Registry[str, type[Attribute]] = Registry("an attribute named")
+"""The attributes and types by name that plugins define by decorators."""
+
+
+def _decorated_dialects() -> dict[str, Callable[[], Dialect]]:
+    names = {name.partition(".")[0] for name in (*DECORATED_OPS, *DECORATED_ATTRIBUTES)}
+    return {name: partial(_decorated_dialect, name) for name in names}
+
+
+def _decorated_dialect(name: str) -> Dialect:
+    ops = [op for key, op in DECORATED_OPS.items() if key.startswith(f"{name}.")]
+    return Dialect(name, ops, [a for key, a in DECORATED_ATTRIBUTES.items() if key.startswith(f"{name}.")])
 
 
 @cache
 def _outside_dialects() -> dict[str, Callable[[], Dialect]]:
-    return {point.name: _loader(point.value) for point in entry_points(group=DIALECT_ENTRY_POINTS)}
+    points = entry_points(group=DIALECT_ENTRY_POINTS)
+    return {p.name: _loader(p.value) if p.attr else partial(_imported, p.name, p.module) for p in points}
+
+
+def _imported(name: str, module: str) -> Dialect:
+    """The dialect that a module of an installed package defines by decorators."""
+    with loading():
+        INSTALLED.add(import_module(module).__file__ or module)
+    return _decorated_dialect(name)
 
 
 def _loader(place: str) -> Callable[[], Dialect]:
@@ -86,7 +139,33 @@ def _loader(place: str) -> Callable[[], Dialect]:
 def weights_of(ctx: Context) -> WeightStore:
     """The weight store of a compilation. Raises: TypeError for a context that is not Stepwell's."""
     if not isinstance(ctx, StepwellContext):
-        raise TypeError("weights need a StepwellContext: create the context with StepwellContext()")
+        raise TypeError("weights need a context of Stepwell's: create it with stepwell.Context()")
+    return ctx.weights
+
+
+_RUNNING: ContextVar[Context | None] = ContextVar("stepwell_running_in", default=None)
+
+
+@contextmanager
+def running_in(ctx: Context) -> Generator[None]:
+    """Make the weights of a context known to `running_weights` while a pass runs."""
+    token = _RUNNING.set(ctx)
+    try:
+        yield
+    finally:
+        _RUNNING.reset(token)
+
+
+def running_weights() -> WeightStore:
+    """
+    The weight store of the compilation whose pass is running, for functions that get ops and values alone.
+
+    Raises: StepwellError `missing-weights` outside of any pass.
+    """
+    if not isinstance(ctx := _RUNNING.get(), StepwellContext):
+        message = "no pass is running, whose constants could be read or added to"
+        help = "call it in a pass, a pattern or a lowering"
+        raise StepwellError("missing-weights", None, message, help=help)
     return ctx.weights
 
 
@@ -105,8 +184,9 @@ def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:
     """
     if declared := cast("tuple[type[Operation], ...]", getattr(pattern, "takes", ())):
         return declared
-    captured = getclosurevars(unwrap(type(pattern).match_and_rewrite)).nonlocals
+    function = cast(FunctionType, unwrap(type(pattern).match_and_rewrite))
+    captured = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if "expected_type" not in captured:
         raise TypeError(f"{type(pattern).__name__}.match_and_rewrite needs @op_type_rewrite_pattern")
-    expected = cast("type[Operation] | UnionType", captured["expected_type"])
+    expected = cast("type[Operation] | UnionType", captured["expected_type"].cell_contents)
     return (expected,) if isinstance(expected, type) else expected.__args__

@@ -33,8 +33,9 @@ from stepwell.runtime.errors import StepwellError
 
 # A shaped type with at most one level of brackets inside, such as an encoding: what is memoised by its text.
 _SHAPED_TYPE = re.compile(r"(?:tensor|memref|vector)<[^<>]*(?:<[^<>]*>[^<>]*)*>")
-# What upstream says of an attribute, type or dialect.
+# What upstream says of an attribute, type or dialect, and what we say of an op.
 _UNKNOWN = re.compile(r"(?:dialect )?'?([\w.]+)'? is not registered")
+_UNKNOWN_OP = re.compile(r"no dialect has an op ([\w.]+)")
 _UNDEFINED = re.compile(r"values? used but not defined: \[?(%[^\],\s]+)")
 
 MAX_SPLAT_ELEMS = 1 << 20
@@ -117,7 +118,9 @@ class LocatingParser(ExactParser):
             message = error.msg
             if (unknown := _UNKNOWN.fullmatch(message)) is not None:
                 message += nearest_name(self.ctx, unknown[1])
-            raise syntax_error(message, self._place_of(error)) from error
+            unknown = unknown or _UNKNOWN_OP.match(message)
+            help = None if unknown is None else missing_dialect(self.ctx, unknown[1])
+            raise syntax_error(message, self._place_of(error), help) from error
         except RecursionError:
             raise StepwellError("syntax", self._file.data, "regions or attributes nest too deeply") from None
         except StepwellError:
@@ -202,7 +205,16 @@ def nearest_name(ctx: Context, name: str) -> str:
     return f": did you mean {near[0]}?" if near else ""
 
 
-def syntax_error(message: str, span: Span[str]) -> StepwellError:
+def missing_dialect(ctx: Context, name: str) -> str | None:
+    """The help for the name of an op, attribute or type whose dialect a plugin may define."""
+    prefix = name.partition(".")[0]
+    known = list(ctx.registered_dialect_names)
+    if prefix in known or get_close_matches(prefix, known, n=1, cutoff=0.8):
+        return None
+    return f"if a plugin defines the dialect `{prefix}`: `--load PLUGIN.py`, or import it in Python"
+
+
+def syntax_error(message: str, span: Span[str], help: str | None = None) -> StepwellError:
     """A diagnostic for a place in a text, with the line it is on and a caret below it."""
     place = span.get_location()
     start = span.input.get_start_of_line(span.start)
@@ -214,4 +226,5 @@ def syntax_error(message: str, span: Span[str]) -> StepwellError:
     if message.startswith(" "):  # upstream has only the context
         rest = span.input.content[span.start :].strip()
         message = ("unexpected text" if rest else "unexpected end of the text") + message
-    return StepwellError("syntax", str(place), message, excerpt=[shown, " " * column + "^" * width])
+    excerpt = [shown, " " * column + "^" * width]
+    return StepwellError("syntax", str(place), message, excerpt=excerpt, help=help)

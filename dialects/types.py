@@ -17,7 +17,16 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, NoneAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -78,6 +87,17 @@ class DimsAttr(ParametrizedAttribute):
     def get(self) -> tuple[Dim, ...]:
         """The dimensions as expressions."""
         return _dims_of_attr(self)
+
+
+@lru_cache(maxsize=65536)
+def int_attr(value: int, width: int = 64) -> IntegerAttr[IntegerType]:
+    """A signless integer attribute, cached: xDSL takes ten microseconds to make and verify one."""
+    return IntegerAttr(value, IntegerType(width))
+
+
+def bool_attr(value: bool) -> IntegerAttr[IntegerType]:
+    """True or false as an attribute."""
+    return int_attr(int(value), 1)
 
 
 def _parse_dim(parser: AttrParser) -> Attribute:

@@ -17,11 +17,10 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    StringAttr,
     f32,
     i64,
 )
-from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir import Attribute
 
 from stepwell.dialects.onnx.types import SparseAttr, string_attr, string_bytes
 from stepwell.frontend.source import Source
@@ -123,32 +122,6 @@ class AttributeImporter:
             case kind:
                 found = KINDS.get(kind, f"number {kind}")
                 raise self._source.invalid(f"attribute `{proto.name}` is of kind {found}", where)
-
-
-def kind_of(value: Attribute) -> str:
-    """The kind of an attribute of an unknown operator, by its class."""
-    match value:
-        case IntegerAttr():
-            return "int"
-        case FloatAttr():
-            return "float"
-        case StringAttr() | BytesAttr():
-            return "string"
-        case DenseArrayBase():
-            return "ints" if value.elt_type == i64 else "floats"
-        case ArrayAttr():
-            first = next(iter(value), None)
-            return "floats" if isinstance(first, FloatAttr) else "strings" if _is_string(first) else "tensors"
-        case SparseAttr():
-            return "sparse_tensor"
-        case TypeAttribute():
-            return "type"
-        case _:
-            return "tensor"
-
-
-def _is_string(value: Attribute | None) -> bool:
-    return value is None or isinstance(value, StringAttr | BytesAttr)
 
 
 def export_attribute(

@@ -14,7 +14,8 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import weights_of
-from stepwell.frontend.export_nodes import with_absent
+from stepwell.dialects.onnx.structure import with_absent
+from stepwell.dialects.plugins.operators import operator_of
 from stepwell.frontend.functions import function_name
 from stepwell.frontend.inline import inline
 from stepwell.frontend.schema_functions import SchemaFunctions, has_function
@@ -37,7 +38,8 @@ MAX_OPS = 200_000
 @dataclass(frozen=True)
 class ExpandOnnxFunctionsPass(ModulePass):
     """
-    Replace calls of model-local functions, and the operators named by `ops`, by the body of their function.
+    Replace calls of model-local functions, and the operators named by `ops`, by the body of their function;
+    a plugin's lowering of an operator is preferred to a function of the model.
 
     A body has opsets of its own; its ops keep them as `onnx.opset` where the model's differ. Functions that
     only the schemas have, and that depend on the types of their inputs, are requested with the types that the
@@ -102,8 +104,9 @@ def _inline_calls(module: ModuleOp) -> None:
 
 
 def _calls(op: Operation, functions: Mapping[str, onnx.FunctionOp]) -> list[onnx.CallOp]:
-    """The calls of known functions inside an op."""
-    return [o for o in op.walk() if isinstance(o, onnx.CallOp) and _callee(o) in functions]
+    """The calls of known functions inside an op, except those that a plugin lowers."""
+    calls = [o for o in op.walk() if isinstance(o, onnx.CallOp) and _callee(o) in functions]
+    return [call for call in calls if operator_of(call) is None]
 
 
 def _expanded_size(

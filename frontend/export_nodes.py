@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from onnx import AttributeProto, GraphProto, NodeProto
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerType, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import AttrSizedRegionSegments
 
 from stepwell.dialects import onnx
-from stepwell.frontend.attributes import KIND_NUMBERS, export_attribute, kind_of
+from stepwell.dialects.onnx.structure import with_absent
+from stepwell.dialects.onnx.types import kind_of
+from stepwell.frontend.attributes import KIND_NUMBERS, export_attribute
 from stepwell.frontend.info import metadata_of, restore_doc
 from stepwell.frontend.layout import Layout, layout_of
 from stepwell.frontend.names import Names, strings
@@ -139,11 +141,3 @@ def _add_refs(node: NodeProto, op: Operation) -> None:
         proto = AttributeProto(name=name, ref_attr_name=parameter)
         proto.type = cast(AttributeProto.AttributeType, KIND_NUMBERS[kind])
         node.attribute.append(proto)
-
-
-def with_absent(values: Sequence[T], absent: DenseArrayBase[IntegerType] | None, nothing: U) -> list[T | U]:
-    """The operands or results of a call by position, with `nothing` at the absent positions."""
-    full: list[T | U] = list(values)
-    for position in sorted(absent.get_values()) if absent is not None else ():
-        full.insert(position, nothing)
-    return full

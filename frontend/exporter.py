@@ -21,8 +21,9 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.onnx.types import kind_of
 from stepwell.dialects.types import WeightAttr
-from stepwell.frontend.attributes import export_attribute, kind_of
+from stepwell.frontend.attributes import export_attribute
 from stepwell.frontend.export_nodes import ExportRegion, NodeExporter
 from stepwell.frontend.functions import opsets_of
 from stepwell.frontend.graphs import DECLARED, GRAPH_NAME, INITIALIZER, VALUE_INFO

@@ -76,6 +76,7 @@ class _ModelImporter:
         functions = FunctionImporter(self._source, self._types, self._ctx.weights)
         ops = [self._main(model.graph), *map(functions.function, model.functions)]
         self._types.warn_of_negative()
+        self._ctx.weights.rest_on(self._source.states)
         module = ModuleOp(ops, self._module_attributes(model))
         module.location = FileLineColLoc(StringAttr(self._source.name), IntAttr(0), IntAttr(0))
         return module

@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from stepwell.frontend.wire import without_weights
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.external import ExternalFiles
+from stepwell.runtime.files.file_state import FileState
 from stepwell.runtime.warned import warn
 
 ModelSource: TypeAlias = str | Path | bytes | onnx.ModelProto
@@ -34,8 +35,15 @@ class Source:
     """The serialized model, of which `segments` were not parsed."""
     segments: frozenset[tuple[int, int]] = frozenset()
     files: ExternalFiles = field(default_factory=lambda: ExternalFiles(None))
+    state: FileState | None = None
+    """The state of the model's file, if weights stay in it."""
     warned: bool = False
     """Whether a defect of the model was corrected and reported."""
+
+    @property
+    def states(self) -> list[FileState]:
+        """The states of the files that were mapped so far."""
+        return ([self.state] if self.state is not None else []) + self.files.states
 
     def node(self, name: str) -> str:
         """The location of a node in diagnostics."""
@@ -78,14 +86,18 @@ def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Sourc
             help="pass it to `stepwell run` or `stepwell.load`",
         )
     files = ExternalFiles(path.parent, model=path) if base_dir is None else ExternalFiles(base_dir)
-    return _parse(path.name, _map(path), files)
+    data, state = _map(path)
+    opened = _parse(path.name, data, files)
+    opened.state = state if opened.segments else None
+    return opened
 
 
-def _map(path: Path) -> memoryview:
-    """A file mapped into memory. Raises: StepwellError `no-file`, `invalid-model`."""
+def _map(path: Path) -> tuple[memoryview, FileState]:
+    """A file mapped into memory, and its state. Raises: StepwellError `no-file`, `invalid-model`."""
     try:
         with path.open("rb") as file:
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            state = FileState(path, file.fileno())
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), state
     except ValueError:
         raise StepwellError("invalid-model", path.name, "the file is empty") from None
     except OSError as error:

@@ -38,6 +38,7 @@ def convert(
     convert_new_ops: bool = False,
     partial: bool = False,
     hint: Callable[[Operation], str] | None = None,
+    help: Callable[[Sequence[Operation]], str | None] | None = None,
 ) -> None:
     """
     Rewrite `module`, or one function, in place with `patterns`, each written with `@op_type_rewrite_pattern`.
@@ -45,7 +46,8 @@ def convert(
     Args: `illegal` names dialects (`"graph"`) or ops (`"graph.conv"`) that must not remain, `legal_ops`
     exempts single classes; `type_converter` maps the types of block arguments before their block is visited;
     `convert_new_ops` visits inserted ops too, so that a pattern may expand into ops that others convert.
-    `partial` tolerates illegal ops; `hint` adds to the message about one, such as a name that is similar.
+    `partial` tolerates illegal ops; `hint` adds to the message about one, such as a name that is similar;
+    `help` may say what to do about those that remain.
     A pattern may split the block of its op: the ops after it are then visited in the new block.
     Raises: StepwellError `unsupported-op` that lists every remaining op, with its locations;
     `endless-rules` for patterns that rewrite their own results without end.
@@ -56,7 +58,7 @@ def convert(
     walk = _Walk(_PatternTable(patterns), _Illegal(set(illegal), tuple(legal_ops)), type_converter, lineage)
     walk.visit_regions(module)
     if not partial:
-        walk.refuse_leftovers(hint or (lambda op: ""))
+        walk.refuse_leftovers(hint or (lambda op: ""), help or (lambda ops: None))
 
 
 class _PatternTable:
@@ -167,7 +169,7 @@ class _Walk:
                 raise StepwellError(error.code, op, message, note=error.notes, help=error.help) from None
             if rewriter.has_done_action:
                 if self._lineage is not None and depth > _WATCHED_DEPTH:
-                    self._lineage.note(type(pattern), op, new_ops)
+                    self._lineage.note(getattr(pattern, "rule", type(pattern)), op, new_ops)
                 break
         if op.parent is not None and op in self._illegal:
             self._left[op] = True
@@ -183,7 +185,9 @@ class _Walk:
         if new in self._illegal:
             self._left[new] = True
 
-    def refuse_leftovers(self, hint: Callable[[Operation], str]) -> None:
+    def refuse_leftovers(
+        self, hint: Callable[[Operation], str], help: Callable[[Sequence[Operation]], str | None]
+    ) -> None:
         """
         Report the remaining illegal ops.
 
@@ -192,10 +196,11 @@ class _Walk:
         """
         left: dict[str, list[str]] = {}
         hints: dict[str, str] = {}
-        for op, at_fault in self._left.items():
-            if at_fault and op.parent is not None:  # a later pattern may have erased it
-                left.setdefault(_title(op), []).append(describe_location(op))
-                hints[_title(op)] = hint(op)
+        # A later pattern may have erased one.
+        ops = [op for op, at_fault in self._left.items() if at_fault and op.parent is not None]
+        for op in ops:
+            left.setdefault(_title(op), []).append(describe_location(op))
+            hints[_title(op)] = hint(op)
         if not left:
             return
         lines = [
@@ -207,10 +212,15 @@ class _Walk:
             next((p for locations in left.values() for p in locations), None),
             f"no conversion for {', '.join(sorted(left))}",
             note=lines,
-            help=f"add a pattern for each to {self._table.plugin}, or convert them in a pass before"
-            if self._table.plugin is not None
-            else "run `stepwell inspect` on the model for the whole list; export without these operators, or "
-            "compute them before or after the model",
+            help=help(ops) or self._help(),
+        )
+
+    def _help(self) -> str:
+        if self._table.plugin is not None:
+            return f"add a pattern for each to {self._table.plugin}, or convert them in a pass before"
+        return (
+            "run `stepwell inspect` on the model for the whole list; export without these operators, or "
+            "compute them before or after the model"
         )
 
 

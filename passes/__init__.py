@@ -4,6 +4,7 @@ from stepwell.passes.base import FunctionPass, Pass
 from stepwell.passes.context import PassContext, count, list_configs, register_config, remark
 from stepwell.passes.instruments import Instrument
 from stepwell.passes.manager import parse_passes, run_pass, run_pipeline
+from stepwell.passes.registry import all_passes as list_passes
 
 __all__ = [
     "FunctionPass",
@@ -12,6 +13,7 @@ __all__ = [
     "PassContext",
     "count",
     "list_configs",
+    "list_passes",
     "parse_passes",
     "register_config",
     "remark",

@@ -178,6 +178,18 @@ class PassContext:
         finally:
             _CURRENT.reset(token)
 
+    @contextmanager
+    def watched_by(self, instruments: Sequence[Instrument]) -> Generator[None]:
+        """Enter a copy of this context with more instruments; this one's are not notified again."""
+        derived = copy(self)
+        derived.instruments = list(instruments)
+        with derived:
+            derived.instruments = [*self.instruments, *instruments]
+            try:
+                yield
+            finally:
+                derived.instruments = list(instruments)
+
     def at_level(self, opt_level: int) -> PassContext:
         """This context with another `opt_level`: watched by the same instruments, into the same remarks."""
         derived = copy(self)

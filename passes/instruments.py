@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from time import perf_counter
 from typing import TextIO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -48,6 +48,10 @@ def module_text(module: ModuleOp) -> str:
     return stream.getvalue() + "\n"
 
 
+PASS_SECONDS: ContextVar[float] = ContextVar("stepwell_pass_seconds", default=0.0)
+"""The time of the pass that ran last, set by the pass manager: without that of instruments around it."""
+
+
 @dataclass
 class Timed:
     """The measured time of a pass, and the passes that ran inside it."""
@@ -62,16 +66,18 @@ class PassTiming(Instrument):
 
     def __init__(self) -> None:
         self.root = Timed("total")
-        self._stack: list[tuple[Timed, float]] = []
+        self._stack: list[Timed] = []
+
+    def enter_pass_ctx(self) -> None:
+        self._stack.clear()  # of a pass that failed
 
     def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
         timed = Timed(str(step))
-        (self._stack[-1][0] if self._stack else self.root).inner.append(timed)
-        self._stack.append((timed, perf_counter()))
+        (self._stack[-1] if self._stack else self.root).inner.append(timed)
+        self._stack.append(timed)
 
     def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
-        timed, start = self._stack.pop()
-        timed.seconds = perf_counter() - start
+        self._stack.pop().seconds = PASS_SECONDS.get()
 
     def report(self) -> str:
         """The tree of times as text, one line a pass, inner passes indented."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
+from inspect import isfunction
 from time import perf_counter
 from typing import cast, get_type_hints
 
@@ -15,12 +16,13 @@ from xdsl.passes import ModulePass, get_pass_option_infos
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
 
-from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects._xdsl import StepwellContext, running_in
 from stepwell.dialects.verify import verify_module
 from stepwell.passes.base import Pass
 from stepwell.passes.context import PassContext
+from stepwell.passes.instruments import PASS_SECONDS
 from stepwell.passes.nesting import expect_function_passes, flattened
-from stepwell.passes.registry import load_pass, resolve
+from stepwell.passes.registry import canonical_name, load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
 from stepwell.patterns.watch import watching
 from stepwell.runtime.collector import collector_paused
@@ -64,14 +66,32 @@ def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:
 
     Raises: ValueError for another option without a value.
     """
-    kinds = get_type_hints(pass_class)
     named = dict(spec.normalize_parameter_names().parameters)
-    for name in [name for name, value in named.items() if value == ()]:
+    flags = [name for name, value in named.items() if value == ()]
+    kinds = get_type_hints(pass_class) if flags else {}
+    for name in flags:
         if kinds.get(name) is bool:
             named[name] = (True,)
         elif kinds.get(name) in (str, int, float):
             raise ValueError(f"{name.replace('_', '-')} needs a value: {name.replace('_', '-')}=VALUE")
     return ArgSpec(spec.name, named)
+
+
+def _made(spec: ArgSpec, pass_class: type[ModulePass]) -> ModulePass:
+    """
+    A pass with the options of a spec. Raises: ValueError for options that do not fit.
+
+    `from_spec` evaluates the annotations of the class, which takes a millisecond: a pass without options is
+    made without it.
+    """
+    has_defaults = all(
+        field.default is not MISSING or field.default_factory is not MISSING
+        for field in fields(pass_class)
+        if field.init
+    )
+    if has_defaults and not spec.parameters and spec.name == pass_class.name:
+        return pass_class()
+    return pass_class.from_spec(_with_flags(spec, pass_class))
 
 
 def _option_text(name: str, kind: str, default: object) -> str:
@@ -86,7 +106,7 @@ def _make_pass(spec: ArgSpec) -> ModulePass:
     try:
         if unknown := given.keys() - known:
             raise ValueError(f"no option is named {', '.join(sorted(unknown)).replace('_', '-')}")
-        made = pass_class.from_spec(_with_flags(spec, pass_class))
+        made = _made(spec, pass_class)
     except ValueError as error:
         options = [
             _option_text(name, kind.strip("'"), default)
@@ -185,13 +205,14 @@ class _Run:
                 instrument.run_before_pass(self.module, step)
             start = perf_counter()
             try:
-                with watching(self.module):
+                with watching(self.module), running_in(self.ctx):
                     step.apply(self.ctx, self.module)
                 if plugin_of(type(step)) is not None:
                     verify_module(self.module)  # before a pass of ours breaks on it
             except Exception as error:
                 raise self._diagnose(error, step, rest) from error
-            _LOG.debug("pass %s: %.2f ms", step, 1e3 * (perf_counter() - start))
+            PASS_SECONDS.set(perf_counter() - start)
+            _LOG.debug("pass %s: %.2f ms", step, 1e3 * PASS_SECONDS.get())
             for instrument in context.instruments:
                 try:
                     instrument.run_after_pass(self.module, step)
@@ -208,7 +229,7 @@ class _Run:
 
         Exceptions that are our bugs become an `InternalError` with a reproducer.
         """
-        plugin = plugin_of(type(step))
+        plugin, own = plugin_of(type(step)), _own_files(step)
         note = f"in pass {step}" + (f" of the plugin {plugin}" if plugin is not None else "")
         if isinstance(error, DiagnosticException) and not isinstance(error, VerifyException):
             return StepwellError("pass-failed", op_at_failure(error), str(error), note=note)
@@ -218,11 +239,18 @@ class _Run:
             failed = error
         else:
             where, message = op_at_failure(error), f"{type(error).__name__}: {error}"
-            failed = plugin_error(error, where) or InternalError(where, message)
-        if self.reproducer is not None and failed.reproducer is None:
+            failed = plugin_error(error, where, own) or InternalError(where, message)
+        if self.reproducer is not None and failed.reproducer is None and not own:
             failed.reproducer = self.reproducer.write(self.ctx, step, rest, failed.message)
             note += f"; reproduce it with: {failed.reproducer}"
         return failed.with_note(note)
+
+
+def _own_files(step: ModulePass) -> set[str]:
+    """The files of a caller's own pass, which has no registered name; empty for others."""
+    if canonical_name(step.name) is not None or type(step).__module__.partition(".")[0] == "stepwell":
+        return set()
+    return {member.__code__.co_filename for member in vars(type(step)).values() if isfunction(member)}
 
 
 def _required_names(step: ModulePass) -> Iterator[str]:

@@ -54,6 +54,7 @@ GRAPH = (
     Step("fold-scale-axis{direction=forward}", "multiplies the other scales into the weights after them", 1),
     Step("combine-parallel", "joins contractions of one input, now that their weights are final", 3),
     Step("PLUGINS", "runs the passes that plugins require, between two runs of simplify-expr"),
+    Step("convert-plugins-to-graph", "lowers the ops of plugins, after whose passes nothing knows them"),
     Step("simplify-expr", "removes what the rewrites since the first time made superfluous", 1),
     Step("fold-constant", "computes the weights that were multiplied or joined", 1),
     Step("fold-qdq", "finds what simplification has brought together", 1),

@@ -7,19 +7,21 @@ Conversions are in `lowering/`, which `passes/` may not import: this is one of t
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import cast
+from typing import TypeVar, cast, overload
 
 from xdsl.passes import ModulePass
 from xdsl.transforms import get_all_passes
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
-from stepwell.runtime.plugins import INSTALLED, plugin_of
+from stepwell.runtime.plugins import INSTALLED, Registry, is_keyed, place_of
+
+PassT = TypeVar("PassT", bound=ModulePass)
 
 ENTRY_POINTS = "stepwell.passes"
 """The entry point group by which other packages add passes: the pass's name = `module:Class`."""
@@ -89,6 +91,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-linalg-to-amx": ("lower 8-bit products to AMX tile registers",),
         "convert-loops-to-llvm": ("lower loops on buffers to the llvm dialect",),
         "convert-onnx-to-graph": ("lower each ONNX operator to graph ops",),
+        "convert-plugins-to-graph": ("lower ops of plugins to graph ops",),
         "linalg-to-loops": ("lower linalg ops on buffers to loops",),
     },
     "passes.graph.simplify": {
@@ -192,19 +195,48 @@ PASSES: Mapping[str, Entry] = {
 }
 """All passes and conversions of ours, in the order of their names."""
 
-_PLUGGED_IN: dict[str, type[ModulePass]] = {}
+_PLUGGED_IN: Registry[str, type[ModulePass]] = Registry("a pass named")
 
 
-def register_pass(pass_class: type[ModulePass]) -> None:
+@overload
+def register_pass(pass_class: type[PassT]) -> type[PassT]: ...
+
+
+@overload
+def register_pass(pass_class: str) -> Callable[[type[PassT]], type[PassT]]: ...
+
+
+def register_pass(pass_class: type[PassT] | str) -> type[PassT] | Callable[[type[PassT]], type[PassT]]:
     """
-    Add a pass of a plugin, for this process.
+    Add a pass of a plugin, for this process: a decorator of its class, also as `@register_pass("a-name")`.
 
-    Raises: StepwellError `name-taken` for a name that another pass has.
+    Raises: StepwellError `name-taken` for a name that another pass has, `bad-plugin` for what is no pass.
     """
-    name = pass_class.name
-    if name in PASSES or name in get_all_passes() or _PLUGGED_IN.get(name, pass_class) is not pass_class:
-        raise StepwellError("name-taken", None, f"there is a pass named {name!r} already")
-    _PLUGGED_IN[name] = pass_class
+    if isinstance(pass_class, str):
+        return partial(_register, name=pass_class)
+    return _register(pass_class)
+
+
+def _register(pass_class: type[PassT], name: str | None = None) -> type[PassT]:
+    """Add a pass class under its name, or under a name that it gets."""
+    decorated = cast("object", pass_class)
+    if not isinstance(decorated, type) or not issubclass(decorated, ModulePass):
+        message = f"@register_pass decorates a class that inherits from Pass, found {decorated!r}"
+        raise StepwellError("bad-plugin", place_of(pass_class), message)
+    if name is None:
+        name = getattr(pass_class, "name", None)
+    if not isinstance(name, str):
+        help = f'give it the name by which it is called: `name = "{decorated.__name__.lower()}"`'
+        message = f"class {decorated.__name__} has no `name`"
+        raise StepwellError("bad-plugin", place_of(decorated), message, help=help)
+    if (own := vars(pass_class).get("name", name)) != name:
+        message = f"class {decorated.__name__} is registered as {name!r}, and its `name` is {own!r}"
+        raise StepwellError("bad-plugin", place_of(decorated), message, help="remove one of the two")
+    pass_class.name = name
+    if name in PASSES or name in get_all_passes():
+        raise _PLUGGED_IN.taken(name, pass_class)
+    _PLUGGED_IN.add(name, pass_class, pass_class)
+    return pass_class
 
 
 def is_ours(name: str) -> bool:
@@ -214,7 +246,7 @@ def is_ours(name: str) -> bool:
 
 def is_registered_by_hand(name: str) -> bool:
     """Whether a pass was registered by code that is no plugin."""
-    return name in _PLUGGED_IN and plugin_of(_PLUGGED_IN[name]) is None
+    return name in _PLUGGED_IN and not is_keyed(_PLUGGED_IN[name])
 
 
 def our_passes() -> Mapping[str, str]:

@@ -30,7 +30,8 @@ class Reproducer:
     """
 
     def __init__(self, module: ModuleOp):
-        self._begin = module.clone()
+        self.begin = module.clone()
+        """The copy; valid IR for as long as the passes after it have not failed."""
         self.done: list[ModulePass] = []
 
     def write(self, ctx: Context, failing: ModulePass, rest: Sequence[ModulePass], cause: str) -> str:
@@ -54,12 +55,12 @@ class Reproducer:
         return f"stepwell-opt {quote(str(path))} {options}"
 
     def _before(self, ctx: Context, steps: list[ModulePass]) -> tuple[ModuleOp, list[ModulePass]]:
-        module = self._begin.clone()
+        module = self.begin.clone()
         try:
             for step in self.done:
                 step.apply(ctx, module)
         except Exception:  # passes that succeeded fail on the copy: the reproducer runs the whole pipeline
-            return self._begin, [*self.done, *steps]
+            return self.begin, [*self.done, *steps]
         return module, steps
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
@@ -12,6 +13,12 @@ from stepwell.patterns.values import attribute_of, op_name
 
 _EVERYTHING: Bits = -1
 """The terms of a node that was not read: all bits, since nothing is known."""
+
+
+@lru_cache(maxsize=64)
+def _terms_of(patterns: tuple[Pattern, ...]) -> Terms:
+    """The terms of patterns: a pass takes the same list to each function, and to each round of rewriting."""
+    return Terms(patterns)
 
 
 class PatternIndex:
@@ -24,7 +31,7 @@ class PatternIndex:
     """
 
     def __init__(self, patterns: Sequence[Pattern]):
-        self._terms = Terms(patterns)
+        self._terms = _terms_of(tuple(patterns))
         self._held: dict[Node, Bits] = {}
         self._local: dict[str, _LocalTerms] = {}
         self._relevant: dict[Bits, list[Term]] = {}

@@ -7,14 +7,13 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
+from stepwell.dialects.attributes import AttributeLike, attribute
 from stepwell.patterns.edges import GraphPattern
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
-AttributeLike = Attribute | bool | int | float | str | Sequence["AttributeLike"]
 Predicate = Callable[[SSAValue], bool]
 
 
@@ -128,30 +127,6 @@ class Pattern:
 def ill_formed(message: str, *, help: str | None = None, where: object = None) -> StepwellError:
     """The error `bad-pattern`, for a pattern that cannot be right."""
     return StepwellError("bad-pattern", where, message, help=help)
-
-
-def attribute(value: AttributeLike) -> Attribute:
-    """
-    A Python value as an attribute: bool i1, int i64, float f64, str, a sequence an array.
-
-    Raises: StepwellError `type-mismatch` for any other, and for an int that i64 cannot have.
-    """
-    match value:
-        case Attribute():
-            return value
-        case bool():
-            return IntegerAttr(int(value), i1)
-        case int() if -(1 << 63) <= value < 1 << 63:
-            return IntegerAttr(value, i64)
-        case float():
-            return FloatAttr(value, f64)
-        case str():
-            return StringAttr(value)
-        case list() | tuple():
-            return ArrayAttr([attribute(item) for item in value])
-        case _:
-            wanted = "an attribute, or a bool, 64-bit int, float, str, list or tuple of these"
-            raise StepwellError("type-mismatch", None, f"expected {wanted}, found {value!r}")
 
 
 @dataclass(eq=False)

@@ -11,12 +11,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from stepwell.dialects.attributes import AttributeLike, attribute
 from stepwell.dialects.graph.structure import CompositeOp, YieldOp
 from stepwell.dialects.locations import fused_location
 from stepwell.patterns.groups import Check, Duplicate, Group, Remark, blocks_of, groups_of
 from stepwell.patterns.index import PatternIndex
 from stepwell.patterns.machine import Blocks
-from stepwell.patterns.nodes import AttributeLike, Pattern, attribute
+from stepwell.patterns.nodes import Pattern
 
 
 def ignore(where: object, message: str) -> None:

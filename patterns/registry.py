@@ -9,11 +9,12 @@ from typing import TypeVar
 from stepwell.patterns.nodes import Predicate
 from stepwell.patterns.rewrite import Callback
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.plugins import Registry
 
 F = TypeVar("F", bound=Callable[..., object])
 
-PREDICATES: dict[str, Predicate] = {}
-CALLBACKS: dict[str, Callback] = {}
+PREDICATES: Registry[str, Predicate] = Registry("a function named")
+CALLBACKS: Registry[str, Callback] = Registry("a function named")
 
 
 def register_predicate(name: str) -> Callable[[Predicate], Predicate]:
@@ -26,16 +27,15 @@ def register_callback(name: str) -> Callable[[Callback], Callback]:
     return _register(CALLBACKS, name)
 
 
-def _register(table: dict[str, F], name: str) -> Callable[[F], F]:
+def _register(table: Registry[str, F], name: str) -> Callable[[F], F]:
     def add(function: F) -> F:
-        if table.setdefault(name, function) is not function:
-            raise StepwellError("name-taken", None, f"there is a function named {name!r} already")
+        table.add(name, function, function)
         return function
 
     return add
 
 
-def look_up(table: dict[str, F], name: str, what: str, where: object) -> F:
+def look_up(table: Registry[str, F], name: str, what: str, where: object) -> F:
     """A registered function. Raises: StepwellError `bad-pattern`, with the nearest names."""
     if name not in table:
         if (error := unknown_name(what, name, table, where)).help is None:

@@ -9,15 +9,18 @@ listed here; other packages register theirs by an entry point of group `stepwell
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.installation import expect_compiler
 from stepwell.runtime.interface import Array
+from stepwell.runtime.plugins import Registry, place_of
+
+T = TypeVar("T")
 
 ENTRY_POINTS = "stepwell.backends"
 
@@ -40,18 +43,45 @@ OURS: Mapping[str, str] = {
     "reference": "stepwell.lowering.backends.reference:ReferenceBackend",
 }
 
-_PLUGGED_IN: dict[str, object] = {}
+_PLUGGED_IN: Registry[str, object] = Registry("a backend named")
 
 
-def register_backend(name: str, backend: object) -> None:
+@overload
+def register_backend(name: str) -> Callable[[type[T]], type[T]]: ...
+
+
+@overload
+def register_backend(name: str, backend: T) -> T: ...
+
+
+def register_backend(name: str, backend: object = None) -> object:
     """
-    Add a backend, an object or its class, for this process.
+    Add a backend, an object or its class, for this process; without it, a decorator of the class.
 
-    Raises: StepwellError `name-taken` for a name that another backend has.
+    Raises: StepwellError `name-taken` for a name that another backend has, `bad-plugin` for what is none.
     """
-    if name in OURS or _PLUGGED_IN.get(name, backend) is not backend:
-        raise StepwellError("name-taken", None, f"there is a backend named {name!r} already")
-    _PLUGGED_IN[name] = backend
+    if not isinstance(cast("object", name), str):
+        message = f'@register_backend needs a name: @register_backend("mine"), found {name!r}'
+        raise StepwellError("bad-plugin", place_of(name), message)
+    return partial(_register, name) if backend is None else _register(name, backend)
+
+
+def _register(name: str, backend: T) -> T:
+    if not callable(getattr(backend, "load", None)):
+        message = f"@register_backend decorates a class of a backend, with a method `load`, found {backend!r}"
+        help = "inherit from Backend of stepwell.lowering.backends"
+        raise StepwellError("bad-plugin", place_of(backend), message, help=help)
+    if name in OURS:
+        raise _PLUGGED_IN.taken(name, backend)
+    _PLUGGED_IN.expect_free(name, backend)
+    own = vars(backend).get("name") if isinstance(backend, type) else getattr(backend, "name", None)
+    if own is None:
+        cast("Any", backend).name = name
+    elif own != name:
+        message = f"it is registered as {name!r}, and its `name` is {own!r}"
+        raise StepwellError("bad-plugin", place_of(backend), message, help="remove the `name` of the class")
+    _PLUGGED_IN.add(name, backend, backend)
+    return backend
 
 
 def backend_names() -> list[str]:
@@ -78,6 +108,8 @@ def find_backend(name: str) -> Loader:
             help=f"{did_you_mean(name, names)}backends: {', '.join(names)}; a package adds one by an entry"
             f" point of group {ENTRY_POINTS}, a plugin by --load",
         )
+    if name in OURS:
+        expect_compiler(f"the backend {name!r}")
     module, _, attribute = place.partition(":")
     try:
         return _instance(getattr(import_module(module), attribute))
@@ -119,4 +151,6 @@ def _instance(found: object) -> Loader:
 
 @cache
 def _outside_places() -> dict[str, str]:
+    from importlib.metadata import entry_points  # 10 ms, and few models have partitions
+
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import keyword
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import prod
 from typing import Generic, TypeAlias, TypeVar
@@ -25,17 +24,21 @@ MAX_EXPRESSION_CHARS = 4096  # dimension text comes from files: bounded before i
 UNKNOWN = "?"
 
 
-@dataclass(frozen=True)
 class Algebra(Generic[T]):
     """The operations that `Dim.build` needs on some kind of value."""
 
-    number: Callable[[int], T]
-    add: Callable[[T, T], T]
-    multiply: Callable[[T, T], T]
-    floordiv: Callable[[T, T], T]
-    ceildiv: Callable[[T, T], T]
-    minimum: Callable[[T, T], T]
-    maximum: Callable[[T, T], T]
+    def __init__(
+        self,
+        number: Callable[[int], T],
+        add: Callable[[T, T], T],
+        multiply: Callable[[T, T], T],
+        floordiv: Callable[[T, T], T],
+        ceildiv: Callable[[T, T], T],
+        minimum: Callable[[T, T], T],
+        maximum: Callable[[T, T], T],
+    ):
+        self.number, self.add, self.multiply = number, add, multiply
+        self.floordiv, self.ceildiv, self.minimum, self.maximum = floordiv, ceildiv, minimum, maximum
 
 
 class Dim:
@@ -369,7 +372,7 @@ def _from_ast(node: ast.expr) -> Dim:
                 case ast.Sub():
                     return a - b
                 case ast.Mult():
-                    return a * b
+                    return _expanded(a, b)
                 case ast.FloorDiv():
                     return a // b
                 case ast.Mod():
@@ -380,6 +383,14 @@ def _from_ast(node: ast.expr) -> Dim:
             return _extremum(_from_ast(left), _from_ast(right), kind)
         case _:
             raise ValueError("unknown expression")
+
+
+def _expanded(a: Dim, b: Dim) -> Dim:
+    """a * b. Raises: ValueError for more terms than a size has: 40 sums in a row have a million million."""
+    terms = len(a._terms) * len(b._terms)  # pyright: ignore[reportPrivateUsage]
+    if terms > MAX_EXPRESSION_CHARS:
+        raise ValueError("too many terms")
+    return a * b
 
 
 def _compound(atom: str) -> ast.expr | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """An environment variable: the name, the purpose, and the default where it is not set."""
 
     name: str
@@ -17,6 +16,10 @@ class Variable:
     def value(self) -> str | None:
         """The value now; None where it is not set, or empty."""
         return os.environ.get(self.name) or None
+
+    def is_set(self) -> bool:
+        """Whether a variable that switches something is set, to anything but 0."""
+        return self.value() not in (None, "0")
 
 
 CACHE = Variable(
@@ -29,7 +32,12 @@ MODELS = Variable(
     "folder of larger models, which the tests and benchmarks of a clone use as well",
     "none: what needs them is skipped, and counted",
 )
-VARIABLES = (CACHE, MODELS)
+PERF = Variable(
+    "STEPWELL_PERF",
+    "1 makes kernels known to profilers: their names to `perf`, their frames to unwinders of the process",
+    "off",
+)
+VARIABLES = (CACHE, MODELS, PERF)
 
 
 def variables_text() -> str:

@@ -17,19 +17,19 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.abi import Status
-from stepwell.runtime.backends import HostFunction as HostFunction
-from stepwell.runtime.backends import find_backend
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, dtype_from_name
-from stepwell.runtime.meaning import evaluate
+from stepwell.runtime.json_values import as_list, as_size, as_text
+
+if TYPE_CHECKING:
+    from stepwell.runtime.backends import HostFunction
 
 NUMPY = "numpy"
 """The kind of callees that are functions of Stepwell's."""
@@ -42,11 +42,10 @@ BUILT_IN: Mapping[str, str] = {
     FALLBACK: "stepwell.runtime.fallback:load_with_fallback",
 }
 
-Loader: TypeAlias = Callable[[bytes], HostFunction]
+Loader: TypeAlias = "Callable[[bytes], HostFunction]"
 
 
-@dataclass(frozen=True)
-class HostValue:
+class HostValue(NamedTuple):
     """An operand or result of a callee, as encoded among the i64 values of a call."""
 
     dtype: str
@@ -62,8 +61,7 @@ class HostValue:
         return 1 + self.rank
 
 
-@dataclass(frozen=True)
-class Callee:
+class Callee(NamedTuple):
     """A function outside of compiled code, as stored in a model image."""
 
     kind: str
@@ -73,6 +71,24 @@ class Callee:
     outputs: tuple[HostValue, ...]
     where: str
     """The node of the model that the callee computes."""
+
+    def to_json(self) -> dict[str, object]:
+        """All but the code as plain JSON values, with the size of the code."""
+        inputs, outputs = ([[v.dtype, v.rank, v.made] for v in side] for side in (self.inputs, self.outputs))
+        about = {"kind": self.kind, "name": self.name, "where": self.where}
+        return {**about, "bytes": len(self.code), "inputs": inputs, "outputs": outputs}
+
+    @staticmethod
+    def from_json(data: Mapping[str, object], code: bytes) -> Callee:
+        """The callee that `to_json` described. Raises: ValueError, KeyError or TypeError when it is none."""
+        inputs, outputs = (tuple(map(_value, as_list(data[side]))) for side in ("inputs", "outputs"))
+        kind, name, where = (as_text(data[key]) for key in ("kind", "name", "where"))
+        return Callee(kind, name, code, inputs, outputs, where)
+
+
+def _value(data: object) -> HostValue:
+    dtype, rank, made = as_list(data, 3)
+    return HostValue(as_text(dtype), as_size(rank), made is True)
 
 
 def load_callee(callee: Callee) -> HostFunction:
@@ -95,6 +111,8 @@ def load_callee(callee: Callee) -> HostFunction:
 def _loader(callee: Callee) -> Loader:
     try:
         if (place := BUILT_IN.get(callee.kind)) is None:
+            from stepwell.runtime.backends import find_backend
+
             return find_backend(callee.kind).load
     except StepwellError as error:
         raise StepwellError(
@@ -104,11 +122,13 @@ def _loader(callee: Callee) -> Loader:
             help=error.help,
         ) from None
     module, attribute = place.split(":")
-    return cast(Loader, getattr(import_module(module), attribute))
+    return cast("Loader", getattr(import_module(module), attribute))
 
 
 def load_numpy(code: bytes) -> HostFunction:
     """The callee that runs a function of `stepwell.runtime.meaning`; `code` names it as JSON."""
+    from stepwell.runtime.meaning import evaluate
+
     described = json.loads(code)
     name = str(described["op"])
     attributes = {key: _plain(value) for key, value in described["attributes"].items()}

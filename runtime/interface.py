@@ -5,37 +5,48 @@ The interface of a compiled model: names, element types and symbolic shapes of i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
-from typing import cast
+from typing import NamedTuple, cast
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.json_values import as_list, as_mapping, as_text, as_texts
+from stepwell.runtime.packages import needed
 
 Array = npt.NDArray[np.generic]
 
 LONG_RULE = 40  # characters; a longer equation of sizes is a note, after a message without it
+NARROW_TYPES = frozenset(
+    "bfloat16 int2 int4 uint2 uint4 float4_e2m1fn float6_e2m3fn float6_e3m2fn "
+    "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu".split()
+)
+"""The element types that numpy lacks: `ml_dtypes` is imported where a model has one of them."""
 MAX_TENSOR_BYTES = 1 << 46  # what 48-bit pointers can address, with room: larger sizes are a mistake
 
 
 def dtype_from_name(name: str) -> np.dtype[np.generic]:
-    """A numpy dtype by name, ml_dtypes' included. Raises: ValueError for an unknown one."""
+    """
+    A numpy dtype by name, the narrow ones of ml_dtypes included.
+
+    Raises: ValueError for an unknown one; StepwellError `missing-package` for a narrow one without ml_dtypes.
+    """
+    if name in NARROW_TYPES:
+        with needed(f"the element type {name}"):
+            import ml_dtypes
+        return np.dtype(getattr(ml_dtypes, name))
     try:
-        return np.dtype(name)
+        dtype = np.dtype(name) if name.isidentifier() else None
     except TypeError:
-        kind = getattr(ml_dtypes, name, None)
-        if kind is None:
-            raise ValueError(f"unknown element type {name!r}") from None
-        return np.dtype(kind)
+        dtype = None
+    if dtype is None or dtype.kind not in "biufcO":
+        raise ValueError(f"unknown element type {name!r}")
+    return dtype
 
 
-@dataclass(frozen=True)
-class TensorSpec:
+class TensorSpec(NamedTuple):
     """
     An input or output: its name in the model, element type and dimensions (numbers, symbols, expressions).
     """
@@ -63,12 +74,12 @@ class TensorSpec:
     @staticmethod
     def from_json(data: Mapping[str, object]) -> TensorSpec:
         """The spec that `to_json` wrote. Raises: ValueError, KeyError or TypeError when it is not one."""
-        dims = tuple(Dim.of(str(d)) for d in cast(Sequence[str], data["dims"]))
-        return TensorSpec(str(data["name"]), dtype_from_name(str(data["dtype"])), dims, str(data["type"]))
+        dims = tuple(Dim.of(text) for text in as_texts(data["dims"]))
+        name, dtype, type = (as_text(data[key]) for key in ("name", "dtype", "type"))
+        return TensorSpec(name, dtype_from_name(dtype), dims, type)
 
 
-@dataclass(frozen=True)
-class ShapeCheck:
+class ShapeCheck(NamedTuple):
     """An assumption of the compiled code: two dimension expressions that must be equal at every call."""
 
     left: Dim
@@ -77,34 +88,29 @@ class ShapeCheck:
     """The ONNX node that makes the assumption."""
 
 
-@dataclass(frozen=True)
-class Binding:
+class Binding(NamedTuple):
     """The sizes of a call, given its input shapes: symbol values in order, output shapes, arena bytes."""
 
     symbols: tuple[int, ...]
     output_shapes: tuple[tuple[int, ...] | None, ...]
     """None for an output whose shape depends on data, and for one that is no array."""
+    array_shapes: tuple[tuple[int, ...], ...]
+    """The output shapes, `()` for shapes that are not known before the call."""
     arena_bytes: int
-    values: Mapping[str, int] = field(default_factory=dict[str, int])
+    values: Mapping[str, int]
     """The symbols of the inputs by name."""
-    largest_output_bytes: int = 0
+    largest_output_bytes: int
     """The largest size of an output whose shape is known before the call."""
 
-    @cached_property
-    def array_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The output shapes, `()` for shapes that are not known before the call."""
-        return tuple(() if shape is None else shape for shape in self.output_shapes)
 
-
-@dataclass(frozen=True)
-class Interface:
+class Interface(NamedTuple):
     """The signature of a compiled model; binds the shapes of a call to symbol values."""
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     symbols: tuple[str, ...]
     arena_bytes: Dim
-    checks: tuple[ShapeCheck, ...] = field(default=())
+    checks: tuple[ShapeCheck, ...] = ()
     published: tuple[str, ...] = ()
     """Symbols that compiled code computes and reports, because output shapes depend on them."""
 
@@ -114,6 +120,13 @@ class Interface:
 
         Raises: StepwellError `shape-mismatch` that names the input or node and both sizes.
         """
+        try:
+            return self._bound(shapes)
+        except ZeroDivisionError:
+            message = f"a size would be divided by 0 for inputs {list(shapes)}"
+            raise StepwellError("shape-mismatch", None, message) from None
+
+    def _bound(self, shapes: Sequence[tuple[int, ...]]) -> Binding:
         values: dict[str, int] = {}
         for spec, shape in zip(self.inputs, shapes, strict=True):
             self._bind_input(spec, shape, values)
@@ -122,7 +135,9 @@ class Interface:
         outputs = tuple(self._output_shape(spec, values, shapes) for spec in self.outputs)
         symbols = tuple(values[s] for s in self.symbols)
         sizes = [prod(o) * spec.dtype.itemsize for spec, o in zip(self.outputs, outputs, strict=True) if o]
-        return Binding(symbols, outputs, self.arena_bytes.evaluate(values), values, max(sizes, default=0))
+        arrays = tuple(() if shape is None else shape for shape in outputs)
+        arena_bytes = self.arena_bytes.evaluate(values)
+        return Binding(symbols, outputs, arrays, arena_bytes, values, max(sizes, default=0))
 
     def _output_shape(
         self, spec: TensorSpec, values: Mapping[str, int], shapes: Sequence[tuple[int, ...]]
@@ -164,8 +179,7 @@ class Interface:
                         note=f"expected {spec}, found shape {list(shape)}",
                         help=None
                         if not dim.is_static
-                        else "compile again for this size where --input-shape fixed the dimension; where the "
-                        "model's file fixes it, export the model with a dynamic one",
+                        else "compile again for this size: input_shapes in Python, --input-shape in a shell",
                     )
 
     def _check_assumptions(self, values: Mapping[str, int]) -> None:
@@ -196,16 +210,36 @@ class Interface:
         """
         The interface that `to_json` wrote. Raises: ValueError, KeyError or TypeError when it is not one.
         """
-        specs = cast(Mapping[str, Sequence[Mapping[str, object]]], data)
-        checks = cast(Sequence[tuple[str, str, str]], data["checks"])
-        return Interface(
-            tuple(TensorSpec.from_json(s) for s in specs["inputs"]),
-            tuple(TensorSpec.from_json(s) for s in specs["outputs"]),
-            tuple(str(s) for s in cast(Sequence[str], data["symbols"])),
-            Dim.of(str(data["arena_bytes"])),
-            tuple(ShapeCheck(Dim.of(left), Dim.of(right), where) for left, right, where in checks),
-            tuple(str(s) for s in cast(Sequence[str], data["published"])),
+        inputs, outputs = (
+            tuple(TensorSpec.from_json(as_mapping(spec)) for spec in as_list(data[side]))
+            for side in ("inputs", "outputs")
         )
+        checks = [map(as_text, as_list(check, 3)) for check in as_list(data["checks"])]
+        found = Interface(
+            inputs,
+            outputs,
+            as_texts(data["symbols"]),
+            Dim.of(as_text(data["arena_bytes"])),
+            tuple(ShapeCheck(Dim.of(left), Dim.of(right), where) for left, right, where in checks),
+            as_texts(data["published"]),
+        )
+        found.expect_bound()
+        return found
+
+    def expect_bound(self) -> None:
+        """Raises: ValueError for a symbol that neither an input nor a call gives a value."""
+        bound = {str(dim) for spec in self.inputs for dim in spec.dims if str(dim) in dim.symbols()}
+        sizes = [self.arena_bytes, *(dim for spec in self.inputs for dim in spec.dims)]
+        sizes += [dim for check in self.checks for dim in (check.left, check.right)]
+        # An output that is an object has sizes of its own, which nothing publishes.
+        sizes += [dim for spec in self.outputs if not spec.is_object for dim in spec.dims]
+        unbound = {*self.symbols, *_symbols(sizes)} - bound - {*self.published}
+        if unbound:
+            raise ValueError(f"nothing gives {', '.join(sorted(unbound))} a value")
+
+
+def _symbols(dims: Sequence[Dim]) -> set[str]:
+    return {name for dim in dims for name in dim.symbols()}
 
 
 def checked_input(spec: TensorSpec, value: object) -> Array:

@@ -6,15 +6,17 @@ import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import TypeAlias, cast
+from typing import TypeAlias, cast, overload
+from warnings import warn
 
 import numpy as np
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField, Status
 from stepwell.runtime.addresses import address_of
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.files.artifact import ModelImage, image_bytes, image_of_bytes, load_image, save
+from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, load_image, save
 from stepwell.runtime.host import HostFrame, load_callee
+from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import (
     MAX_TENSOR_BYTES,
     Array,
@@ -24,11 +26,13 @@ from stepwell.runtime.interface import (
     checked_input,
     checked_object,
 )
-from stepwell.runtime.machine.loader import Library, load_objects
+from stepwell.runtime.machine.demands import check_features, missing_features
+from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.pool import MAX_THREADS, get_pool
-from stepwell.runtime.machine.target import check_features
+from stepwell.runtime.machine.tile_check import TileFunctions, functions_of
 from stepwell.runtime.memory import ALIGNED_BYTES, LargeOutputs, Memory, aligned_empty
-from stepwell.runtime.timing import KernelTimes
+from stepwell.runtime.model_info import ModelInfo, run_arguments
+from stepwell.runtime.timing import KernelTimes, shown_names
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -80,13 +84,13 @@ class _Frame:
         self.args[-1] = address_of(self.arena)
 
 
-class CompiledModel:
+class CompiledModel(ModelInfo):
     """
     A model as native code.
 
     `model(x, …)` takes arrays in the order of the model's inputs (or by name) and returns one array, or a
-    tuple; `model.run({"x": x})` takes and returns names. Calls from several threads at once are safe: each
-    has its arena.
+    tuple; `model.run({"x": x})` takes and returns names, `model.run(None, {"x": x})` returns a list. Calls
+    from several threads at once are safe: each has its arena.
     """
 
     def __init__(self, image: ModelImage, *, threads: int | None = None):
@@ -95,16 +99,17 @@ class CompiledModel:
         all cores).
         Raises: StepwellError `wrong-cpu` when the code needs features that this machine lacks.
         """
-        check_features(image.triple, image.features)
         self.image = image
-        self.interface = image.interface
-        self._library: Library = load_objects(image.objects)
-        self._main = _MAIN_TYPE(self._library.address(image.entry))
-        self._weights = tuple(aligned(array) for array in image.weights)
+        self._entry = image.main
+        self.variant = variant_of(self._entry)
+        self.interface = self._entry.interface
+        self._library: Library = Library(self.variant.code, shown_names(self._entry.timed))
+        self._main = _MAIN_TYPE(self._library.address(self.variant.symbol))
+        self._weights = tuple(aligned(image.weights[number]) for number in self._entry.weights)
         self._weights_table = np.array([a.ctypes.data for a in self._weights] or [0], np.uint64)
         self.threads = threads
-        self._host_functions = tuple(load_callee(callee) for callee in image.callees)
-        self.kernel_times = KernelTimes(len(image.timed)) if image.timed else None
+        self._host_functions = tuple(load_callee(callee) for callee in self._entry.callees)
+        self.kernel_times = KernelTimes(len(self._entry.timed)) if self._entry.timed else None
         """Of the last call, when the model was compiled to tell them."""
         self._bindings: dict[Shapes, Binding] = {}
         self._input_dtypes = tuple(
@@ -125,8 +130,8 @@ class CompiledModel:
     @threads.setter
     def threads(self, threads: int | None) -> None:
         self._threads = checked_threads(threads)
-        pool = get_pool(self._threads) if self._threads > 1 else None
-        self._pool = (pool.parallel_for_address, pool.state_address) if pool is not None else (0, 0)
+        code = self.variant.pool
+        self._pool = get_pool(code, self._threads) if code is not None and self._threads > 1 else None
         self._frames: list[_Frame] = []
 
     def __repr__(self) -> str:
@@ -147,24 +152,34 @@ class CompiledModel:
         Raises: StepwellError for a missing, extra, misshapen or mistyped input.
         """
         if named or len(arrays) != len(self._input_names):
-            arrays = self._by_position(arrays, named)
+            arrays = self.in_order(arrays, named)
         outputs = self._invoke(arrays)
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def run(self, feeds: Mapping[str, object]) -> dict[str, Array]:
-        """Run the model on inputs by name; returns outputs by name. Raises: as calling does."""
-        if not isinstance(feeds, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-            message = f"`run` takes a dictionary of arrays by input name, found {type(feeds).__name__}"
-            raise StepwellError("type-mismatch", None, message, help="call the model itself with arrays")
-        outputs = self._invoke(self._by_position((), feeds))
-        return {spec.name: array for spec, array in zip(self.interface.outputs, outputs, strict=True)}
+    @overload
+    def run(self, feeds: Mapping[str, object], /) -> dict[str, Array]: ...
+    @overload
+    def run(self, outputs: Sequence[str] | None, feeds: Mapping[str, object], /) -> list[Array]: ...
+    def run(self, *arguments: object) -> dict[str, Array] | list[Array]:
+        """
+        Run the model on inputs by name.
+
+        Args: inputs alone, for all outputs by name; or the names of outputs (None: all) and the inputs, for a
+        list, as ONNX Runtime's sessions take them.
+        Raises: StepwellError `type-mismatch`, `bad-option` for an output that there is not; as calling does.
+        """
+        names = [spec.name for spec in self.interface.outputs]
+        wanted, feeds = run_arguments(arguments, names)
+        outputs = dict(zip(names, self._invoke(self.in_order((), feeds)), strict=True))
+        return outputs if wanted is None else [outputs[name] for name in wanted]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as one artifact file. Raises: StepwellError `cannot-write`, `unknown-file-type`."""
         _expect_artifact(path, "name it with the suffix .stepwell")
         save(self.image, path)
 
-    def _by_position(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
+    def in_order(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
+        """Inputs in the model's order. Raises: StepwellError `extra-input`, `missing-input`."""
         names = self._input_names
         if len(arrays) > len(names):
             raise StepwellError(
@@ -236,19 +251,22 @@ class CompiledModel:
         return tuple(outputs)
 
     def _new_frame(self) -> _Frame:
-        image = self.image
-        needs_host = bool(image.callees or image.objects_per_call)
-        host = HostFrame(image.callees, self._host_functions, image.objects_per_call) if needs_host else None
-        memory = Memory(self.kernel_times) if image.slots else None
-        table = int(self._weights_table.ctypes.data)
-        return _Frame(self.interface, table, self._pool, host, memory, self.kernel_times)
+        entry, functions = self._entry, self._host_functions
+        needs_host = bool(entry.callees or entry.objects_per_call)
+        host = HostFrame(entry.callees, functions, entry.objects_per_call) if needs_host else None
+        memory = Memory(self.kernel_times) if entry.slots else None
+        table, pool = int(self._weights_table.ctypes.data), (0, 0)
+        if self._pool is not None:
+            self._pool.start()
+            pool = self._pool.parallel_for_address, self._pool.state_address
+        return _Frame(self.interface, table, pool, host, memory, self.kernel_times)
 
     def _collect(self, frame: _Frame, binding: Binding, outputs: list[Array]) -> None:
         """Collect the outputs made during the call: objects, and arrays whose shape depends on data."""
         names = self.interface.published
         told = frame.dims[len(binding.symbols) :].tolist()
         values = {**binding.values, **dict(zip(names, told, strict=False))}
-        places = self.image.output_objects or (None,) * len(outputs)
+        places = self._entry.output_objects or (None,) * len(outputs)
         for i, (spec, place) in enumerate(zip(self.interface.outputs, places, strict=True)):
             if place is not None and frame.host is not None:
                 outputs[i] = cast(Array, frame.host.objects[place])
@@ -259,6 +277,9 @@ class CompiledModel:
             frame.host.release()
 
     def _bind(self, shapes: Shapes) -> Binding:
+        """The sizes of a call, before the first one of these shapes."""
+        if self.image.weight_check is not None:
+            self.image.weight_check.wait()
         binding = self.interface.bind(shapes)
         sizes = [
             (spec.name, int(np.prod(shape, dtype=object)) * spec.dtype.itemsize)
@@ -266,7 +287,7 @@ class CompiledModel:
             if shape is not None
         ]
         for name, size in [*sizes, ("the arena", binding.arena_bytes)]:
-            if size > MAX_TENSOR_BYTES:
+            if not 0 <= size <= MAX_TENSOR_BYTES:
                 raise StepwellError(
                     "too-large", None, f"{name} would take {size} bytes for inputs {list(shapes)}"
                 )
@@ -282,9 +303,9 @@ class CompiledModel:
             size = f"{frame.memory.refused} bytes, which depend on data"
             return StepwellError("out-of-memory", None, f"the memory does not suffice for {size}")
         values = frame.ctx[CtxField.ERROR_VALUES : CtxField.ERROR_VALUES + 2].astype(np.int64)
-        if not 0 < status <= len(self.image.errors):
+        if not 0 < status <= len(self._entry.errors):
             return InternalError(None, f"compiled code returned {status}")
-        row = self.image.errors[status - 1]
+        row = self._entry.errors[status - 1]
         found = f"found {values[0]}" + (
             f", possible are 0 to {values[1]}" if row.code == "bad-size" else f" and {values[1]}"
         )
@@ -299,6 +320,24 @@ def checked_threads(threads: object) -> int:
         message = f"threads must be a number from 1 to {MAX_THREADS}, found {threads!r}"
         raise StepwellError("bad-option", None, message)
     return threads
+
+
+def variant_of(entry: Entry) -> Variant:
+    """
+    The first variant of a function's code that this machine runs.
+
+    Raises: StepwellError `wrong-cpu` when it runs none of them, with what the last one needs.
+    """
+    for variant in entry.variants:
+        if not variant.sizes and not missing_features(variant.triple, variant.features, _tiles(variant)):
+            return variant
+    for variant in entry.variants[-1:]:
+        check_features(variant.triple, variant.features, _tiles(variant))
+    raise StepwellError("bad-artifact", None, "the artifact has no code for calls of any size")
+
+
+def _tiles(variant: Variant) -> TileFunctions | None:
+    return functions_of(variant.tile_check) if variant.tile_check is not None else None
 
 
 def _of_bytes(data: bytes, threads: int) -> CompiledModel:
@@ -322,18 +361,23 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
     """
     Load an artifact that `model.save` or `stepwell compile -o` wrote; needs neither xDSL nor onnx.
 
-    Loading runs no code of the file, calling the model does: load only what you trust, as with a shared
-    library.
+    Loading runs no code of the file, but for the trial of tile registers on a CPU with AMX; calling the model
+    does: load only what you trust, as with a shared library.
     Raises: StepwellError `bad-artifact`, `unknown-file-type`, `no-file` or `wrong-cpu`.
     """
     _expect_artifact(path, "stepwell.compile reads models")
     image = load_image(path)
+    if threads != 1 and all(variant.pool is None for variant in image.main.variants):
+        message = f"{path}: an artifact of an older version runs on one thread: compile the model again"
+        warn(message, RuntimeWarning, stacklevel=2)
     try:
         return CompiledModel(image, threads=threads)
     except InternalError as error:  # its header names symbols that its code lacks
         raise StepwellError(
             "bad-artifact", str(path), error.message, help="compile the model again"
         ) from None
+    except StepwellError as error:
+        raise error.at(str(path)) from None
 
 
 def _expect_artifact(path: str | os.PathLike[str], help: str) -> None:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from time import perf_counter
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.abi import WORDS_PER_TIME, WORDS_PER_TIMED_CALL
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.json_values import as_text, as_texts
 
 
-@dataclass(frozen=True)
-class TimedCall:
+class TimedCall(NamedTuple):
     """A call in `main`: the nodes of the model in it, and its work as dimension expressions."""
 
     kind: str
@@ -42,9 +41,14 @@ class TimedCall:
     def from_json(data: Sequence[object]) -> TimedCall:
         """The call that `to_json` wrote. Raises: ValueError or TypeError when `data` is none."""
         kind, name, symbol, nodes, flops, moved, arithmetic = data
-        names = tuple(str(node) for node in cast(Sequence[object], nodes))
-        work = Dim.of(str(flops)), Dim.of(str(moved)), str(arithmetic)
-        return TimedCall(str(kind), str(name), str(symbol), names, *work)
+        work = Dim.of(as_text(flops)), Dim.of(as_text(moved)), as_text(arithmetic)
+        return TimedCall(as_text(kind), as_text(name), as_text(symbol), as_texts(nodes), *work)
+
+
+def shown_names(calls: Sequence[TimedCall]) -> Mapping[str, str]:
+    """For the symbol of each kernel its name in the program, with the nodes of its first call."""
+    kernels = {call.symbol: call for call in reversed(calls) if call.symbol}
+    return {symbol: " ".join((call.name, *call.nodes)) for symbol, call in kernels.items()}
 
 
 class KernelTimes:

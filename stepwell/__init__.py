@@ -5,29 +5,129 @@ from os.path import dirname, isdir
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stepwell import passes as passes
+    from stepwell import patterns as patterns
+    from stepwell.dialects import amx as amx
+    from stepwell.dialects import arith as arith
+    from stepwell.dialects import graph as graph
+    from stepwell.dialects import llvm as llvm
+    from stepwell.dialects import onnx as onnx
+    from stepwell.dialects import sched as sched
+    from stepwell.dialects import vector as vector
+    from stepwell.dialects._xdsl import StepwellContext as Context
+    from stepwell.dialects.plugins.operators import onnx_op as onnx_op
+    from stepwell.dialects.plugins.ops import op as op
+    from stepwell.lowering.plugin_lowerings import lower as lower
+    from stepwell.passes.context import PassContext as PassContext
+    from stepwell.passes.instruments import Instrument as Instrument
+    from stepwell.passes.instruments import OpCounts as OpCounts
+    from stepwell.passes.instruments import PrintIR as PrintIR
+    from stepwell.passes.instruments import Snapshots as Snapshots
+    from stepwell.passes.instruments import VerifyEach as VerifyEach
+    from stepwell.passes.registry import register_pass as register_pass
+    from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime.errors import StepwellError as StepwellError
+    from stepwell.runtime.model import CompiledModel as CompiledModel
     from stepwell.runtime.model import load as load
-    from stepwell.tools.driver.compile import compile as compile
+    from stepwell.tools.api import pipelines as pipelines
+    from stepwell.tools.api.compile import compile as compile
+    from stepwell.tools.api.instruments import Diff as Diff
+    from stepwell.tools.api.instruments import Timing as Timing
+    from stepwell.tools.api.module import Module as Module
+    from stepwell.tools.api.reading import import_onnx as import_onnx
+    from stepwell.tools.api.reading import parse as parse
+    from stepwell.tools.api.reading import read as read
+    from stepwell.tools.driver.options import CompileOptions as CompileOptions
 
 __version__ = "0.1.0"
 
 if not isdir(f"{__path__[0]}/runtime"):  # a clone without symbolic links: the folders are beside this one
     __path__.append(dirname(__path__[0]))
 
-# Public names found on first use, so that `import stepwell` stays light: name -> "module:attribute".
+# The public names, found on first use, so that `import stepwell` stays light: name -> "module:attribute", or
+# the module itself.
 _LAZY = {
-    "compile": "stepwell.tools.driver.compile:compile",
-    "load": "stepwell.runtime.model:load",
+    "CompileOptions": "stepwell.tools.driver.options:CompileOptions",
+    "CompiledModel": "stepwell.runtime.model:CompiledModel",
+    "Context": "stepwell.dialects._xdsl:StepwellContext",
+    "Diff": "stepwell.tools.api.instruments:Diff",
+    "Instrument": "stepwell.passes.instruments:Instrument",
+    "Module": "stepwell.tools.api.module:Module",
+    "OpCounts": "stepwell.passes.instruments:OpCounts",
+    "PassContext": "stepwell.passes.context:PassContext",
+    "PrintIR": "stepwell.passes.instruments:PrintIR",
+    "Snapshots": "stepwell.passes.instruments:Snapshots",
     "StepwellError": "stepwell.runtime.errors:StepwellError",
+    "Timing": "stepwell.tools.api.instruments:Timing",
+    "VerifyEach": "stepwell.passes.instruments:VerifyEach",
+    "amx": "stepwell.dialects.amx",
+    "arith": "stepwell.dialects.arith",
+    "compile": "stepwell.tools.api.compile:compile",
+    "graph": "stepwell.dialects.graph",
+    "import_onnx": "stepwell.tools.api.reading:import_onnx",
+    "llvm": "stepwell.dialects.llvm",
+    "load": "stepwell.runtime.model:load",
+    "lower": "stepwell.lowering.plugin_lowerings:lower",
+    "onnx": "stepwell.dialects.onnx",
+    "onnx_op": "stepwell.dialects.plugins.operators:onnx_op",
+    "op": "stepwell.dialects.plugins.ops:op",
+    "parse": "stepwell.tools.api.reading:parse",
+    "passes": "stepwell.passes",
+    "patterns": "stepwell.patterns",
+    "pipelines": "stepwell.tools.api.pipelines",
+    "read": "stepwell.tools.api.reading:read",
+    "register_backend": "stepwell.runtime.backends:register_backend",
+    "register_pass": "stepwell.passes.registry:register_pass",
+    "sched": "stepwell.dialects.sched",
+    "vector": "stepwell.dialects.vector",
 }
 
-__all__ = ["StepwellError", "compile", "load"]
+__all__ = [
+    "CompileOptions",
+    "CompiledModel",
+    "Context",
+    "Diff",
+    "Instrument",
+    "Module",
+    "OpCounts",
+    "PassContext",
+    "PrintIR",
+    "Snapshots",
+    "StepwellError",
+    "Timing",
+    "VerifyEach",
+    "amx",
+    "arith",
+    "compile",
+    "graph",
+    "import_onnx",
+    "llvm",
+    "load",
+    "lower",
+    "onnx",
+    "onnx_op",
+    "op",
+    "parse",
+    "passes",
+    "patterns",
+    "pipelines",
+    "read",
+    "register_backend",
+    "register_pass",
+    "sched",
+    "vector",
+]
 
 
 def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module 'stepwell' has no attribute {name!r}")
-    module, attribute = _LAZY[name].split(":")
-    value = getattr(import_module(module), attribute)
+    module, _, attribute = _LAZY[name].partition(":")
+    if not module.startswith("stepwell.runtime."):
+        from stepwell.runtime.installation import expect_compiler
+
+        expect_compiler(f"stepwell.{name}")
+    value = import_module(module)
+    value = getattr(value, attribute) if attribute else value
     globals()[name] = value
     return value

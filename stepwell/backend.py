@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,8 @@ from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupl
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools.driver.compile import compile
-from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.api.compile import compile
+from stepwell.tools.driver.options import options_with
 from stepwell.tools.onnx_support import MISSING, support_of_model
 
 Values = Sequence[object]
@@ -59,7 +59,7 @@ class StepwellBackend(Backend):
         """
         if not cls.supports_device(device):
             raise StepwellError("unsupported", None, f"Stepwell runs on the CPU, not on {device!r}")
-        return StepwellRep(compile(model, CompileOptions(**cast(dict[str, Any], kwargs))))
+        return StepwellRep(compile(model, options_with(None, kwargs)))
 
     @classmethod
     def run_model(

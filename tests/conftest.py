@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,19 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from stepwell.runtime.environment import CACHE, MODELS
-from stepwell.runtime.plugins import LOADED
+from stepwell.runtime.plugins import UNKEYED
 from tests.support.components import MISSING
+from tests.support.plugins import forgotten_plugins
 
 _NO_MODELS = f"{MODELS.name} names no folder"
-_LEFT_OUT: set[str] = set()
-"""The slow cases that the options of this run leave out."""
+_LEFT_OUT: dict[str, str] = {}
+"""The slow cases that the options of this run leave out, with the command that runs them."""
+_RUN_BY = {
+    "tests/conformance": "make conformance",
+    "tests/emulated": "make emulated",
+    "tests/installed": "make test-runtime",
+    "tests/models": "make models",
+}
 _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 # A loaded machine is no fault of the code: no test is judged by its time.
@@ -41,16 +50,23 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ[CACHE.name], ignore_errors=True)
 
 
+def pytest_collection_finish() -> None:
+    """Take what lives as long as the process, modules and tests, out of the collector's rounds."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None]:
+def pytest_runtest_protocol() -> Generator[None, object, object]:
     """
-    Forget what a test leaves in the process: plugins, with which kernels have other keys and compile in one
-    process, and the level of our logger.
+    Forget what a test leaves in the process: plugins, with which kernels and models have other keys, and the
+    level of our logger.
     """
+    UNKEYED.clear()  # operators of a module of tests, which are there before any of them
     try:
-        yield
+        with forgotten_plugins():
+            return (yield)
     finally:
-        LOADED.clear()
         logging.getLogger("stepwell").setLevel(logging.NOTSET)
 
 
@@ -64,14 +80,23 @@ def models_folder() -> Path:
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    """Count the slow cases, each once: all workers leave out the same ones."""
-    _LEFT_OUT.update(item.nodeid for item in items if item.get_closest_marker("slow"))
+    """Note the slow cases: all workers leave out the same ones."""
+    _LEFT_OUT.update((item.nodeid, _run_by(item)) for item in items if item.get_closest_marker("slow"))
+
+
+def _run_by(item: pytest.Item) -> str:
+    """The command that runs a slow case."""
+    if item.get_closest_marker("fuzz"):
+        return "make fuzz"
+    return next(
+        (command for place, command in _RUN_BY.items() if item.nodeid.startswith(place)), "pytest -m slow"
+    )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hand what a worker has counted to the process that prints it."""
     if _IS_WORKER:
-        vars(session.config)["workeroutput"] |= {"missing": sorted(MISSING), "left out": sorted(_LEFT_OUT)}
+        vars(session.config)["workeroutput"] |= {"missing": sorted(MISSING), "left out": _LEFT_OUT}
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -79,15 +104,15 @@ def pytest_testnodedown(node: Any) -> None:
     """Take over what a worker has counted; one that crashed says nothing."""
     output = getattr(node, "workeroutput", {})
     MISSING.update(output.get("missing", ()))
-    _LEFT_OUT.update(output.get("left out", ()))
+    _LEFT_OUT.update(output.get("left out", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Report what did not run: slow cases, and tests that want packages or big models that are missing."""
     if _LEFT_OUT:
-        terminalreporter.write_line(
-            f"left out: {len(_LEFT_OUT)} slow cases (make models, make conformance, make fuzz)"
-        )
+        counts = sorted(Counter(_LEFT_OUT.values()).items())
+        shown = ", ".join(f"{number} of `{command}`" for command, number in counts)
+        terminalreporter.write_line(f"left out: {len(_LEFT_OUT)} slow cases: {shown}")
     if MISSING:
         terminalreporter.write_line(
             f"tests were skipped for want of packages: {', '.join(sorted(MISSING))}", yellow=True

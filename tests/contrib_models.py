@@ -13,6 +13,7 @@ import stepwell
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.model import CompiledModel
 from tests.support.components import needs
+from tests.support.onnx_runtime import reference_session
 
 onnxruntime: Any = needs("onnxruntime")
 
@@ -57,7 +58,7 @@ def expected_of(model: onnx.ModelProto, inputs: Sequence[Array | None]) -> dict[
     """The outputs of a model by ONNX Runtime."""
     named = {f"x{i}": x for i, x in enumerate(inputs)}
     feeds = {value.name: named[value.name] for value in model.graph.input}
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = reference_session(model)
     names = [value.name for value in model.graph.output]
     return dict(zip(names, session.run(None, feeds), strict=True))
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +26,7 @@ from xdsl.ir import Operation
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.frontend import import_onnx
+from tests.support.onnx_runtime import reference_session
 
 Array = npt.NDArray[np.generic]
 
@@ -70,12 +69,7 @@ def ops_named(module: Operation, *names: str) -> list[Operation]:
 
 def run(model: ModelProto, inputs: Mapping[str, Array]) -> list[Array]:
     """Outputs of a model in ONNX Runtime, without optimizations."""
-    ort: Any = import_module("onnxruntime")  # comes without types
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, dict(inputs))
+    return reference_session(model, optimized=False).run(None, dict(inputs))
 
 
 def normal_form(model: ModelProto, folder: str = "") -> ModelProto:

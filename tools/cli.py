@@ -8,6 +8,7 @@ from collections.abc import Container, Sequence
 from importlib import import_module
 
 from stepwell.runtime.environment import variables_text
+from stepwell.runtime.installation import expect_compiler
 from stepwell.tools.arguments import WRONG_USAGE, CommandLine, warnings_for_users
 from stepwell.tools.failure import user_error
 
@@ -66,6 +67,7 @@ def _main(arguments: Sequence[str]) -> int:
         parser.print_help()
         return WRONG_USAGE
     try:
+        expect_compiler("the command `stepwell`")
         with warnings_for_users():
             return import_module(f"stepwell.tools.commands.{args.command}").run(args)
     except BrokenPipeError:

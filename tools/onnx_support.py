@@ -13,8 +13,9 @@ from xdsl.ir import Operation
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext, matched_op_types
 from stepwell.dialects.onnx.base import domain_of
+from stepwell.dialects.plugins.operators import operator_of
 from stepwell.frontend.graphs import INITIALIZER
-from stepwell.lowering.onnx_to_graph import CONTRIB_ON_HOST, ONNX_TO_GRAPH, contrib_meaning_of
+from stepwell.lowering.onnx_to_graph import CONTRIB, CONTRIB_ON_HOST, ONNX_TO_GRAPH, contrib_meaning_of
 from stepwell.runtime.files.weights import WeightStore
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
     if isinstance(op, onnx.CallOp):
         module = cast(ModuleOp, op.get_toplevel_object())
         functions = [f for f in module.ops if isinstance(f, onnx.FunctionOp)]
+        if operator_of(op) is not None:
+            return NATIVE
         local = any((f.domain, f.op_type) == (op.domain, op.op_type) for f in functions)
         if not local and contrib_meaning_of(op) is not None:
             return HOST if op.op_type.data in CONTRIB_ON_HOST else NATIVE
@@ -72,7 +75,8 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
 
 def operators_of(module: ModuleOp) -> Iterator[tuple[str, str]]:
     """
-    The ONNX name of each operator of a level-0 module, and its support.
+    The ONNX name of each operator of a level-0 module, with its domain unless that is ONNX's or ONNX
+    Runtime's, and its support.
 
     Operators in the model's functions are included, once for all calls; weights are not.
     """
@@ -81,7 +85,7 @@ def operators_of(module: ModuleOp) -> Iterator[tuple[str, str]]:
     while waiting:
         for op in waiting.pop().walk():
             if isinstance(op, onnx.CallOp):
-                yield op.op_type.data, support_of(op)
+                yield op.op_type.data if op.domain.data == CONTRIB else op.title, support_of(op)
                 if (called := functions.pop((op.domain, op.op_type), None)) is not None:
                     waiting.append(called)
             elif isinstance(op, onnx.OnnxOp) and INITIALIZER not in op.attributes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.files.artifact import ModelImage
+from stepwell.runtime.image import ModelImage
 
 MAX_EXPRESSION = 80
 """The longest dimension expression that is printed, in characters."""
@@ -26,7 +26,7 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
         )
     if "arena bytes" in facts:
         weights = readable_bytes(facts.get("weight bytes"))
-        lines.append(f"arena {_arena_text(image.interface.arena_bytes)}, weights {weights}")
+        lines.append(f"arena {_arena_text(image.main.interface.arena_bytes)}, weights {weights}")
     if seconds:
         steps = ", ".join(f"{level} {s:.2f} s" for level, s in seconds.items())
         lines.append(f"{steps}; {sum(seconds.values()):.2f} s in all")

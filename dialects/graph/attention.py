@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, Float32Type, FloatAttr, IntegerAttr, TensorType, f32, i1
+from xdsl.dialects.builtin import BoolAttr, Float32Type, FloatAttr, TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -29,10 +29,10 @@ from stepwell.dialects.graph.relations import (
     expect_same_element,
     shape_text,
 )
-from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.dialects.types import bool_attr, dims_of, tensor_type
 from stepwell.runtime.dims import Dim
 
-FALSE = IntegerAttr(0, i1)
+FALSE = bool_attr(False)
 
 
 @irdl_op_definition
@@ -89,7 +89,7 @@ class AttentionOp(GraphOp):
         super().__init__(
             operands=[q, k, v, mask],
             result_types=[q.type],
-            properties={"scale": FloatAttr(scale, f32), "zero_masked": IntegerAttr(int(zero_masked), i1)},
+            properties={"scale": FloatAttr(scale, f32), "zero_masked": bool_attr(zero_masked)},
         )
         self.set_result_types()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
 from typing import ClassVar, Self, cast
@@ -39,6 +39,10 @@ class Kind(IntEnum):
     OPAQUE = 6
     STRUCTURE = 7
     """Computes nothing by itself: constants, tuples, calls; never in a kernel of its own."""
+
+
+_INFERRED: dict[tuple[Hashable, ...], tuple[object, Sequence[Attribute]]] = {}
+_MOST_INFERRED = 2048
 
 
 class GraphOp(IRDLOperation, ABC):
@@ -78,10 +82,29 @@ class GraphOp(IRDLOperation, ABC):
 
     def set_result_types(self) -> None:
         """Give the results the types that the type relation infers: in constructors, after a change."""
-        self.check()
-        for result, inferred in zip(self.results, self.infer(), strict=True):
-            if result.type != inferred:
+        for result, inferred in zip(self.results, self._inferred(), strict=True):
+            if result.type is not inferred:
                 result._type = inferred  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does
+
+    def _inferred(self) -> Sequence[Attribute]:
+        """
+        The checked result types, remembered by what they depend on: a network repeats its layers.
+
+        The key has identities, since hashing a type takes as long as inference; what they are of stays alive.
+        """
+        if self.regions or self.attributes or not self.operands:
+            self.check()
+            return self.infer()
+        parts = (type(self), *self.operand_types, *self.properties.values())
+        key = (len(self.operands), *self.properties, *map(id, parts))
+        if (known := _INFERRED.get(key)) is not None:
+            return known[1]
+        self.check()
+        types = self.infer()
+        if len(_INFERRED) >= _MOST_INFERRED:
+            _INFERRED.clear()
+        _INFERRED[key] = parts, types
+        return types
 
 
 def expect_type(value: SSAValue, expected: Attribute) -> None:

@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.relations import Domain, expect_axis, expect_dims, expect_domain
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of, int_attr, tensor_of
 from stepwell.runtime.dims import Dim
 
 
@@ -84,7 +84,7 @@ class BatchNormOp(GraphOp):
         super().__init__(
             operands=[input, mean, variance, scale, bias],
             result_types=[input.type],
-            properties={"eps": FloatAttr(eps, f32), "axis": IntegerAttr(axis, i64)},
+            properties={"eps": FloatAttr(eps, f32), "axis": int_attr(axis)},
         )
         self.set_result_types()
 
@@ -202,7 +202,7 @@ class GroupNormOp(ChannelNormOp):
         super().__init__(
             operands=[input, scale, bias],
             result_types=[input.type],
-            properties={"groups": IntegerAttr(groups, i64), "eps": FloatAttr(eps, f32)},
+            properties={"groups": int_attr(groups), "eps": FloatAttr(eps, f32)},
         )
         self.set_result_types()
 
@@ -253,7 +253,7 @@ class LrnOp(GraphOp):
             operands=[input],
             result_types=[input.type],
             properties={
-                "size": IntegerAttr(size, i64),
+                "size": int_attr(size),
                 "alpha": FloatAttr(alpha, f32),
                 "beta": FloatAttr(beta, f32),
                 "bias": FloatAttr(bias, f32),

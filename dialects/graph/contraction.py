@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, Signedness, TensorType, i1, i32, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, Signedness, TensorType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -32,13 +32,13 @@ from stepwell.dialects.graph.relations import (
     expect_same_element,
     shape_text,
 )
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import bool_attr, dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
-FALSE = IntegerAttr(0, i1)
+FALSE = bool_attr(False)
 BYTES = (IntegerType(8), IntegerType(8, Signedness.UNSIGNED))
 
-BYTES_OF_WORD = IntegerAttr(4, i64)
+BYTES_OF_WORD = int_attr(4)
 
 
 @irdl_op_definition
@@ -69,7 +69,7 @@ class MatmulOp(GraphOp):
     result = result_def(TensorType)
     transpose_a = prop_def(BoolAttr, default_value=FALSE)
     transpose_b = prop_def(BoolAttr, default_value=FALSE)
-    packing = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(0, i64))
+    packing = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
     out_type = opt_prop_def(base(TypeAttribute))
 
     traits = traits_def(Pure())
@@ -92,9 +92,9 @@ class MatmulOp(GraphOp):
             operands=[a, b],
             result_types=[a.type],
             properties={
-                "transpose_a": IntegerAttr(int(transpose_a), i1),
-                "transpose_b": IntegerAttr(int(transpose_b), i1),
-                "packing": IntegerAttr(packing, i64),
+                "transpose_a": bool_attr(transpose_a),
+                "transpose_b": bool_attr(transpose_b),
+                "packing": int_attr(packing),
                 "out_type": out_type,
             },
         )
@@ -203,7 +203,7 @@ class MatmulIntegerOp(GraphOp):
         super().__init__(
             operands=[a, b, a_zero_point, b_zero_point],
             result_types=[a.type],
-            properties={"parts": IntegerAttr(parts, i64)},
+            properties={"parts": int_attr(parts)},
         )
         self.set_result_types()
 
@@ -294,7 +294,7 @@ class BiasAddOp(GraphOp):
     assembly_format = "$x `,` $b `axis` $axis attr-dict `:` `(` type($x) `,` type($b) `)` `->` type($result)"
 
     def __init__(self, x: SSAValue, b: SSAValue, axis: int = 1):
-        super().__init__(operands=[x, b], result_types=[x.type], properties={"axis": IntegerAttr(axis, i64)})
+        super().__init__(operands=[x, b], result_types=[x.type], properties={"axis": int_attr(axis)})
         self.set_result_types()
 
     def check(self) -> None:

@@ -13,7 +13,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import Tensor, dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.layout import Layout, parse_layout, plain_layout
 from stepwell.runtime.window import dilated, window_count
@@ -78,7 +78,7 @@ class SlidingFiltersOp(GraphOp, ABC):
     strides = prop_def(DenseArrayBase.constr(i64))
     dilations = prop_def(DenseArrayBase.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
-    groups = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+    groups = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
     data_layout = prop_def(StringAttr, default_value=StringAttr("NCHW"))
     kernel_layout = prop_def(StringAttr, default_value=StringAttr("OIHW"))
     out_layout = opt_prop_def(StringAttr)
@@ -144,7 +144,7 @@ def window_properties(
         "strides": DenseArrayBase.from_list(i64, strides or [1] * rank),
         "dilations": DenseArrayBase.from_list(i64, dilations or [1] * rank),
         "pads": DenseArrayBase.from_list(i64, pads or [0] * 2 * rank),
-        "groups": IntegerAttr(groups, i64),
+        "groups": int_attr(groups),
         "data_layout": StringAttr(data),
         "kernel_layout": StringAttr(kernel),
         "out_layout": None if layouts[2] in (None, data) else StringAttr(layouts[2]),
@@ -250,7 +250,7 @@ class ConvTransposeOp(GraphOp):
     dilations = prop_def(DenseArrayBase.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
     output_padding = prop_def(DenseArrayBase.constr(i64))
-    groups = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+    groups = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
     data_layout = prop_def(StringAttr, default_value=StringAttr("NCHW"))
     kernel_layout = prop_def(StringAttr, default_value=StringAttr("IOHW"))
 
@@ -281,7 +281,7 @@ class ConvTransposeOp(GraphOp):
                 "dilations": DenseArrayBase.from_list(i64, dilations or [1] * rank),
                 "pads": DenseArrayBase.from_list(i64, pads or [0] * 2 * rank),
                 "output_padding": DenseArrayBase.from_list(i64, output_padding or [0] * rank),
-                "groups": IntegerAttr(groups, i64),
+                "groups": int_attr(groups),
                 "data_layout": StringAttr(plain_layout("NC", rank)),
                 "kernel_layout": StringAttr(plain_layout("IO", rank)),
             },

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.relations import Domain, differ, expect_axis, expect_domain, shape_text
-from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 BOUNDS = ("check", "clip")
@@ -61,8 +61,8 @@ class GatherOp(GraphOp):
         super().__init__(
             operands=[input, indices],
             properties={
-                "axis": IntegerAttr(axis, i64),
-                "batch_dims": IntegerAttr(batch_dims, i64),
+                "axis": int_attr(axis),
+                "batch_dims": int_attr(batch_dims),
                 "bounds": StringAttr(bounds),
             },
             result_types=[input.type],
@@ -126,7 +126,7 @@ class GatherElementsOp(GraphOp):
 
     def __init__(self, input: SSAValue, indices: SSAValue, axis: int):
         super().__init__(
-            operands=[input, indices], properties={"axis": IntegerAttr(axis, i64)}, result_types=[input.type]
+            operands=[input, indices], properties={"axis": int_attr(axis)}, result_types=[input.type]
         )
         self.set_result_types()
 
@@ -173,7 +173,7 @@ class GatherNdOp(GraphOp):
     def __init__(self, input: SSAValue, indices: SSAValue, batch_dims: int = 0):
         super().__init__(
             operands=[input, indices],
-            properties={"batch_dims": IntegerAttr(batch_dims, i64)},
+            properties={"batch_dims": int_attr(batch_dims)},
             result_types=[input.type],
         )
         self.set_result_types()
@@ -229,7 +229,7 @@ class OneHotOp(GraphOp):
     def __init__(self, indices: SSAValue, depth: DimLike, axis: int):
         super().__init__(
             operands=[indices],
-            properties={"depth": dims_attr([depth]), "axis": IntegerAttr(axis, i64)},
+            properties={"depth": dims_attr([depth]), "axis": int_attr(axis)},
             result_types=[indices.type],
         )
         self.set_result_types()

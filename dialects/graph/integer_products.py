@@ -24,9 +24,9 @@ from stepwell.dialects.graph.contraction import BYTES, BYTES_OF_WORD
 from stepwell.dialects.graph.convolution import SlidingFiltersOp, window_properties
 from stepwell.dialects.graph.quantized import expect_zero_point_type
 from stepwell.dialects.graph.relations import element_of_value, is_integer, shape_text
-from stepwell.dialects.types import dims_of, dtype_of, tensor_type
+from stepwell.dialects.types import dims_of, dtype_of, int_attr, tensor_type
 
-_ZERO = IntegerAttr(0, i64)
+_ZERO = int_attr(0)
 
 
 @irdl_op_definition
@@ -141,7 +141,7 @@ class ConvIntegerOp(SlidingFiltersOp):
         super().__init__(
             operands=[x, w, x_zero_point, w_zero_point],
             result_types=[x.type],
-            properties={**windows, "border": IntegerAttr(border, i64), "parts": IntegerAttr(parts, i64)},
+            properties={**windows, "border": int_attr(border), "parts": int_attr(parts)},
         )
         self.set_result_types()
 

@@ -26,7 +26,7 @@ from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.mixed import Mixed, expect_mixed, mixed_dims, split_mixed
 from stepwell.dialects.graph.relations import differ, expect_axis, expect_same_element, shape_text
 from stepwell.dialects.graph.shape import AxesOp
-from stepwell.dialects.types import DimsAttr, dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import DimsAttr, dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 
@@ -105,7 +105,7 @@ class ConcatOp(GraphOp):
 
     def __init__(self, inputs: Sequence[SSAValue], axis: int):
         super().__init__(
-            operands=[inputs], properties={"axis": IntegerAttr(axis, i64)}, result_types=[inputs[0].type]
+            operands=[inputs], properties={"axis": int_attr(axis)}, result_types=[inputs[0].type]
         )
         self.set_result_types()
 
@@ -167,7 +167,7 @@ class SplitOp(GraphOp):
         attribute, value = split_mixed(sizes)
         super().__init__(
             operands=[input, value],
-            properties={"axis": IntegerAttr(axis, i64), "sizes": attribute},
+            properties={"axis": int_attr(axis), "sizes": attribute},
             result_types=[[input.type] * len(mixed_dims(attribute, value))],
         )
         self.set_result_types()

@@ -33,7 +33,7 @@ from stepwell.dialects.graph.relations import (
     is_float,
     shape_text,
 )
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 
@@ -127,11 +127,7 @@ class LayerNormOp(RowNormOp):
         super().__init__(
             operands=[input, scale, bias],
             result_types=[input.type, row, row],
-            properties={
-                "axis": IntegerAttr(axis, i64),
-                "eps": FloatAttr(eps, f32),
-                "compute_type": compute_type,
-            },
+            properties={"axis": int_attr(axis), "eps": FloatAttr(eps, f32), "compute_type": compute_type},
         )
         self.set_result_types()
 
@@ -185,11 +181,7 @@ class RmsNormOp(RowNormOp):
         super().__init__(
             operands=[input, scale, bias],
             result_types=[input.type],
-            properties={
-                "axis": IntegerAttr(axis, i64),
-                "eps": FloatAttr(eps, f32),
-                "compute_type": compute_type,
-            },
+            properties={"axis": int_attr(axis), "eps": FloatAttr(eps, f32), "compute_type": compute_type},
         )
         self.set_result_types()
 
@@ -221,7 +213,7 @@ class LpNormOp(RowOp):
     p = prop_def(IntegerAttr.constr(i64))
 
     def __init__(self, input: SSAValue, axis: int, p: int = 2):
-        super().__init__(input, axis, {"p": IntegerAttr(p, i64)})
+        super().__init__(input, axis, {"p": int_attr(p)})
 
     def check(self) -> None:
         super().check()

@@ -33,10 +33,10 @@ from stepwell.dialects.graph.relations import (
     shape_text,
     with_element,
 )
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of, int_attr, tensor_of
 from stepwell.runtime.dims import Dim
 
-_ZERO = IntegerAttr(0, i64)
+_ZERO = int_attr(0)
 
 
 class ScaledOp(GraphOp, ABC):
@@ -139,8 +139,8 @@ class QuantizeOp(ScaledOp):
             operands=[input, scale, zero_point],
             result_types=[input.type],
             properties={
-                "axis": IntegerAttr(axis, i64),
-                "block": IntegerAttr(block, i64),
+                "axis": int_attr(axis),
+                "block": int_attr(block),
                 "to": to,
                 "compute_type": compute_type,
                 "saturate": BoolAttr.from_bool(saturate),
@@ -203,8 +203,8 @@ class DequantizeOp(ScaledOp):
             operands=[input, scale, zero_point],
             result_types=[input.type],
             properties={
-                "axis": IntegerAttr(axis, i64),
-                "block": IntegerAttr(block, i64),
+                "axis": int_attr(axis),
+                "block": int_attr(block),
                 "to": to or element_of_value(scale),
             },
         )
@@ -261,7 +261,7 @@ class RequantizeOp(ScaledOp):
         super().__init__(
             operands=[input, scale, zero_point],
             result_types=[input.type],
-            properties={"axis": IntegerAttr(axis, i64), "to": to},
+            properties={"axis": int_attr(axis), "to": to},
         )
         self.set_result_types()
 

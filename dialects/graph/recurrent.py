@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     f32,
-    i1,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -40,7 +39,7 @@ from stepwell.dialects.graph.relations import (
     expect_same_element,
     shape_text,
 )
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import bool_attr, dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
@@ -62,7 +61,7 @@ ACTIVATIONS = {
     "softplus": (0.0, 0.0),
 }
 """Activation functions with the defaults of their parameters alpha and beta."""
-FALSE = IntegerAttr(0, i1)
+FALSE = bool_attr(False)
 
 
 @irdl_op_definition
@@ -111,7 +110,7 @@ class RnnOp(GraphOp):
     clip = opt_prop_def(FloatAttr.constr(f32))
     input_forget = prop_def(BoolAttr, default_value=FALSE)
     linear_before_reset = prop_def(BoolAttr, default_value=FALSE)
-    packing = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(0, i64))
+    packing = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
@@ -156,9 +155,9 @@ class RnnOp(GraphOp):
                 "alphas": DenseArrayBase.from_list(f32, alphas),
                 "betas": DenseArrayBase.from_list(f32, betas),
                 "clip": None if clip is None else FloatAttr(clip, Float32Type()),
-                "input_forget": IntegerAttr(int(input_forget), i1),
-                "linear_before_reset": IntegerAttr(int(linear_before_reset), i1),
-                "packing": IntegerAttr(packing, i64),
+                "input_forget": bool_attr(input_forget),
+                "linear_before_reset": bool_attr(linear_before_reset),
+                "packing": int_attr(packing),
             },
         )
         self.set_result_types()

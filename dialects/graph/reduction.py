@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.relations import Domain, expect_axis, expect_domain, reduced
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import dims_of, int_attr, tensor_of, tensor_type
 
 FLOAT_REDUCTIONS = ("l1", "l2", "log_sum_exp", "mean", "sum_square")
 ORDER_REDUCTIONS = ("max", "min", "prod", "sum")
@@ -112,7 +112,7 @@ class ArgReduceOp(GraphOp, ABC):
             operands=[input],
             result_types=[input.type],
             properties={
-                "axis": IntegerAttr(axis, i64),
+                "axis": int_attr(axis),
                 "keep_dims": BoolAttr.from_bool(keep_dims),
                 "select_last": BoolAttr.from_bool(select_last),
             },
@@ -207,7 +207,7 @@ class ScanOp(GraphOp):
             result_types=[input.type],
             properties={
                 "kind": StringAttr(kind),
-                "axis": IntegerAttr(axis, i64),
+                "axis": int_attr(axis),
                 "exclusive": BoolAttr.from_bool(exclusive),
                 "reverse": BoolAttr.from_bool(reverse),
             },
@@ -240,7 +240,7 @@ class RowOp(GraphOp, ABC):
         super().__init__(
             operands=[input],
             result_types=[input.type],
-            properties={"axis": IntegerAttr(axis, i64)} | (properties or {}),
+            properties={"axis": int_attr(axis)} | (properties or {}),
         )
         self.set_result_types()
 

@@ -21,7 +21,7 @@ from stepwell.dialects.graph.relations import (
     expect_same_element,
     shape_text,
 )
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of, int_attr, tensor_of
 from stepwell.runtime.dims import Dim
 
 COMBINATIONS = ("none", "add", "mul", "max", "min")
@@ -99,7 +99,7 @@ class ScatterElementsOp(ScatterOp):
         super().__init__(
             operands=[input, indices, updates],
             properties={
-                "axis": IntegerAttr(axis, i64),
+                "axis": int_attr(axis),
                 "combine": StringAttr(combine),
                 "unique": UnitAttr() if unique else None,
             },

@@ -29,7 +29,7 @@ from stepwell.dialects.graph.relations import (
     expect_scalar,
     shape_text,
 )
-from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 
@@ -230,10 +230,7 @@ class ShapeOfOp(GraphOp):
         rank = len(dims_of(input.type))
         super().__init__(
             operands=[input],
-            properties={
-                "start": IntegerAttr(start, i64),
-                "end": IntegerAttr(rank if end is None else end, i64),
-            },
+            properties={"start": int_attr(start), "end": int_attr(rank if end is None else end)},
             result_types=[input.type],
         )
         self.set_result_types()
@@ -326,7 +323,7 @@ class IotaOp(GraphOp):
 
     def __init__(self, shape: Sequence[DimLike], axis: int, type: Attribute):
         super().__init__(
-            properties={"shape": dims_attr(shape), "axis": IntegerAttr(axis, i64), "type": type},
+            properties={"shape": dims_attr(shape), "axis": int_attr(axis), "type": type},
             result_types=[tensor_type(type, shape)],
         )
         self.set_result_types()

@@ -35,7 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.constants import MAX_INLINE_ELEMS, Constant, array_of, constant_attr
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.types import WeightAttr
+from stepwell.dialects.types import WeightAttr, int_attr
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
@@ -323,7 +323,7 @@ class GetOp(GraphOp):
     def __init__(self, input: SSAValue, index: int):
         fields = cast(TupleType, input.type).types.data
         super().__init__(
-            operands=[input], properties={"index": IntegerAttr(index, i64)}, result_types=[fields[index]]
+            operands=[input], properties={"index": int_attr(index)}, result_types=[fields[index]]
         )
 
     def infer(self) -> Sequence[Attribute]:

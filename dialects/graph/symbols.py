@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import count, islice
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from stepwell.dialects.types import DimsAttr, Tensor, dims_of
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of, int_attr
 from stepwell.runtime.dims import Dim
 
 SYMBOLS = "symbols"
@@ -45,7 +45,7 @@ def fresh_symbols(at: Operation, number: int) -> list[str]:
     taken = {name for arg in function.args for name in _names_in(arg)}
     names = list(islice((name for i in count(first) if (name := f"{_PREFIX}{i}") not in taken), number))
     last = int(names[-1].removeprefix(_PREFIX)) + 1 if names else first
-    function.attributes[_COUNTER] = IntegerAttr(last, i64)
+    function.attributes[_COUNTER] = int_attr(last)
     return names
 
 

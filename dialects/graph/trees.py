@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.relations import element_of_value, is_float
-from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.dialects.types import dims_of, int_attr, tensor_type
 
 AGGREGATES = ("sum", "min", "max")
 
@@ -68,7 +68,7 @@ class TreeEnsembleOp(GraphOp):
         super().__init__(
             operands=[x, *tables],
             result_types=[x.type],
-            properties={"steps": IntegerAttr(steps, i64), "aggregate": StringAttr(aggregate)},
+            properties={"steps": int_attr(steps), "aggregate": StringAttr(aggregate)},
         )
         self.set_result_types()
 

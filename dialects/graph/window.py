@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, traits_def, var_result_def
 from xdsl.traits import Pure
@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.convolution import check_fits, check_windows, checked_layout
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import bool_attr, dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.layout import parse_layout, plain_layout
 from stepwell.runtime.window import window_count
@@ -54,9 +54,9 @@ class PoolOp(GraphOp):
     strides = prop_def(DenseArrayBase.constr(i64))
     dilations = prop_def(DenseArrayBase.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
-    ceil = prop_def(BoolAttr, default_value=IntegerAttr(0, i1))
-    count_include_pad = prop_def(BoolAttr, default_value=IntegerAttr(0, i1))
-    p = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(2, i64))
+    ceil = prop_def(BoolAttr, default_value=bool_attr(False))
+    count_include_pad = prop_def(BoolAttr, default_value=bool_attr(False))
+    p = prop_def(IntegerAttr.constr(i64), default_value=int_attr(2))
     indices = prop_def(StringAttr, default_value=StringAttr("none"))
     data_layout = prop_def(StringAttr, default_value=StringAttr("NCHW"))
 
@@ -92,9 +92,9 @@ class PoolOp(GraphOp):
                 "strides": DenseArrayBase.from_list(i64, strides or [1] * rank),
                 "dilations": DenseArrayBase.from_list(i64, dilations or [1] * rank),
                 "pads": DenseArrayBase.from_list(i64, pads or [0] * 2 * rank),
-                "ceil": IntegerAttr(int(ceil), i1),
-                "count_include_pad": IntegerAttr(int(count_include_pad), i1),
-                "p": IntegerAttr(p, i64),
+                "ceil": bool_attr(ceil),
+                "count_include_pad": bool_attr(count_include_pad),
+                "p": int_attr(p),
                 "indices": StringAttr(indices),
                 "data_layout": StringAttr(data_layout or plain_layout("NC", rank)),
             },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType, UnrankedTensorType
@@ -14,26 +15,49 @@ from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
 
 
-def set_input_shapes(main: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
+@dataclass(frozen=True)
+class Resized:
+    """A dimension of an input that has another size than in the model's file."""
+
+    name: str
+    axis: int
+    before: int
+    after: int
+
+    def __str__(self) -> str:
+        return (
+            f"dimension {self.axis} of {self.name!r} is {self.before} in the model's file, here {self.after}"
+        )
+
+
+def set_input_shapes(main: FuncOp, shapes: Mapping[str, Sequence[int]]) -> list[Resized]:
     """
     Fix the shapes of inputs by name, and every symbol that they fix.
 
+    Returns: the dimensions of level 0 whose size the file fixes differently; the conversion to level 1, which
+    infers types from those of inputs, decides whether the model allows it.
     Raises: StepwellError `extra-input`, or `shape-mismatch` for a shape that the model's contradicts.
     """
     inputs = _inputs_by_name(main)
     symbols: dict[str, Dim] = {}
+    resized: list[Resized] = []
     for name, shape in shapes.items():
         if name not in inputs:
             known = ", ".join(inputs)
             raise StepwellError(
                 "extra-input", None, f"the model has no input {name!r}", note=f"inputs: {known}"
             )
-        _fix(inputs[name], name, shape, symbols)
+        resized += _fix(inputs[name], name, shape, symbols)
     for value in (*main.args, *(result for op in main.walk() for result in op.results)):
         _retype(value, symbols)
     main.properties["function_type"] = FunctionType.from_lists(
         [arg.type for arg in main.args], [_substituted(t, symbols) for t in main.function_type.outputs]
     )
+    if resized and any(op.dialect_name() == "graph" for op in main.walk()):
+        help = "give the sizes where the model's own file is compiled"
+        message = f"{resized[0]}: types of level 1 are not inferred again"
+        raise StepwellError("shape-mismatch", main, message, help=help)
+    return resized
 
 
 def _inputs_by_name(main: FuncOp) -> dict[str, BlockArgument]:
@@ -42,7 +66,8 @@ def _inputs_by_name(main: FuncOp) -> dict[str, BlockArgument]:
     return {n.data: arg for n, arg in zip(names, main.args, strict=False) if isinstance(n, StringAttr)}
 
 
-def _fix(arg: BlockArgument, name: str, shape: Sequence[int], symbols: dict[str, Dim]) -> None:
+def _fix(arg: BlockArgument, name: str, shape: Sequence[int], symbols: dict[str, Dim]) -> list[Resized]:
+    """Set the shape of an input. Returns: the dimensions that had another size."""
     declared: Attribute = arg.type
     if not isinstance(declared, TensorType | UnrankedTensorType):
         raise StepwellError("shape-mismatch", None, f"input {name!r} is {declared}, which has no shape")
@@ -55,22 +80,21 @@ def _fix(arg: BlockArgument, name: str, shape: Sequence[int], symbols: dict[str,
     except StepwellError as error:
         raise error.at(f"input {name!r}") from None
     arg._type = fixed  # pyright: ignore[reportPrivateUsage]
+    return [
+        Resized(name, axis, dim.value, size)
+        for axis, (dim, size) in enumerate(zip(dims, shape, strict=True))
+        if dim.is_static and dim != size
+    ]
 
 
 def _expect_fit(dims: Sequence[Dim], name: str, shape: Sequence[int], symbols: dict[str, Dim]) -> None:
     """Require a shape to fit an input's, and keep the symbols that it fixes. Raises: `shape-mismatch`."""
     help = None if len(dims) == len(shape) else "give as many dimensions as the model has"
-    for axis, (dim, size) in enumerate(zip(dims, shape, strict=False)):
+    for dim, size in zip(dims, shape, strict=False):
         text = str(dim)
         if text in dim.symbols() and not dim.is_unknown:
             if symbols.setdefault(text, Dim.of(size)) != size:
                 help = help or f"give all dimensions named {text} one size: another one is {symbols[text]}"
-        elif dim.is_static and dim != size:
-            help = help or (
-                f"the model's file fixes dimension {axis}: export the model with a dynamic one, or edit the "
-                "sizes in the text that `stepwell compile MODEL --emit onnx -o model.mlir` writes, and "
-                "compile that text"
-            )
     if help is not None:
         raise StepwellError(
             "shape-mismatch",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, StringAttr, i64
+from collections.abc import Sequence
+from typing import TypeVar
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerType, StringAttr, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     BaseAttr,
@@ -17,6 +20,9 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 STRING_ARRAY = BaseAttr[ArrayAttr[Attribute]](ArrayAttr)
 
@@ -47,6 +53,16 @@ class CallOp(IRDLOperation):
     absent_outputs = opt_prop_def(DenseArrayBase.constr(i64))
     graphs = opt_prop_def(STRING_ARRAY)
     bodies = var_region_def()
+
+    @property
+    def title(self) -> str:
+        """The operator with its domain: `com.acme.Cube`."""
+        return ".".join(filter(None, (self.domain.data, self.op_type.data)))
+
+    def uses_output(self, position: int) -> bool:
+        """Whether the model uses an output of the node."""
+        absent = self.absent_outputs.get_values() if self.absent_outputs is not None else ()
+        return position not in absent and position < len(self.outputs) + len(absent)
 
 
 @irdl_op_definition
@@ -100,6 +116,14 @@ class YieldOp(IRDLOperation):
     traits = traits_def(IsTerminator())
 
 
+def with_absent(values: Sequence[T], absent: DenseArrayBase[IntegerType] | None, nothing: U) -> list[T | U]:
+    """The operands or results of a call by position, with `nothing` at the absent positions."""
+    full: list[T | U] = list(values)
+    for position in sorted(absent.get_values()) if absent is not None else ():
+        full.insert(position, nothing)
+    return full
+
+
 STRUCTURE_OPS: tuple[type[Operation], ...] = (CallOp, FunctionOp, YieldOp)
 
-__all__ = ["STRUCTURE_OPS", "CallOp", "FunctionOp", "YieldOp"]
+__all__ = ["STRUCTURE_OPS", "CallOp", "FunctionOp", "YieldOp", "with_absent"]

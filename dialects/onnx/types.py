@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, BytesAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i64,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.utils.exceptions import VerifyException
@@ -129,6 +138,32 @@ def string_bytes(attribute: Attribute) -> bytes:
     if isinstance(attribute, StringAttr):
         return attribute.data.encode()
     return cast(BytesAttr, attribute).data
+
+
+def kind_of(value: Attribute) -> str:
+    """The kind of an attribute of an unknown operator, by its class."""
+    match value:
+        case IntegerAttr():
+            return "int"
+        case FloatAttr():
+            return "float"
+        case StringAttr() | BytesAttr():
+            return "string"
+        case DenseArrayBase():
+            return "ints" if value.elt_type == i64 else "floats"
+        case ArrayAttr():
+            first = next(iter(value), None)
+            return "floats" if isinstance(first, FloatAttr) else "strings" if _is_string(first) else "tensors"
+        case SparseAttr():
+            return "sparse_tensor"
+        case TypeAttribute():
+            return "type"
+        case _:
+            return "tensor"
+
+
+def _is_string(value: Attribute | None) -> bool:
+    return value is None or isinstance(value, StringAttr | BytesAttr)
 
 
 ATTRIBUTES: tuple[type[Attribute], ...] = (

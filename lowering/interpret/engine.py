@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
@@ -39,15 +40,23 @@ class Frame:
     """Inside a branch that is run on a grid: the elements of the grid for which it is selected."""
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """An op, prepared: its step and the slots of its operands and results."""
+class _Prepared(NamedTuple):
+    """An op, prepared: its step, the function that reads its operands, and the slots of its results."""
 
     step: Step
-    operands: tuple[int, ...]
+    read: Callable[[list[Value]], Sequence[Value]]
+    result: int | None
+    """The slot of the only result."""
     results: tuple[int, ...]
     in_frame: bool
     op: Operation
+
+
+def _reader(slots: Sequence[int]) -> Callable[[list[Value]], Sequence[Value]]:
+    """A function that reads some slots: one of Python's own, the interpreter spends its time in these."""
+    if len(slots) > 1:
+        return itemgetter(*slots)
+    return itemgetter(slice(slots[0], slots[0] + 1) if slots else slice(0))
 
 
 class Program:
@@ -69,16 +78,15 @@ class Program:
         slots = frame.slots
         for slot, value in zip(self._args, args, strict=True):
             slots[slot] = value
-        for prepared in self._steps:
-            values = [slots[i] for i in prepared.operands]
+        for step, read, result, results, in_frame, op in self._steps:
             try:
-                outcome = prepared.step(frame, *values) if prepared.in_frame else prepared.step(*values)
+                outcome = step(frame, *read(slots)) if in_frame else step(*read(slots))
             except (ArithmeticError, IndexError, TypeError, ValueError) as error:
-                raise StepwellError("run-time", prepared.op, f"{prepared.op.name}: {error}") from error
-            if len(prepared.results) == 1:
-                slots[prepared.results[0]] = outcome
+                raise StepwellError("run-time", op, f"{op.name}: {error}") from error
+            if result is not None:
+                slots[result] = outcome
             else:
-                for slot, value in zip(prepared.results, outcome or (), strict=True):
+                for slot, value in zip(results, outcome or (), strict=True):
                     slots[slot] = value
         return [slots[i] for i in self._ends_with]
 
@@ -176,5 +184,7 @@ class Compiler:
             raise StepwellError(
                 "unsupported-op", op, f"the interpreter cannot run {op.name}: {error}"
             ) from error
-        operands = tuple(self.slot(value) for value in op.operands)
-        return _Prepared(step, operands, tuple(self.slot(r) for r in op.results), handler.has_regions, op)
+        read = _reader([self.slot(value) for value in op.operands])
+        results = tuple(self.slot(r) for r in op.results)
+        result = results[0] if len(results) == 1 else None
+        return _Prepared(step, read, result, results, handler.has_regions, op)

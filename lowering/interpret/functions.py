@@ -30,9 +30,8 @@ def _round_half_away(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def fused_multiply_add(a: Value, b: Value, c: Value) -> Value:
     """a * b + c, rounded once when the product is exact in f64."""
-    dtype = np.result_type(a, b, c)
-    total = np.asarray(a, np.float64) * np.asarray(b, np.float64) + np.asarray(c, np.float64)
-    return total.astype(dtype)[()]
+    total = np.add(np.multiply(a, b, dtype=np.float64), c, dtype=np.float64)
+    return total.astype(np.result_type(a, b, c))
 
 
 def _float_to_integer_power(x: Value, n: Value) -> Value:

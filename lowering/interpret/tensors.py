@@ -196,7 +196,7 @@ def prepare_extract(op: Operation, compiler: Compiler) -> Step:
     """An element of an array; in a structured op's body, an element for each one of the grid."""
 
     def extract(frame: Frame, array: Array, *indices: Value) -> Value:
-        if any(is_grid(index) for index in indices):
+        if frame.grid and any(is_grid(index) for index in indices):
             return array[_gathered(indices, array.shape, frame.mask)]
         return array[checked(indices, array.shape)]
 

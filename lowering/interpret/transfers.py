@@ -32,6 +32,8 @@ class _Transfer:
         in_order = [dim for dim, _, _ in self._ranges]
         self.order = [in_order.index(dim) for dim, _, _ in ranges]
         """The position in `shape` of each vector dimension that is along an array dimension."""
+        self.array_order = [self.order.index(axis) for axis in range(len(self.order))]
+        """The vector dimension of each position in `shape`."""
         self.repeated = [axis for axis, dim in enumerate(dims) if dim is None]
         """Dimensions of the vector along which one array element is repeated."""
 
@@ -63,12 +65,17 @@ def prepare_read(op: vector.TransferReadOp) -> Step:
     def read(array: Array, *operands: Value) -> Array:
         indices, padding, mask = operands[:rank], operands[rank], operands[rank + 1 :]
         part, inside = transfer.window(array, indices)
-        result = np.full(transfer.shape, padding, array.dtype)
-        result[(*inside, ...)] = part
+        if part.shape == transfer.shape:
+            result = part.copy()
+        else:
+            result = np.full(transfer.shape, padding, array.dtype)
+            result[(*inside, ...)] = part
         if mask:
             result = np.where(mask[0], result, padding)
-        moved = np.expand_dims(result.transpose(transfer.order), transfer.repeated)
-        return np.broadcast_to(moved, shape)
+        result = result.transpose(transfer.order)
+        if transfer.repeated:
+            result = np.broadcast_to(np.expand_dims(result, transfer.repeated), shape)
+        return result
 
     return read
 
@@ -83,7 +90,7 @@ def prepare_write(op: vector.TransferWriteOp) -> Step:
     def write(x: Array, array: Array, *operands: Value) -> Array | tuple[()]:
         target = array.copy() if makes_copy else array
         part, inside = transfer.window(target, operands[:rank])
-        values = np.asarray(x).transpose(np.argsort(transfer.order))[(*inside, ...)]
+        values = np.asarray(x).transpose(transfer.array_order)[(*inside, ...)]
         if len(operands) > rank:
             values = np.where(operands[rank][(*inside, ...)], values, part)
         part[...] = values

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects.vector import MultiReductionOp, ShapeCastOp
@@ -42,7 +43,7 @@ def vector_shape(value: SSAValue) -> tuple[int, ...]:
 def prepare_broadcast(op: vector.BroadcastOp) -> Unary:
     """A number, or a vector repeated along new leading dimensions."""
     shape = vector_shape(op.vector)
-    return lambda x: np.broadcast_to(x, shape)
+    return lambda x: np.full(shape, x)
 
 
 @implements("vector.shape_cast")
@@ -56,6 +57,8 @@ def prepare_shape_cast(op: ShapeCastOp) -> Unary:
 def prepare_extract(op: vector.ExtractOp) -> Step:
     """The part of a vector at a position along its leading dimensions."""
     static = op.static_position.get_values()
+    if DYNAMIC_INDEX not in static:
+        return itemgetter(tuple(static))
 
     def extract(x: Array, *dynamic: int) -> Value:
         return x[fill_in(static, dynamic)]

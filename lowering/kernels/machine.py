@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import llvmlite.binding as llvm
 
-from stepwell.runtime.machine.native import parse_module, target_machine
-from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.errors import InternalError
+from stepwell.runtime.machine.target import TargetDescription, host_target
 
 # After instruction selection LLVM hoists constants out of all loops, whatever registers are left: those of an
 # epilogue's polynomial occupied registers across the reduction loop, which spilled (a product with erf ran at
@@ -63,4 +64,40 @@ def _module(text: str, machine: llvm.TargetMachine, optimize: bool) -> llvm.Modu
         tuning.slp_vectorization = False
         builder = llvm.create_pass_builder(machine, tuning)
         builder.getModulePassManager().run(module, builder)
+    return module
+
+
+@cache
+def initialize(native_only: bool = True) -> None:
+    """Register LLVM's code generators: this machine's, or all of them (30 ms) for foreign targets."""
+    if native_only:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    else:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+
+
+def target_machine(target: TargetDescription, *, effort: int = 2) -> llvm.TargetMachine:
+    """A new machine for a target, with an effort of code generation from 0 to 3."""
+    initialize(native_only=target.arch == host_target().arch)
+    cpu = "x86-64" if target.arch == "x86_64" else "generic"
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=cpu, features=target.feature_string, opt=effort, reloc="pic", codemodel="small"
+    )
+
+
+def parse_module(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    """
+    LLVM IR text as a verified module with the machine's triple and data layout.
+
+    Raises: InternalError with LLVM's message and the line that it names: the text is always our own.
+    """
+    try:
+        module = llvm.parse_assembly(text)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(None, f"LLVM refuses the generated code: {error}") from None
     return module

@@ -18,7 +18,6 @@ from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.runtime.plugins import LOADED
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,8 +51,8 @@ def compile_kernels(
     # Large kernels first, so that no core waits for a last long one.
     waiting = deque(sorted((k for k in kernels if k not in done), key=lambda k: -len(kernels[k][1])))
     context = PassContext.current()
-    if LOADED or context.is_special:
-        processes = 1  # a worker knows neither the plugins nor the context of this process
+    if context.is_special:
+        processes = 1  # a worker does not know the context of this process
     _Pool(kernels, target, cache, done, waiting, progress).run(processes or os.cpu_count() or 1)
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
@@ -98,7 +97,8 @@ class _Pool:
         """Feed kernels to one worker process until the queue is empty."""
         worker = Worker()
         try:
-            self._drain(lambda key: worker.compile(key, _text_of(self.kernels[key]), self.target))
+            if worker.refusal is None:  # else the other processes compile all kernels
+                self._drain(lambda key: worker.compile(key, _text_of(self.kernels[key]), self.target))
         finally:
             worker.close()
 

@@ -4,15 +4,16 @@ A worker process that compiles kernels: a Python that runs `main`, with kernels 
 Most of a compilation is Python code, which runs under the interpreter's lock, so a second core needs a second
 process. Not fork (live threads), not multiprocessing (it runs an unguarded user script again): a plain
 subprocess that reads requests and writes replies, each of them a JSON line and after it as many bytes as the
-line states.
+line states. The first request has the plugins of the parent, which the worker loads too.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -22,13 +23,21 @@ from stepwell.dialects.parser import ExactParser
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.plugins import LOADED
 
-# Ctrl-C is sent to a worker too: it ends silently, also while it still imports.
+_LOG = logging.getLogger(__name__)
+# Ctrl-C is sent to a worker too: it ends silently, also while it still imports. What a plugin prints goes to
+# standard error, since replies are on standard output. Plugins are loaded by a folder above this one.
 _START = """
-import signal
+import os, signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
+replies = os.fdopen(os.dup(1), "wb")
+os.dup2(2, 1)
 from stepwell.lowering.kernels.worker import main
-main()
+def load(name):
+    from stepwell.tools.driver.plugins import load_plugin
+    load_plugin(name)
+main(replies, load)
 """
 
 
@@ -56,6 +65,21 @@ class Worker:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
+        plugins = [[plugin.name, plugin.digest] for plugin in LOADED.values()]
+        head, _ = self._reply({"path": sys.path, "plugins": plugins}) or ({"error": "it died"}, b"")
+        self.refusal = head.get("error")
+        """Why the process cannot load the plugins of this one, and is of no use; None where it has."""
+        if self.refusal is not None:
+            _LOG.debug("a worker cannot load the plugins: %s", self.refusal)
+
+    def _reply(self, head: Mapping[str, object], body: bytes = b"") -> tuple[dict[str, object], bytes] | None:
+        """The answer to a request; None from a process that died."""
+        stdin, stdout = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
+        try:
+            write_frame(stdin, head, body)
+            return read_frame(stdout)
+        except OSError:
+            return None
 
     def compile(self, name: str, text: str, target: TargetDescription) -> KernelObject:
         """
@@ -64,12 +88,7 @@ class Worker:
         Raises: StepwellError as `compile_kernel` does; InternalError, naming the kernel, when the worker
         died.
         """
-        stdin, stdout = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
-        try:
-            write_frame(stdin, {"target": target.to_json()}, text.encode())
-            reply = read_frame(stdout)
-        except OSError:
-            reply = None
+        reply = self._reply({"target": target.to_json()}, text.encode())
         if reply is None:
             raise InternalError(
                 name, f"the worker that compiled kernel {name} died (status {self._process.poll()})"
@@ -112,6 +131,25 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
             write_frame(replies, {"meta": dict(kernel.meta)}, kernel.code)
 
 
-def main() -> None:
-    """The program of the worker process: requests on its standard input, replies on its standard output."""
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+def load_plugins(request: Mapping[str, Any], load: Callable[[str], None]) -> str | None:
+    """Load the plugins of the parent; returns what went wrong, or None."""
+    sys.path[:] = request["path"]
+    for name, digest in request["plugins"]:
+        try:
+            load(name)
+        except StepwellError as error:
+            return error.render()
+        if digest not in [plugin.digest for plugin in LOADED.values()]:
+            return f"{name} has changed since it was loaded"
+    return None
+
+
+def main(replies: IO[bytes], load: Callable[[str], None]) -> None:
+    """
+    The program of the worker process: requests on its standard input, the first of them with plugins.
+    """
+    requests = sys.stdin.buffer
+    if (first := read_frame(requests)) is not None:
+        failed = load_plugins(first[0], load)
+        write_frame(replies, {} if failed is None else {"error": failed}, b"")
+        serve(requests, replies)

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.llvm.instructions import SelectOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
-from stepwell.dialects.types import element_bytes
+from stepwell.dialects.types import element_bytes, int_attr
 from stepwell.lowering.loops_to_llvm.state import I1, I64, PTR, Extent, Layout, Linear, State, memory_type
 from stepwell.runtime.dims import Algebra, Dim
 
@@ -34,12 +34,6 @@ NO_SIGNED_WRAP = IntegerAttr(1, i32)
 _ORDINARY = IntegerAttr(0, i64)
 _UNIT = UnitAttr()
 _PREDICATES = {flag.value: IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmpPredicateFlag}
-
-
-@cache
-def int_attr(value: int, width: int = 64) -> IntegerAttr:
-    """An integer attribute, cached: construction takes microseconds."""
-    return IntegerAttr(value, width)
 
 
 def number_attr(value: float, type: Attribute) -> Attribute:

@@ -8,7 +8,6 @@ Other functions keep their arguments: memrefs become bare pointers, so their siz
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import cast
 
 from xdsl.dialects import func, llvm
@@ -28,8 +27,9 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimsAttr, element_bytes
-from stepwell.lowering.loops_to_llvm.code import Code, call_symbol, int_attr, segment_sizes
+from stepwell.lowering.loops_to_llvm.code import Code, call_symbol, segment_sizes
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.stack import CallArray
 from stepwell.lowering.loops_to_llvm.state import (
     I32,
     I64,
@@ -213,6 +213,10 @@ class CallLowering(LoopsToLLVMPattern):
     ```
     """
 
+    def __init__(self, state: State):
+        super().__init__(state)
+        self._arrays: dict[tuple[llvm.FuncOp, Attribute], CallArray] = {}
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: func.CallOp, rewriter: PatternRewriter) -> None:
         """Replace a call by llvm's, with the kernel interface if the callee is a kernel."""
@@ -238,32 +242,19 @@ class CallLowering(LoopsToLLVMPattern):
                 raise StepwellError("unsupported", op, f"kernel @{callee} takes dense memrefs, found a view")
         # The arrays, the call, and the early return.
         code = self.code_at(op)
-        args = self._array(function, pointers, PTR, code, rewriter)
-        dims = self._array(function, sizes, I64, code, rewriter)
+        args = self._array(function, PTR, rewriter).filled(op, pointers, code, rewriter)
+        dims = self._array(function, I64, rewriter).filled(op, sizes, code, rewriter)
         status = code.add(call_symbol(op.callee, [args, dims, info.context], I32))
         zero = code.constant(0, I32)
         return_unless(self.state, op, code, code.compare("eq", status, zero), status, rewriter)
         rewriter.erase(op)
 
-    def _array(
-        self,
-        function: llvm.FuncOp,
-        values: Sequence[SSAValue],
-        element: Attribute,
-        code: Code,
-        rewriter: PatternRewriter,
-    ) -> SSAValue:
-        """A stack array with values of one type."""
-        type = _array_type(max(1, len(values)), element)
-        array = stack_slot(function, type, WORD_BYTES, rewriter)
-        for index, value in enumerate(values):
-            code.store(value, code.element_pointer(array, index, element), WORD_BYTES)
+    def _array(self, function: llvm.FuncOp, element: Attribute, rewriter: PatternRewriter) -> CallArray:
+        """The array for the arguments of one kind that the calls of a function share."""
+        key = function, element
+        if (array := self._arrays.get(key)) is None:
+            array = self._arrays[key] = CallArray.of(function, element, rewriter)
         return array
-
-
-@cache
-def _array_type(size: int, element: Attribute) -> Attribute:
-    return llvm.LLVMArrayType(size, element)
 
 
 class ReturnLowering(LoopsToLLVMPattern):
@@ -287,27 +278,6 @@ class ReturnLowering(LoopsToLLVMPattern):
         else:
             values = list(op.operands)
         rewriter.replace(op, [*code.ops, llvm.ReturnOp.create(operands=values)], [])
-
-
-def stack_slot(
-    function: llvm.FuncOp, type: Attribute, align_bytes: int, rewriter: PatternRewriter
-) -> SSAValue:
-    """
-    Memory on the stack, allocated once at the function's entry: an allocation inside a loop would accumulate.
-    """
-    entry = cast(Block, function.body.first_block)
-    # Constants of the entry block may be further down: the first op is the one that all slots share.
-    one = entry.first_op
-    if not (isinstance(one, llvm.ConstantOp) and one.value == int_attr(1)):
-        one = llvm.ConstantOp.create(properties={"value": int_attr(1)}, result_types=[I64])
-        rewriter.insert(one, InsertPoint.at_start(entry))
-    slot = llvm.AllocaOp.create(
-        operands=one.results,
-        result_types=[PTR],
-        properties={"alignment": int_attr(align_bytes), "elem_type": type},
-    )
-    rewriter.insert(slot, InsertPoint.after(one))
-    return slot.results[0]
 
 
 def return_unless(

@@ -13,7 +13,8 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, Vector
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.llvm.instructions import SelectOp
-from stepwell.lowering.loops_to_llvm.code import Code, int_attr, number_attr
+from stepwell.dialects.types import int_attr
+from stepwell.lowering.loops_to_llvm.code import Code, number_attr
 from stepwell.lowering.loops_to_llvm.state import I1, I32, bit_width
 from stepwell.runtime.machine.target import TargetDescription
 

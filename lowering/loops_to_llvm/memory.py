@@ -11,11 +11,12 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.llvm.memory import MemcpyOp
-from stepwell.dialects.types import element_bytes
-from stepwell.lowering.loops_to_llvm.code import Code, int_attr
-from stepwell.lowering.loops_to_llvm.functions import dense_layout, stack_slot
+from stepwell.dialects.types import element_bytes, int_attr
+from stepwell.lowering.loops_to_llvm.code import Code
+from stepwell.lowering.loops_to_llvm.functions import dense_layout
 from stepwell.lowering.loops_to_llvm.loops import loop_nest
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.stack import stack_slot
 from stepwell.lowering.loops_to_llvm.state import (
     I64,
     PTR,

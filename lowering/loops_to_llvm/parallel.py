@@ -21,10 +21,10 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects.llvm.instructions import PoisonOp, ZeroOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.lowering.loops_to_llvm.code import Code, call_pointer
-from stepwell.lowering.loops_to_llvm.functions import stack_slot
 from stepwell.lowering.loops_to_llvm.half import lane_bits
 from stepwell.lowering.loops_to_llvm.loops import make_loop
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.stack import stack_slot
 from stepwell.lowering.loops_to_llvm.state import I8, I64, PTR, Extent, FunctionInfo, Layout
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
 from stepwell.lowering.loops_to_llvm.work import WORTH_THREADS, work_of, work_of_parallel

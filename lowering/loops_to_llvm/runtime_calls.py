@@ -13,9 +13,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import runtime_calls
-from stepwell.lowering.loops_to_llvm.code import Code, call_pointer, int_attr
-from stepwell.lowering.loops_to_llvm.functions import dense_layout, return_unless, stack_slot
+from stepwell.dialects.types import int_attr
+from stepwell.lowering.loops_to_llvm.code import Code, call_pointer
+from stepwell.lowering.loops_to_llvm.functions import dense_layout, return_unless
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.stack import stack_slot
 from stepwell.lowering.loops_to_llvm.state import I8, I32, I64, PTR
 from stepwell.runtime.abi import ARENA_ALIGNMENT, WORD_BYTES, WORDS_PER_TIMED_CALL, CtxField, Status
 from stepwell.runtime.errors import StepwellError

@@ -17,9 +17,10 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import amx
-from stepwell.lowering.loops_to_llvm.code import Code, int_attr
-from stepwell.lowering.loops_to_llvm.functions import stack_slot
+from stepwell.dialects.types import int_attr
+from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
+from stepwell.lowering.loops_to_llvm.stack import stack_slot
 
 _CONFIGURATION_BYTES = 64
 _PALETTE = 1

@@ -23,7 +23,8 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.dialects.llvm.memory import MaskedLoadOp, PrefetchOp
 from stepwell.dialects.sched import PREFETCH
-from stepwell.lowering.loops_to_llvm.code import Code, int_attr
+from stepwell.dialects.types import int_attr
+from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import like
 from stepwell.lowering.loops_to_llvm.memory import from_memory, to_memory
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import cast
@@ -86,6 +86,8 @@ class MainOnBuffers:
         self.extents = ExtentBuilder(self.builder, self.symbol_values)
         self.weight_of: dict[SSAValue, Operation] = {}
         self.memrefs: dict[SSAValue, SSAValue] = {}
+        self.views: dict[Hashable, SSAValue] = {}
+        """The buffers of a shape in the arena or in allocated memory: values share them in turn."""
         self.memory: dict[int, SSAValue] = {}
         """The bytes of each buffer that is neither an argument nor in the arena, by the buffer's identity."""
 
@@ -316,7 +318,10 @@ class MainOnBuffers:
         sizes = [
             self.extents.extent(d) for d, n in zip(dims, type.get_shape(), strict=True) if n == DYNAMIC_INDEX
         ]
-        return self.insert(memref.ViewOp(memory, shift, sizes, type)).results[0]
+        key = memory, shift, tuple(sizes), type
+        if (known := self.views.get(key)) is None:
+            known = self.views[key] = self.insert(memref.ViewOp(memory, shift, sizes, type)).results[0]
+        return known
 
     def _shaped(self, source: SSAValue, type: Attribute, dims: tuple[Dim, ...]) -> SSAValue:
         """A dense buffer reinterpreted in another shape."""

@@ -396,6 +396,6 @@ def _not_lowered(op: Operation) -> StepwellError:
         op,
         f"nothing has lowered {name}: no conversion leads from `{dialect}` to kernels by itself",
         note="a program is of `onnx` or `graph`, or it is what `stepwell compile --emit` wrote",
-        help=f"lower `{dialect}` to `graph` before, by a pass of the plugin: `stepwell-opt FILE "
-        "--load PLUGIN -p PASS -o lowered.mlir` (docs/write-a-dialect.md has one)",
+        help=f"let the plugin of `{dialect}` lower {name} to `graph`, by a function with `@lower`: "
+        "docs/write-a-dialect.md has one",
     )

@@ -65,15 +65,15 @@ class RegionsOnBuffers:
     def _inside(self, block: Block, forget: Sequence[SSAValue] = ()) -> Generator[None]:
         """Build in a block; values created there are not visible outside, nor memory of `forget` inside."""
         main = self._main
-        outer = (main.builder, main.extents, main.memrefs, main.memory, main.location)
+        outer = (main.builder, main.extents, main.memrefs, main.views, main.memory, main.location)
         known = dict(main.symbol_values)
         main.builder = Builder(InsertPoint.at_end(block))
         main.builder.operation_insertion_handler.append(lambda op: adopt_location(op, main.location))
         main.extents = main.extents.scope(main.builder)
-        main.memrefs, main.memory = dict(main.memrefs), dict(main.memory)
+        main.memrefs, main.views, main.memory = dict(main.memrefs), dict(main.views), dict(main.memory)
         self._forget(forget)
         yield
-        main.builder, main.extents, main.memrefs, main.memory, main.location = outer
+        main.builder, main.extents, main.memrefs, main.views, main.memory, main.location = outer
         main.symbol_values.clear()
         main.symbol_values.update(known)
 

@@ -18,10 +18,23 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import matched_op_types, weights_of
 from stepwell.dialects.onnx.versions import VERSIONS
+from stepwell.dialects.plugins.operators import operator_of
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.conversion import convert
-from stepwell.lowering.onnx_to_graph import contrib, control, host, math, ml, nn, quantized, sequence, tensor
+from stepwell.lowering.onnx_to_graph import (
+    contrib,
+    control,
+    host,
+    math,
+    ml,
+    nn,
+    operators,
+    quantized,
+    sequence,
+    tensor,
+)
 from stepwell.lowering.onnx_to_graph.agreement import check_agreement
+from stepwell.lowering.onnx_to_graph.contrib import DOMAIN as CONTRIB
 from stepwell.lowering.onnx_to_graph.contrib import ON_HOST as CONTRIB_ON_HOST
 from stepwell.lowering.onnx_to_graph.contrib import meaning_of as contrib_meaning_of
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering
@@ -31,8 +44,10 @@ from stepwell.lowering.onnx_to_graph.math.elementwise import UNARY
 from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS, OnnxLowering
 from stepwell.passes.registry import load_pass
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.plugins import described
 
 __all__ = [
+    "CONTRIB",
     "CONTRIB_ON_HOST",
     "ELEMENT_NUMBERS",
     "ONNX_TO_GRAPH",
@@ -45,6 +60,7 @@ _NOT_A_NAME = re.compile(r"\W")
 
 # A list of patterns per category of ONNX; the pattern of an op is found by the op's class.
 ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
+    *operators.PATTERNS,
     *contrib.PATTERNS,
     *control.PATTERNS,
     *host.PATTERNS,
@@ -95,7 +111,7 @@ class ConvertOnnxToGraphPass(ModulePass):
             seen |= left
             _expand_functions(ctx, op, _names_of(left), ready=True)
             convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
-        convert(op, patterns, illegal=["onnx"], convert_new_ops=True, hint=_nearest_operator)
+        convert(op, patterns, illegal=["onnx"], convert_new_ops=True, hint=_hint, help=_missing_plugin)
         move_strings(op)
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
@@ -115,13 +131,27 @@ def _expand_functions(ctx: Context, module: ModuleOp, ops: tuple[str, ...], *, r
     make(ops=ops, ready=ready).apply(ctx, module)
 
 
-def _nearest_operator(op: Operation) -> str:
-    """A hint with a similar operator's name for an unknown one (`; did you mean Relu?`), or nothing."""
+def _hint(op: Operation) -> str:
+    """More about an operator that is left: its plugin's pattern, or a similar name."""
+    if (operator := operator_of(op)) is not None:
+        return f"; the plugin's pattern does not rewrite it: {described(operator.defined)}"
     if not isinstance(op, onnx.CallOp) or (prefix := onnx.PREFIXES.get(op.domain.data)) is None:
         return ""
     known = [name.removeprefix(prefix) for name in VERSIONS if name.startswith(prefix)]
     near = get_close_matches(op.op_type.data, known, n=1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def _missing_plugin(ops: Sequence[Operation]) -> str | None:
+    """The help for operators of domains that are neither ONNX's nor ours; None without such operators."""
+    found = {op.domain.data for op in ops if isinstance(op, onnx.CallOp) and operator_of(op) is None}
+    domains = sorted(found - onnx.PREFIXES.keys() - {"ai.onnx", CONTRIB})
+    if not domains:
+        return None
+    return (
+        f"load the plugin that lowers operators of {' and '.join(domains)}: `--load PLUGIN.py`, or import it "
+        "in Python; docs/write-an-operator.md has how to write one"
+    )
 
 
 def _without_conversion(module: ModuleOp, converted: Set[type[Operation]]) -> set[onnx.OnnxOp]:

@@ -1,84 +1,47 @@
 """
 The artifact: a compiled model as one file, loaded in milliseconds by the runtime alone.
 
-Layout, little endian: magic, u32 header length, 16-byte BLAKE2b of header and code, JSON header (interface,
-target, sections), code (object files), then the weights at 4096-byte alignment, each aligned to 64, so that a
-process maps them and several processes share them. Every claim of the header is checked against the file
-before it is used. An artifact contains machine code: loading one means trusting its author, as with a shared
-library.
+It is a container (`container.py`) with the sections `model` (JSON: functions, targets, facts), `code.0`,
+`code.1`, … (machine code), `callees` (the code of functions outside), `ir` (JSON: text by level) and
+`weights`, which a process maps, so that several processes share them. An artifact contains machine code:
+loading one means trusting its author, as with a shared library.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import logging
 import os
+import re
 import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
+from itertools import accumulate
+from math import prod
 from time import perf_counter
-from typing import IO, cast
+from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.container import (
+    MAGIC_OF_VERSION_1,
+    WEIGHTS,
+    Bytes,
+    Section,
+    read_sections,
+    write_sections,
+)
+from stepwell.runtime.files.weight_check import WeightCheck, checksum
 from stepwell.runtime.files.whole_files import whole_file
-from stepwell.runtime.host import Callee, HostValue
-from stepwell.runtime.interface import Array, Interface, dtype_from_name
-from stepwell.runtime.timing import TimedCall
+from stepwell.runtime.image import MAIN, Entry, ModelImage, Variant
+from stepwell.runtime.interface import Array, dtype_from_name
+from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_size, as_sizes, as_text, as_texts
+from stepwell.runtime.link.code import Code, LinkedCode, ObjectFiles
 
-_LOG = logging.getLogger(__name__)
-_MAGIC = b"STEPWELL\x01\n"
-_DIGEST_BYTES = 16
-_PREFIX = struct.Struct(f"<{len(_MAGIC)}sI{_DIGEST_BYTES}s")
-_PAGE_BYTES = 4096
+_MODEL, _CALLEES, _IR = "model", "callees", "ir"
+_CODE = re.compile(r"code\.\d{1,6}")
 _WEIGHT_ALIGNMENT = 64
-MAX_HEADER_BYTES = 64 << 20
-
-
-@dataclass(frozen=True)
-class RuntimeErrorRow:
-    """The meaning of a nonzero return code of compiled code: error code, message, and the node at fault."""
-
-    code: str
-    message: str
-    where: str
-
-
-@dataclass(frozen=True)
-class ModelImage:
-    """The contents of a compiled model (code, weights, interface), in memory or mapped from an artifact."""
-
-    interface: Interface
-    objects: tuple[bytes, ...]
-    """Object files; symbols resolve among them."""
-    entry: str
-    """Symbol of the compiled `main`."""
-    weights: tuple[Array, ...]
-    """In the order of `main`'s globals, each at 64-byte alignment."""
-    triple: str
-    features: tuple[str, ...]
-    """CPU features that the code uses."""
-    errors: tuple[RuntimeErrorRow, ...] = ()
-    callees: tuple[Callee, ...] = ()
-    """The functions outside of compiled code that `main` calls."""
-    slots: int = 0
-    """The number of slots, allocations of `main` whose size depends on data; those of outputs come first."""
-    objects_per_call: int = 0
-    """The number of Python objects of a call; inputs come first."""
-    output_objects: tuple[int | None, ...] = ()
-    """The index among these objects for each output, None for an array; empty when all outputs are arrays."""
-    timed: tuple[TimedCall, ...] = ()
-    """The calls of kernels and of the host in `main`, in order, when it records their times."""
-    summary: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Facts for users: nodes, kernels, sizes."""
-    effort: Mapping[str, object] = field(default_factory=dict[str, object])
-    """The effort of this compilation: `seconds` of each step, `cached kernels`. Not stored."""
-    ir: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The IR at each level as text, if asked for."""
 
 
 def save(image: ModelImage, path: str | os.PathLike[str]) -> None:
@@ -88,30 +51,20 @@ def save(image: ModelImage, path: str | os.PathLike[str]) -> None:
     Raises: StepwellError `cannot-write` (read-only folder, full disk); nothing is left half written.
     """
     with whole_file(path) as file:
-        _write(image, file)
+        write_sections(_sections(image), file)
 
 
 def image_bytes(image: ModelImage) -> bytes:
     """The bytes of an artifact, for a model that is part of another artifact."""
     buffer = BytesIO()
-    _write(image, buffer)
+    write_sections(_sections(image), buffer)
     return buffer.getvalue()
 
 
-def _write(image: ModelImage, file: IO[bytes]) -> None:
-    header, code = _encode_header(image)
-    digest = hashlib.blake2b(header + code, digest_size=_DIGEST_BYTES).digest()
-    file.write(_PREFIX.pack(_MAGIC, len(header), digest))
-    file.write(header)
-    file.write(code)
-    for index, array in enumerate(image.weights):
-        file.write(b"\0" * (-file.tell() % (_WEIGHT_ALIGNMENT if index else _PAGE_BYTES)))
-        file.write(_bytes_view(array).data)
-
-
-def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> ModelImage:
+def load_image(path: str | os.PathLike[str]) -> ModelImage:
     """
-    Map an artifact. The weights stay in the file and are shared between processes.
+    Map an artifact. The weights stay in the file, are shared between processes, and are checked meanwhile:
+    wait for `weight_check` before they are used.
 
     Raises: StepwellError `bad-artifact` for a file that is none, truncated or damaged; `no-file`.
     """
@@ -124,19 +77,27 @@ def load_image(path: str | os.PathLike[str], *, verify_weights: bool = True) -> 
         raise StepwellError(
             "bad-artifact" if is_there else "no-file", place, f"cannot read the artifact: {reason}"
         ) from None
-    image = _checked_image(data, place, verify_weights)
-    _LOG.debug("artifact %s read: %d bytes, %.2f ms", place, data.size, 1e3 * (perf_counter() - start))
+    image = _checked_image(data.view(np.ndarray), place)
+    if (logging := sys.modules.get("logging")) is not None:
+        # Nobody listens where it was not imported, which takes 4 ms.
+        milliseconds = 1e3 * (perf_counter() - start)
+        message = "artifact %s read: %d bytes, %.2f ms"
+        logging.getLogger(__name__).debug(message, place, data.size, milliseconds)
     return image
 
 
 def image_of_bytes(data: bytes, place: str) -> ModelImage:
     """The image that `image_bytes` wrote. Raises: StepwellError `bad-artifact`."""
-    return _checked_image(np.frombuffer(data, np.uint8), place, verify_weights=True)
+    return _checked_image(np.frombuffer(data, np.uint8), place)
 
 
-def _checked_image(data: npt.NDArray[np.uint8], place: str, verify_weights: bool) -> ModelImage:
+def _checked_image(data: Bytes, place: str) -> ModelImage:
     try:
-        return _decode(data, verify_weights)
+        if data[: len(MAGIC_OF_VERSION_1)].tobytes() == MAGIC_OF_VERSION_1:
+            from stepwell.runtime.files import artifact_v1  # with a linker, which this version does not need
+
+            return artifact_v1.read(data)
+        return _image(read_sections(data, _is_section), place)
     except (ValueError, KeyError, TypeError, IndexError, struct.error, RecursionError) as error:
         raise StepwellError(
             "bad-artifact",
@@ -146,153 +107,147 @@ def _checked_image(data: npt.NDArray[np.uint8], place: str, verify_weights: bool
         ) from None
 
 
-def _encode_header(image: ModelImage) -> tuple[bytes, bytes]:
-    code = b"".join([*image.objects, *(callee.code for callee in image.callees)])
-    fields: dict[str, object] = {
-        **describe(image),
-        "objects": [len(o) for o in image.objects],
+def _is_section(name: str) -> bool:
+    return name in (_MODEL, _CALLEES, _IR, WEIGHTS) or _CODE.fullmatch(name) is not None
+
+
+def _sections(image: ModelImage) -> list[Section]:
+    """The sections of an artifact, the same for the same image."""
+    if image.weight_check is not None:
+        image.weight_check.wait()
+    codes: list[Code] = []
+    model = {
+        "functions": {name: _entry_to_json(entry, codes) for name, entry in image.functions.items()},
+        "codes": [_code_to_json(code) for code in codes],
         "weights": [
-            {"dtype": a.dtype.name, "shape": list(a.shape), "bytes": int(a.nbytes), "sum": _checksum(a)}
-            for a in image.weights
+            {"dtype": array.dtype.name, "shape": list(array.shape), "sum": checksum(array)}
+            for array in image.weights
         ],
-        "triple": image.triple,
-        "features": list(image.features),
-        "timed": [kernel.to_json() for kernel in image.timed],
         "summary": dict(image.summary),
-        "ir": dict(image.ir),
     }
-    return json.dumps(fields, separators=(",", ":")).encode(), code
+    callees = [callee.code for entry in image.functions.values() for callee in entry.callees]
+    return [
+        Section(_MODEL, [_json(model)]),
+        *(Section(f"code.{number}", _pieces(code)) for number, code in enumerate(codes)),
+        *([Section(_CALLEES, callees)] if callees else []),
+        *([Section(_IR, [_json(dict(image.ir))])] if image.ir else []),
+        Section(WEIGHTS, list(_aligned(image.weights))),
+    ]
 
 
-def describe(image: ModelImage) -> dict[str, object]:
-    """A model without code and weights as JSON values: interface, callees, entry and error table."""
-    return {
-        "interface": image.interface.to_json(),
-        "callees": [_callee_to_json(callee) for callee in image.callees],
-        "host": [image.slots, image.objects_per_call, list(image.output_objects)],
-        "entry": image.entry,
-        "errors": [[row.code, row.message, row.where] for row in image.errors],
-    }
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
-def described_image(
-    fields: Mapping[str, object],
-    objects: Sequence[bytes],
-    codes: Sequence[bytes],
-    weights: Sequence[Array],
-    triple: str,
-    features: Sequence[str],
-) -> ModelImage:
-    """
-    The image made of a description by `describe`, object files, the code of callees, and weights.
+def _entry_to_json(entry: Entry, codes: list[Code]) -> dict[str, object]:
+    """A function as JSON values; its code is appended to `codes`, once where variants share it."""
 
-    Raises: ValueError, KeyError or TypeError when `fields` is no such description.
-    """
-    slots, objects_per_call, output_objects = cast("tuple[int, int, list[int | None]]", fields["host"])
-    claims = cast(Sequence[Mapping[str, object]], fields["callees"])
-    return ModelImage(
-        interface=Interface.from_json(cast(Mapping[str, object], fields["interface"])),
-        objects=tuple(objects),
-        entry=str(fields["entry"]),
-        weights=tuple(weights),
-        triple=triple,
-        features=tuple(features),
-        errors=tuple(RuntimeErrorRow(*row) for row in cast(Sequence[Sequence[str]], fields["errors"])),
-        callees=tuple(_callee_from_json(c, code) for c, code in zip(claims, codes, strict=True)),
-        slots=int(slots),
-        objects_per_call=int(objects_per_call),
-        output_objects=tuple(output_objects),
+    def number(code: Code | None) -> int | None:
+        if code is None:
+            return None
+        if code not in codes:
+            codes.append(code)
+        return codes.index(code)
+
+    variants = [
+        {
+            "triple": variant.triple,
+            "features": list(variant.features),
+            "code": number(variant.code),
+            "symbol": variant.symbol,
+            "pool": number(variant.pool),
+            "tile check": number(variant.tile_check),
+            "sizes": dict(variant.sizes),
+        }
+        for variant in entry.variants
+    ]
+    return {**entry.to_json(), "variants": variants}
+
+
+def _pieces(code: Code) -> Sequence[bytes]:
+    return [code.contents] if isinstance(code, LinkedCode) else code.objects
+
+
+def _code_to_json(code: Code) -> dict[str, object]:
+    if isinstance(code, LinkedCode):
+        return code.to_json()
+    return {"objects": [len(data) for data in code.objects]}
+
+
+def _aligned(weights: Sequence[Array]) -> Iterator[bytes | Bytes]:
+    """The bytes of weights, each from a multiple of the alignment on."""
+    end = 0
+    for array in weights:
+        view = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        yield bytes(-end % _WEIGHT_ALIGNMENT)
+        yield view
+        end += -end % _WEIGHT_ALIGNMENT + view.size
+
+
+def _image(sections: Mapping[str, Bytes], place: str) -> ModelImage:
+    """The image of sections. Raises: ValueError, KeyError or TypeError where they contradict each other."""
+    model = as_mapping(json.loads(sections[_MODEL].tobytes()))
+    claims = [as_mapping(claim) for claim in as_list(model["codes"])]
+    if len(claims) != sum(name.startswith("code.") for name in sections):
+        raise ValueError("it has another number of code sections than it says")
+    codes = [_code(claim, sections[f"code.{number}"].tobytes()) for number, claim in enumerate(claims)]
+    callees = sections[_CALLEES].tobytes() if _CALLEES in sections else b""
+    functions: dict[str, Entry] = {}
+    for name, data in as_mapping(model["functions"]).items():
+        data = as_mapping(data)
+        sizes = [as_size(as_mapping(claim)["bytes"]) for claim in as_list(data["callees"])]
+        variants = tuple(_variant(as_mapping(row), codes) for row in as_list(data["variants"]))
+        functions[name] = Entry.from_json(data, split(callees[: sum(sizes)], sizes), variants)
+        callees = callees[sum(sizes) :]
+    facts = [as_mapping(fact) for fact in as_list(model["weights"])]
+    weights = _weights(sections[WEIGHTS], facts)
+    check = WeightCheck(weights, [as_size(fact["sum"]) for fact in facts], place)
+    text = sections[_IR].tobytes() if _IR in sections else b"{}"
+    ir = {level: as_text(program) for level, program in as_mapping(json.loads(text)).items()}
+    if callees or MAIN not in functions:
+        raise ValueError("its functions do not fit its sections")
+    if any(n >= len(weights) for entry in functions.values() for n in entry.weights):
+        raise ValueError("a function refers to a weight that it does not have")
+    return ModelImage(functions, weights, as_mapping(model["summary"]), ir=ir, weight_check=check)
+
+
+def _code(claim: Mapping[str, object], contents: bytes) -> Code:
+    if "objects" in claim:
+        return ObjectFiles(tuple(split(contents, as_sizes(claim["objects"]))))
+    return LinkedCode.from_json(claim, contents)
+
+
+def _variant(data: Mapping[str, object], codes: Sequence[Code]) -> Variant:
+    pool, tile_check = (data[key] for key in ("pool", "tile check"))
+    return Variant(
+        as_text(data["triple"]),
+        as_texts(data["features"]),
+        codes[as_size(data["code"])],
+        as_text(data["symbol"]),
+        None if pool is None else codes[as_size(pool)],
+        None if tile_check is None else codes[as_size(tile_check)],
+        {name: as_size(size) for name, size in as_mapping(data["sizes"]).items()},
     )
 
 
-def _decode(data: npt.NDArray[np.uint8], verify_weights: bool) -> ModelImage:
-    if data.size < _PREFIX.size:
-        raise ValueError(f"it has {data.size} bytes: it was cut off")
-    magic, header_bytes, digest = _PREFIX.unpack(data[: _PREFIX.size].tobytes())
-    if magic != _MAGIC:
-        raise ValueError("the file does not start with Stepwell's mark, or is of another version")
-    if header_bytes > MAX_HEADER_BYTES or _PREFIX.size + header_bytes > data.size:
-        raise ValueError("the header is longer than the file: it was cut off")
-    header = data[_PREFIX.size : _PREFIX.size + header_bytes].tobytes()
-    # The code's length is only known from the header, which is checked together with it below.
-    fields = cast(Mapping[str, object], json.loads(header))
-    object_sizes = [int(n) for n in cast(Sequence[int], fields["objects"])]
-    claims = cast(Sequence[Mapping[str, object]], fields["callees"])
-    sizes = [*object_sizes, *(int(cast(int, claim["bytes"])) for claim in claims)]
-    start = _PREFIX.size + header_bytes
-    if min(sizes, default=0) < 0 or start + sum(sizes) > data.size:
-        raise ValueError("the code is longer than the file: it was cut off")
-    code = data[start : start + sum(sizes)].tobytes()
-    if hashlib.blake2b(header + code, digest_size=_DIGEST_BYTES).digest() != digest:
-        raise ValueError("the checksum of header and code is wrong: the file is damaged")
-    parts: list[bytes] = []
-    offset = 0
-    for size in sizes:
-        parts.append(code[offset : offset + size])
-        offset += size
-    objects, codes = parts[: len(object_sizes)], parts[len(object_sizes) :]
-    weights = _map_weights(data, start + len(code), cast(Sequence[Mapping[str, object]], fields["weights"]))
-    if verify_weights:
-        for array, claim in zip(
-            weights, cast(Sequence[Mapping[str, object]], fields["weights"]), strict=True
-        ):
-            if _checksum(array) != claim["sum"]:
-                raise ValueError("the checksum of a weight is wrong: the file is damaged")
-    features = cast(Sequence[str], fields["features"])
-    return replace(
-        described_image(fields, objects, codes, weights, str(fields["triple"]), features),
-        timed=tuple(TimedCall.from_json(k) for k in cast("list[list[object]]", fields["timed"])),
-        summary=cast(Mapping[str, object], fields["summary"]),
-        ir=cast(Mapping[str, str], fields["ir"]),
-    )
+def split(data: bytes, sizes: Sequence[int]) -> list[bytes]:
+    """Pieces of sizes from 0 on, which are all of `data`. Raises: ValueError when they are not."""
+    if sum(sizes) != len(data):
+        raise ValueError("a section has another size than its pieces: it was cut off")
+    ends = list(accumulate(sizes))
+    return [data[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
 
-def _callee_to_json(callee: Callee) -> Mapping[str, object]:
-    values = [[[v.dtype, v.rank, v.made] for v in side] for side in (callee.inputs, callee.outputs)]
-    about = {"kind": callee.kind, "name": callee.name, "where": callee.where}
-    return {**about, "bytes": len(callee.code), "inputs": values[0], "outputs": values[1]}
-
-
-def _callee_from_json(data: Mapping[str, object], code: bytes) -> Callee:
-    inputs, outputs = (
-        tuple(
-            HostValue(str(v[0]), int(v[1]), bool(v[2]))
-            for v in cast("list[tuple[str, int, bool]]", data[side])
-        )
-        for side in ("inputs", "outputs")
-    )
-    return Callee(str(data["kind"]), str(data["name"]), code, inputs, outputs, str(data["where"]))
-
-
-def _map_weights(
-    data: npt.NDArray[np.uint8], position: int, claims: Sequence[Mapping[str, object]]
-) -> list[Array]:
+def _weights(data: Bytes, claims: Sequence[object]) -> tuple[Array, ...]:
+    """Views of the section of weights."""
     weights: list[Array] = []
-    for claim in claims:
-        size = int(cast(int, claim["bytes"]))
-        position += -position % (_WEIGHT_ALIGNMENT if weights else _PAGE_BYTES)
-        if size < 0 or position + size > data.size:
-            raise ValueError("the weights are longer than the file: it was cut off")
-        dtype = dtype_from_name(str(claim["dtype"]))
-        shape = tuple(int(n) for n in cast(Sequence[int], claim["shape"]))
-        array = cast(Array, data[position : position + size].view(np.ndarray).view(dtype).reshape(shape))
-        weights.append(array)
-        position += size
-    return weights
-
-
-def _bytes_view(array: Array) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
-def _checksum(array: Array) -> int:
-    """
-    The wrapping sum of the array's 8-byte words and of its last bytes.
-
-    It runs at memory speed (a cryptographic hash of 100 MB takes longer than loading may) and finds any
-    damage to a single 8-byte word; header and code have a cryptographic digest of their own.
-    """
-    view = _bytes_view(array)
-    whole = view.size // 8 * 8
-    words = int(np.add.reduce(view[:whole].view(np.uint64), dtype=np.uint64)) if whole else 0
-    return (words + int(view[whole:].sum(dtype=np.uint64))) & 0xFFFFFFFFFFFFFFFF
+    end = 0
+    for row in claims:
+        claim = as_mapping(row)
+        dtype, shape = dtype_from_name(as_text(claim["dtype"])), as_shape(claim["shape"])
+        start = end + -end % _WEIGHT_ALIGNMENT
+        end = start + prod(shape) * dtype.itemsize
+        if end > data.size:
+            raise ValueError("the weights are longer than their section: it was cut off")
+        weights.append(cast(Array, data[start:end].view(dtype).reshape(shape)))
+    return tuple(weights)

@@ -19,6 +19,7 @@ from typing import cast
 from stepwell.runtime.environment import CACHE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes
+from stepwell.runtime.packages import needed
 
 _MAGIC = b"STEPWELLK1\n"
 _DIGEST_BYTES = 16
@@ -40,8 +41,8 @@ def default_folder() -> Path:
     """`STEPWELL_CACHE` when set, else the platform's cache folder for the user."""
     if override := CACHE.value():
         return Path(override)
-    from platformdirs import user_cache_path
-
+    with needed("finding the cache's folder"):
+        from platformdirs import user_cache_path
     return user_cache_path("stepwell", appauthor=False)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path, PureWindowsPath
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.file_state import FileState
 
 
 class ExternalFiles:
@@ -27,6 +28,8 @@ class ExternalFiles:
             Path(os.path.realpath(model)).parent if model is not None and model.is_symlink() else None
         )
         self._open: dict[str, memoryview] = {}
+        self.states: list[FileState] = []
+        """The states of the files that were read so far."""
 
     def read(self, where: str, entries: Mapping[str, str], expected_bytes: int) -> memoryview:
         """
@@ -84,6 +87,7 @@ class ExternalFiles:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise _error(where, f"external data {location!r} is no regular file")
+            self.states.append(FileState(path, descriptor))
             return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) if status.st_size else b"")
         finally:
             os.close(descriptor)

@@ -10,15 +10,15 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import cast
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.artifact import ModelImage, load_image, save
+from stepwell.runtime.files.artifact import load_image, save
 from stepwell.runtime.files.cache import CacheFolder
 from stepwell.runtime.files.external import ExternalFiles
+from stepwell.runtime.image import ModelImage
 
 MAX_BYTES = 2 << 30
 """
@@ -45,6 +45,8 @@ class ModelCache(CacheFolder):
         try:
             os.utime(path)  # recently used: trimmed last
             image = load_image(path)
+            if image.weight_check is not None:
+                image.weight_check.wait()
         except OSError:
             return None
         except StepwellError:
@@ -57,7 +59,7 @@ class ModelCache(CacheFolder):
                 return None
         except StepwellError:
             return None  # missing, or not safe to open any more: the importer reports it
-        return replace(image, summary=summary)
+        return image._replace(summary=summary)
 
     def store(self, key: str, image: ModelImage, external: Mapping[str, memoryview]) -> None:
         """Store a model, and the digests of its files of external data. A full disk is no error."""
@@ -66,7 +68,7 @@ class ModelCache(CacheFolder):
         beside = {name: digest_of(data) for name, data in external.items()}
         try:
             self.make()
-            save(replace(image, summary={**image.summary, _BESIDE: beside}), self.path(key))
+            save(image._replace(summary={**image.summary, _BESIDE: beside}), self.path(key))
         except (OSError, StepwellError):
             return
         self.trim()

@@ -18,12 +18,12 @@ from collections.abc import Mapping
 from math import prod
 from typing import TypeAlias, cast
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import whole_file
+from stepwell.runtime.interface import NARROW_TYPES, dtype_from_name
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
@@ -32,19 +32,11 @@ ALIGNMENT = 64
 MAX_HEADER_BYTES = 1 << 28
 MAX_RANK = 64  # numpy's own bound
 
-_NATIVE = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
+ELEMENT_TYPES = NARROW_TYPES | frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
+    "float16 float32 float64 complex64 complex128".split()
 )
-_NARROW = (
-    "bfloat16 int2 int4 uint2 uint4 float4_e2m1fn float6_e2m3fn float6_e3m2fn "
-    "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu"
-)
-DTYPES: Mapping[str, np.dtype[np.generic]] = {
-    **{name: np.dtype(name) for name in _NATIVE.split()},
-    **{name: np.dtype(getattr(ml_dtypes, name)) for name in _NARROW.split()},
-}
-"""Element types by their name in the header."""
-_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+"""The names of element types that a header may contain."""
 
 
 def write_weights(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None:
@@ -52,7 +44,7 @@ def write_weights(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> 
     entries: dict[str, dict[str, object]] = {}
     begin = 0
     for key, array in arrays.items():
-        entries[key] = {"dtype": _NAMES[array.dtype], "shape": array.shape, "begin": begin}
+        entries[key] = {"dtype": array.dtype.name, "shape": array.shape, "begin": begin}
         begin = _aligned(begin + array.nbytes)
     header = json.dumps(entries).encode()
     with whole_file(path) as file:
@@ -97,8 +89,10 @@ def _header(data: memoryview) -> tuple[Mapping[str, Mapping[str, object]], int]:
 
 
 def _array(data: memoryview, entry: Mapping[str, object]) -> Array:
-    dtype = DTYPES[cast(str, entry["dtype"])]
-    shape, begin = entry["shape"], entry["begin"]
+    name, shape, begin = entry["dtype"], entry["shape"], entry["begin"]
+    if name not in ELEMENT_TYPES:
+        raise ValueError(f"unknown element type {name!r}")
+    dtype = dtype_from_name(cast(str, name))
     if not isinstance(shape, list) or len(extents := cast("list[object]", shape)) > MAX_RANK:
         raise ValueError("a shape must be a list of numbers")
     numbers = [n for n in (*extents, begin) if isinstance(n, int) and n >= 0]

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from threading import Thread
 
 import numpy as np
 import numpy.typing as npt
+
+from stepwell.runtime.files.file_state import FileState
 
 HASH_CHARS = 32  # of a SHA-256 digest: 128 bits, collisions are out of reach
 PARALLEL_BYTES = 1 << 22  # below 4 MiB a second thread costs more than it hashes
@@ -60,6 +63,8 @@ class WeightStore:
 
     def __init__(self) -> None:
         self._arrays: dict[str, npt.NDArray[np.generic]] = {}
+        self._files: list[FileState] = []
+        """The mapped files that arrays are views of."""
 
     def add(self, array: npt.NDArray[np.generic]) -> str:
         """Store an array (any numpy or ml_dtypes element type, any shape) and return its hash."""
@@ -80,11 +85,11 @@ class WeightStore:
             self._arrays[key] = kept
         return key
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all arrays to a file beside dumped IR. Raises: StepwellError `cannot-write`."""
+    def save(self, path: str | os.PathLike[str], keys: Iterable[str] | None = None) -> None:
+        """Write arrays (default: all) to a file beside IR. Raises: StepwellError `cannot-write`."""
         from stepwell.runtime.files.weight_file import write_weights
 
-        write_weights(path, self._arrays)
+        write_weights(path, {key: self._arrays[key] for key in (self._arrays if keys is None else keys)})
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """
@@ -97,6 +102,23 @@ class WeightStore:
 
         for key, array in read_weights(path).items():
             self._keep(key, array)
+        with suppress(OSError):  # deleted since
+            self._files.append(FileState.of(path))
+
+    def copy(self) -> WeightStore:
+        """A store of the same arrays, which are shared."""
+        copied = WeightStore()
+        copied._arrays, copied._files = dict(self._arrays), list(self._files)
+        return copied
+
+    def rest_on(self, files: Iterable[FileState]) -> None:
+        """Record the mapped files of arrays that were added."""
+        self._files += files
+
+    def expect_unchanged(self) -> None:
+        """Require the mapped files of all arrays to be unchanged. Raises: StepwellError `file-changed`."""
+        for file in self._files:
+            file.expect_unchanged()
 
     def get(self, key: str) -> npt.NDArray[np.generic]:
         """The read-only array stored under a hash. Raises: KeyError for an unknown hash."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,8 @@ def whole_file(path: str | os.PathLike[str]) -> Generator[IO[bytes]]:
 
     Raises: StepwellError `cannot-write` (read-only folder, full disk).
     """
+    import tempfile  # 4 ms, which loading a model does not need
+
     target = Path(path)
     temporary: Path | None = None
     try:

@@ -1,17 +1,22 @@
-"""Loading of object files into this process, and the addresses of their functions."""
+"""Loading of machine code into this process, and the addresses of its functions."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-
-import llvmlite.binding as llvm
+from typing import TYPE_CHECKING
 
 from stepwell.runtime.errors import InternalError
-from stepwell.runtime.machine.native import target_machine
-from stepwell.runtime.machine.target import host_target
+from stepwell.runtime.link.code import Code, LinkedCode, ObjectFiles
+from stepwell.runtime.link.memory import MappedCode
+from stepwell.runtime.packages import needed
 
+if TYPE_CHECKING:
+    import llvmlite.binding as llvm
+
+_SYSTEMS_WITHOUT_ELF = ("darwin", "win32", "cygwin")
 _library_numbers = itertools.count()
 
 
@@ -19,12 +24,67 @@ class Library:
     """
     Loaded machine code. Addresses are valid as long as the library lives: store a reference to it with every
     caller.
-
-    Symbols resolve among the objects of one library, then in the C libraries of this process.
     """
 
+    def __init__(self, code: Code, names: Mapping[str, str] | None = None):
+        """
+        Args: `names` are better names for some functions, for profilers.
+        Raises: StepwellError `bad-artifact` for code that calls what it may not; `missing-package` for object
+        files of a system for which only LLVM links; InternalError when it refuses them, and for those of
+        another system.
+        """
+        self._loaded = (
+            MappedCode(code, names) if isinstance(code, LinkedCode) else _linked_by_llvm(code.objects)
+        )
+
+    def address(self, function: str) -> int:
+        """The address of a function. Raises: InternalError when the code does not define it."""
+        try:
+            return self._loaded.address(function)
+        except KeyError:
+            message = f"compiled code could not be loaded: it defines no function {function!r}"
+            raise InternalError(None, message) from None
+
+    def keep(self) -> None:
+        """Leave the code in memory until the process ends: threads that nothing stops may still run in it."""
+        self._loaded.keep()
+
+
+def load_objects(objects: Sequence[bytes]) -> Library:
+    """Link and load object files, made for this machine, as one library. Raises: as `linked`, `Library`."""
+    return Library(linked(objects))
+
+
+def linked(objects: Sequence[bytes]) -> Code:
+    """
+    Object files, which the compiler made, as the code of a model image.
+
+    Raises: InternalError when they do not fit together.
+    """
+    from stepwell.runtime.link.elf import is_elf  # which loading does not need
+    from stepwell.runtime.link.linker import link
+
+    if not all(map(is_elf, objects)):
+        return ObjectFiles(tuple(objects))
+    try:
+        return link(objects)
+    except ValueError as error:
+        raise InternalError(None, f"compiled code could not be linked: {error}") from None
+
+
+def _linked_by_llvm(objects: Sequence[bytes]) -> _LinkedByLLVM:
+    if sys.platform not in _SYSTEMS_WITHOUT_ELF:  # whatever it is, LLVM may end the process over it
+        message = f"compiled code could not be loaded: {sys.platform} has no object files of this format"
+        raise InternalError(None, message)
+    return _LinkedByLLVM(objects)
+
+
+class _LinkedByLLVM:
+    """Object files of other formats than ELF, linked by LLVM's JIT when they are loaded."""
+
     def __init__(self, objects: Sequence[bytes]):
-        """Raises: InternalError when an object is damaged or needs an undefined symbol."""
+        with needed("loading code that is not in ELF format"):
+            import llvmlite.binding as llvm
         self._name = f"stepwell{next(_library_numbers)}"
         self._jit = _jit()
         builder = llvm.JITLibraryBuilder()
@@ -34,28 +94,28 @@ class Library:
         self._trackers = [_attempt(lambda: builder.link(self._jit, self._name))]
         self._addresses: dict[str, int] = {}
 
-    def address(self, symbol: str) -> int:
-        """
-        The address of a function or global variable.
-
-        Raises: InternalError when the objects do not define `symbol`, or need an undefined symbol.
-        """
-        if symbol not in self._addresses:
-            tracker = _attempt(lambda: self._jit.lookup(self._name, symbol))
+    def address(self, function: str) -> int:
+        if function not in self._addresses:
+            tracker = _attempt(lambda: self._jit.lookup(self._name, function))
             self._trackers.append(tracker)
-            self._addresses[symbol] = int(tracker[symbol])
-        return self._addresses[symbol]
+            self._addresses[function] = int(tracker[function])
+        return self._addresses[function]
+
+    def keep(self) -> None:
+        _kept.append(self)
 
 
-def load_objects(objects: Iterable[bytes]) -> Library:
-    """Load object files, made for this machine, as one library. Raises: as `Library`."""
-    return Library(tuple(objects))
+_kept: list[_LinkedByLLVM] = []
 
 
 @cache
 def _jit() -> llvm.LLJIT:
     """The JIT of this process; libraries are added and removed, the JIT stays."""
-    return llvm.create_lljit_compiler(target_machine(host_target(), jit=True), suppress_errors=True)
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.create_lljit_compiler(suppress_errors=True)
 
 
 def _attempt(load: Callable[[], llvm.ResourceTracker]) -> llvm.ResourceTracker:

@@ -1,5 +1,5 @@
 """
-The thread pool of the process: native workers on Python's daemon threads, started at first use.
+The thread pool of the process: native workers on Python's daemon threads, started by the first call.
 
 A parallel loop calls `parallel_for` through the context. While the pool is busy, another call runs on its own
 thread, and so does a loop inside a loop. The pool survives fork (the child starts its own workers) and ends
@@ -11,15 +11,13 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import sys
 import threading
 
 import numpy as np
 
-from stepwell.runtime.machine.loader import Library, load_objects
-from stepwell.runtime.machine.native import object_code
-from stepwell.runtime.machine.pool_code import STATE_BYTES, WORKER_SPINS, StateField, pool_code
-from stepwell.runtime.machine.target import host_target
+from stepwell.runtime.link.code import Code
+from stepwell.runtime.machine.loader import Library
+from stepwell.runtime.machine.pool_state import STATE_BYTES, WORKER_SPINS, StateField
 
 _CACHE_LINE = 64
 _JOIN_SECONDS = 1.0
@@ -28,8 +26,8 @@ _STACK_BYTES = 2 << 20
 MAX_THREADS = 256
 
 _lock = threading.Lock()
-_pools: dict[int, Pool] = {}
-_workers: Workers | None = None
+_all_workers: list[Workers] = []
+"""One for each different code of the pool, nearly always one: code changes from version to version."""
 
 
 class Pool:
@@ -39,6 +37,11 @@ class Pool:
         self.threads = threads
         self.workers = workers
         self._handle = np.array([workers.state_address, threads - 1], np.uint64)
+
+    def start(self) -> None:
+        """Start the workers: the first call does, since loading a model runs nothing of its code."""
+        with _lock:
+            self.workers.ensure(self.threads - 1)
 
     @property
     def parallel_for_address(self) -> int:
@@ -54,10 +57,11 @@ class Pool:
 class Workers:
     """The worker threads, and the memory that they share."""
 
-    def __init__(self) -> None:
-        target = host_target()
-        code = pool_code(target.arch, is_linux=sys.platform == "linux")
-        self._library: Library = load_objects([object_code(code, target)])
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.pools: dict[int, Pool] = {}
+        self._library: Library = Library(code)
+        self._library.keep()
         self.parallel_for_address = self._library.address("stepwell_parallel_for")
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address("stepwell_worker"))
         self._stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address("stepwell_stop"))
@@ -102,36 +106,37 @@ class Workers:
         self.ensure(count)
 
     def end(self) -> None:
-        """Let the workers return; later parallel loops run on their caller alone."""
-        self._stop(self.state_address)
+        """Let the workers return, if any were started; later parallel loops run on their caller alone."""
+        if self._threads:
+            self._stop(self.state_address)
         for thread in self._threads:
             thread.join(_JOIN_SECONDS)
 
 
-def get_pool(threads: int) -> Pool:
+def get_pool(code: Code, threads: int) -> Pool:
     """
-    The pool for running on `threads` threads, the caller among them. All such pools share the same workers.
+    The pool for running on `threads` threads, the caller among them, once it is started. All pools of the
+    same code share workers.
 
+    Args: `code` defines `stepwell_parallel_for`, `stepwell_worker` and `stepwell_stop`.
     Raises: ValueError for less than one thread or more than `MAX_THREADS`.
     """
     if not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads must be between 1 and {MAX_THREADS}, found {threads}")
-    global _workers
     with _lock:
-        if _workers is None:
-            _workers = Workers()
-            atexit.register(_workers.end)
-            if hasattr(os, "register_at_fork"):
+        workers = next((known for known in _all_workers if known.code == code), None)
+        if workers is None:
+            workers = Workers(code)
+            atexit.register(workers.end)
+            if not _all_workers and hasattr(os, "register_at_fork"):
                 os.register_at_fork(
                     before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork
                 )
-        _workers.ensure(threads - 1)
-        if threads not in _pools:
-            _pools[threads] = Pool(_workers, threads)
-        return _pools[threads]
+            _all_workers.append(workers)
+        return workers.pools.setdefault(threads, Pool(workers, threads))
 
 
 def _after_fork() -> None:
     _lock.release()
-    if _workers is not None:
-        _workers.restart()
+    for workers in _all_workers:
+        workers.restart()

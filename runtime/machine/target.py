@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.machine.tile_permission import may_use_tiles
+from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.machine.cpu_features import cpu_features, process_triple
+from stepwell.runtime.machine.demands import arch_of, granted_features, system_of
+from stepwell.runtime.machine.tile_permission import tile_refusal
 from stepwell.runtime.warned import warn
 
-_V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
-_V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
+_V2 = ("popcnt", "sse3", "sse4.1", "sse4.2", "ssse3")
+_V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 _SAPPHIRE_RAPIDS = (*_V4, "amx-int8", "amx-tile", "avx512vnni", "avxvnni")
 
-# Feature levels of the x86-64 psABI, the servers with tile registers, and what every 64-bit Arm has.
+# Feature levels of the x86-64 psABI (of each what code generation uses), the servers with tile registers, and
+# what every 64-bit Arm has.
 _LEVELS: dict[str, tuple[str, tuple[str, ...]]] = {
     "x86-64": ("x86_64", ()),
     "x86-64-v2": ("x86_64", _V2),
@@ -33,7 +36,10 @@ _LEVELS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sapphirerapids": ("x86_64", _SAPPHIRE_RAPIDS),
     "aarch64": ("aarch64", ("neon", "fp-armv8")),
 }
-_TILE_FEATURES = ("amx-int8", "amx-tile")
+CPU_LEVELS = ("host", *_LEVELS)
+"""The names of CPU levels, as `--mcpu` takes them."""
+# Features by which code is chosen, and which it does not use: neither LLVM nor an artifact gets them.
+_SIGNS = ("amx-bf16",)
 _CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 
 TileShares: TypeAlias = tuple[tuple[str, tuple[tuple[int, int, float], ...]], ...]
@@ -70,7 +76,7 @@ class TargetDescription:
 
     triple: str
     features: tuple[str, ...]
-    """Names of the CPU features that code may use, sorted, as LLVM spells them."""
+    """Names of the CPU features by which code is made, sorted, as LLVM spells them."""
     vector_bytes: int
     """Size of the widest vector register."""
     vector_registers: int
@@ -81,18 +87,21 @@ class TargetDescription:
     tile_shares: TileShares = ()
     """The speeds that a calibration measured; empty without one."""
 
+    def __str__(self) -> str:
+        names = [name for name, (arch, _) in _LEVELS.items() if arch == self.arch]
+        level = next(name for name in reversed(names) if {*_LEVELS[name][1]} <= {*self.features})
+        more = len({*self.features} - {*_LEVELS[level][1]})
+        return f"{level} ({self.triple})" + (f" and {more} more features" if more else "")
+
     @property
     def arch(self) -> str:
         """`x86_64`, `aarch64`, …"""
-        return _arch_of(self.triple)
+        return arch_of(self.triple)
 
     @property
     def is_tested(self) -> bool:
-        """
-        Whether our tests make code for the target: they run Linux x86-64, and check the text for Linux
-        aarch64.
-        """
-        return self.arch in ("x86_64", "aarch64") and _system_of(self.triple) == "linux"
+        """Whether our tests run code for it: Linux on x86-64, and Linux on aarch64, on an emulated CPU."""
+        return self.arch in ("x86_64", "aarch64") and system_of(self.triple) == "linux"
 
     @property
     def has_fma(self) -> bool:
@@ -131,9 +140,14 @@ class TargetDescription:
         return "avx512f" in self.features and (lanes == 16 or has_short)
 
     @property
+    def needed_features(self) -> tuple[str, ...]:
+        """The features that code may use, and that a machine must have to run it."""
+        return tuple(feature for feature in self.features if feature not in _SIGNS)
+
+    @property
     def feature_string(self) -> str:
-        """The features in LLVM's syntax: `+avx,+avx2`."""
-        return ",".join(f"+{feature}" for feature in self.features)
+        """The features that code may use in LLVM's syntax: `+avx,+avx2`."""
+        return ",".join(f"+{feature}" for feature in self.needed_features)
 
     def to_json(self) -> dict[str, object]:
         """The description as plain JSON values."""
@@ -159,12 +173,13 @@ class TargetDescription:
 
 @cache
 def host_target() -> TargetDescription:
-    """The machine that this process runs on."""
-    import llvmlite.binding as llvm
+    """
+    The machine that this process runs on, as far as code generation uses it.
 
-    names = sorted(name for name, present in llvm.get_host_cpu_features().items() if present)
-    features = tuple(granted_features(names, may_use_tiles))
-    target = _describe(llvm.get_process_triple(), features)
+    Raises: StepwellError `missing-package` on a system that only LLVM can read, without llvmlite.
+    """
+    features = granted_features(sorted(cpu_features()), lambda: tile_refusal() is None)
+    target = _describe(process_triple(), tuple(features))
     caches = _cache_sizes()
     return replace(
         target,
@@ -173,16 +188,6 @@ def host_target() -> TargetDescription:
         l3_bytes=caches.get(3, target.l3_bytes),
         cores=_usable_cores(),
     )
-
-
-def granted_features(features: Sequence[str], ask: Callable[[], bool]) -> Sequence[str]:
-    """
-    The features of a CPU that this process may use: those of tile registers need the system's consent.
-
-    Args: `ask` gets that consent, and is not called for a CPU without them.
-    """
-    tiles = [name for name in features if name in _TILE_FEATURES]
-    return features if not tiles or ask() else [name for name in features if name not in tiles]
 
 
 def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescription:
@@ -195,7 +200,7 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     """
     target = _chosen_target(mcpu, triple)
     if not target.is_tested:
-        tested = "Linux on x86-64 is tested, Linux on aarch64 as text alone"
+        tested = "Linux on x86-64 is tested, Linux on aarch64 on an emulated CPU"
         warn(f"nobody has tested code for {target.triple}: {tested}", TargetWarning)
     return target
 
@@ -211,7 +216,7 @@ def _chosen_target(mcpu: str, triple: str | None) -> TargetDescription:
             help=f"the targets are host, {', '.join(_LEVELS)}",
         )
     arch, features = _LEVELS[mcpu]
-    if triple is not None and _arch_of(triple) != arch:
+    if triple is not None and arch_of(triple) != arch:
         message = f"--mcpu {mcpu} has the features of {arch}, and the target is {triple}"
         raise StepwellError("bad-option", None, message, help="leave one of them out")
     if triple is None:
@@ -222,56 +227,29 @@ def _chosen_target(mcpu: str, triple: str | None) -> TargetDescription:
 
 def _host_as(triple: str) -> TargetDescription:
     """This machine with another triple; for another architecture, the features that all of its CPUs have."""
-    host, arch = host_target(), _arch_of(triple)
+    host, arch = host_target(), arch_of(triple)
     if arch == host.arch:
         return replace(host, triple=triple)
     features = next((features for known, features in _LEVELS.values() if known == arch), ())
     return replace(_describe(triple, tuple(sorted(features))), cores=host.cores)
 
 
-def missing_features(triple: str, features: Sequence[str]) -> tuple[str, ...]:
-    """Features of code that this machine lacks; a foreign architecture or system counts as one."""
-    host = host_target()
-    if (arch := _arch_of(triple)) != host.arch:
-        return (arch,)
-    if _system_of(triple) != _system_of(host.triple):
-        return (triple.partition("-")[2],)
-    return tuple(feature for feature in features if feature not in host.features)
-
-
-def check_features(triple: str, features: Sequence[str]) -> None:
-    """
-    Refuse code that this machine cannot run. Raises: StepwellError `wrong-cpu`, with the missing features.
-    """
-    if missing := missing_features(triple, features):
-        raise StepwellError(
-            "wrong-cpu",
-            None,
-            f"the code was compiled for {triple} and needs {', '.join(missing)}, which this machine lacks",
-            note=f"this machine is {host_target().triple}",
-            help="compile on this machine, or for a lower level such as `--mcpu x86-64-v2`",
-        )
+def described(triple: str, features: Sequence[str]) -> TargetDescription:
+    """The target of code that uses some features, with caches of a usual size. Raises: `unknown-target`."""
+    return _describe(triple, tuple(features))
 
 
 def _describe(triple: str, features: tuple[str, ...]) -> TargetDescription:
-    arch = _arch_of(triple)
+    arch = arch_of(triple)
     if arch == "x86_64":
         if "avx512f" in features and "avx512vl" in features:
             return TargetDescription(triple, features, 64, 32)
         return TargetDescription(triple, features, 32 if "avx2" in features else 16, 16)
     if arch == "aarch64":
         return TargetDescription(triple, features, 16, 32)
-    raise StepwellError("unknown-target", None, f"no code is made for {triple}", help="use x86_64 or aarch64")
-
-
-def _arch_of(triple: str) -> str:
-    """The architecture of a triple by one name; Apple's tools write arm64."""
-    return "aarch64" if triple.startswith("arm64-") else triple.partition("-")[0]
-
-
-def _system_of(triple: str) -> str:
-    """The family of operating systems of a triple, which decides the format of object files; or nothing."""
-    return next((system for system in ("linux", "windows", "apple") if system in triple), "")
+    help = f"{did_you_mean(triple, CPU_LEVELS)}CPU levels are {', '.join(CPU_LEVELS)}, "
+    help += "and a triple begins with x86_64 or aarch64"
+    raise StepwellError("unknown-target", None, f"no code is made for {triple}", help=help)
 
 
 def _usable_cores() -> int:

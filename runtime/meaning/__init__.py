@@ -2,7 +2,8 @@
 The numpy meaning of each graph op: the reference that every pass and lowering is checked against.
 
 `evaluate(name, operands, properties)` runs one op: None for an absent optional operand, results as a tuple.
-Families register their functions with `@meaning("graph.relu")`, one file a family, loaded on first use.
+Families register their functions with `@meaning("graph.relu")`, one file a family. A call of a function for
+host calls imports its file; any other imports all files.
 """
 
 from __future__ import annotations
@@ -21,6 +22,26 @@ Meaning: TypeAlias = Callable[..., object]
 
 _MEANINGS: dict[str, Meaning] = {}
 
+# The functions for host calls by file: an artifact calls one or two, and importing all files takes 50 ms.
+HOST_FUNCTIONS: Mapping[str, str] = {
+    "chances": "couple_chances",
+    "detection": "non_max_suppression",
+    "images": "image_decoder",
+    "linear_algebra": "inverse",
+    "maps": "map_values cast_map",
+    "random_numbers": "random_normal random_uniform bernoulli dropout_mask multinomial",
+    "resize_at_run_time": "resize",
+    "sequences": (
+        "identity sequence_construct sequence_at sequence_insert sequence_erase sequence_length "
+        "split_to_sequence concat_from_sequence optional optional_has_element optional_get_element "
+        "zip_map"
+    ),
+    "strings": (
+        "strings string_concat string_equal regex_full_match string_split tokenizer string_normalizer "
+        "string_to_number number_to_string positions string_where tf_idf take_string take encode_labels"
+    ),
+}
+
 
 def meaning(name: str) -> Callable[[Meaning], Meaning]:
     """Register the numpy meaning of the op `name`: operands by position, properties by keyword."""
@@ -34,7 +55,7 @@ def meaning(name: str) -> Callable[[Meaning], Meaning]:
 
 def has_meaning(name: str) -> bool:
     """Whether an op has a numpy meaning."""
-    _load()
+    _load_all()
     return name in _MEANINGS
 
 
@@ -48,13 +69,23 @@ def evaluate(
     a constant must give the same digits as the view that it was folded from. (Operands of host functions may
     be lists.)
     """
-    _load()
+    if name not in _MEANINGS:
+        _load(name)
     dense = [np.asarray(x, order="C") if isinstance(x, np.ndarray) else x for x in operands]
     results = _MEANINGS[name](*dense, **properties)
     return cast("tuple[Array, ...]", results if isinstance(results, tuple) else (results,))
 
 
+def _load(name: str) -> None:
+    """Import the file of a function."""
+    for file, names in HOST_FUNCTIONS.items():
+        if name.removeprefix("host.") in names.split():
+            import_module(f"{__name__}.{file}")
+            return
+    _load_all()
+
+
 @cache
-def _load() -> None:
+def _load_all() -> None:
     for module in iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from stepwell.runtime.meaning import meaning
 from stepwell.runtime.meaning.floats import Numbers, is_float, wide
 
-_ALWAYS_SATURATE = tuple(
-    map(np.dtype, (ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn))
-)
-_E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
+# By name: a model without such types needs no ml_dtypes.
+_ALWAYS_SATURATE = ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn")
+_POWERS_OF_TWO = "float8_e8m0fnu"
 
 
 @meaning("graph.bitcast")
@@ -64,20 +62,22 @@ def float_to_int(x: Numbers, to: np.dtype[np.generic]) -> Numbers:
 
 def _to_small_float(x: Numbers, to: np.dtype[Any], saturate: bool, round: str) -> Numbers:
     x = x.astype(np.float32)
-    if to == _E8M0:
-        return _to_power_of_two(x, round)
-    if saturate or to in _ALWAYS_SATURATE:
+    if to.name == _POWERS_OF_TWO:
+        return _to_power_of_two(x, to, round)
+    if saturate or to.name in _ALWAYS_SATURATE:
+        import ml_dtypes
+
         finfo: Any = ml_dtypes.finfo
         top = float(finfo(to).max)
         x = np.clip(x, -top, top)  # NaN stays
     return x.astype(to)
 
 
-def _to_power_of_two(x: Numbers, round: str) -> Numbers:
+def _to_power_of_two(x: Numbers, to: np.dtype[Any], round: str) -> Numbers:
     """Numbers as powers of two, from 2 ** -127 to 2 ** 127, rounded as asked for; negative ones are NaN."""
     fraction, exponent = np.frexp(x)  # x = fraction * 2 ** exponent, 0.5 <= fraction < 1
     threshold = {"up": 0.5, "down": 1.0, "nearest": 0.75}[round]
     up = fraction >= threshold if round == "nearest" else fraction > threshold
     code = np.where(x == 0, 0, np.clip(exponent - 1 + up + 127, 0, 254))
     legal = np.isfinite(x) & (x >= 0)
-    return np.where(legal, code, 255).astype(np.uint8).view(_E8M0)
+    return np.where(legal, code, 255).astype(np.uint8).view(to)

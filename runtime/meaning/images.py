@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array, meaning
+from stepwell.runtime.packages import needed
 
 
 @meaning("host.image_decoder")
@@ -20,15 +20,8 @@ def image_decoder(stream: Array, *, pixel_format: str) -> Array:
     A stream that cannot be read gives an empty image.
     Raises: StepwellError `missing-package` without Pillow.
     """
-    try:
+    with needed("the operator ImageDecoder", install="'stepwell[images]'"):
         library: Any = import_module("PIL.Image")
-    except ImportError:
-        raise StepwellError(
-            "missing-package",
-            None,
-            "ImageDecoder needs an image library",
-            help="pip install 'stepwell[images]'",
-        ) from None
     channels = 1 if pixel_format == "Grayscale" else 3
     try:
         image = library.open(BytesIO(stream.tobytes())).convert("L" if channels == 1 else "RGB")

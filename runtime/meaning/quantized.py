@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from stepwell.runtime.layout import parse_layout, plain_layout, to_layout
@@ -24,7 +23,12 @@ def _spread(parameter: Array, x: Array, axis: int, block: int) -> Numbers:
 
 
 def _limits(to: np.dtype[Any]) -> tuple[int, int]:
-    info: Any = ml_dtypes.iinfo(to) if to.kind == "V" else np.iinfo(to)
+    if to.kind != "V":
+        info: Any = np.iinfo(to)
+    else:
+        import ml_dtypes  # the type is one of its own
+
+        info = ml_dtypes.iinfo(to)
     return int(info.min), int(info.max)
 
 

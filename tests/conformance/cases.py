@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import onnx
 from onnx import ModelProto, SequenceProto, TensorProto, TypeProto, numpy_helper
 from onnx.backend.test import runner
+from onnx.backend.test.case.base import Base
 from onnx.backend.test.loader import load_model_tests
 
 from tests.conformance.dynamic import made_dynamic
@@ -39,7 +42,7 @@ class Case:
             return "", self.set, 0
         node = self.model.graph.node[-1]
         static = self.name.partition("@")[0]
-        if (original := _all_cases().get(static.removesuffix("_expanded"))) is not None:
+        if (original := _stored(static.removesuffix("_expanded"))) is not None:
             node = original.model.graph.node[-1]
         imports = {entry.domain: entry.version for entry in self.model.opset_import}
         return node.domain, node.op_type, imports.get(node.domain, max(imports.values(), default=0))
@@ -63,13 +66,93 @@ class _Stored:
         return Case(found.name, self.set, model, arrays, found.rtol, found.atol)
 
 
+class _NodeCases:
+    """
+    The cases that onnx generates for its operators.
+
+    A generator computes the data of its cases, which takes ten seconds for all of them: it runs when one of
+    its cases is asked for.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[FunctionType] = []
+        """The generators that have not run, in the order of onnx's files."""
+
+        def defer(cls: type, name: str, bases: tuple[type, ...], members: Mapping[str, object]) -> None:
+            self._waiting += [getattr(cls, member) for member in members if member.startswith("export")]
+
+        with patch.object(type(Base), "__init__", defer):
+            self._found = load_model_tests(kind="node")
+        self._order = list(self._waiting)
+        self._cases: dict[FunctionType, list[Any]] = {}
+        """The cases of the generators that have run."""
+
+    def all(self) -> list[Any]:
+        """All cases, in the order of onnx's files."""
+        while self._waiting:
+            self._generate(self._waiting[0])
+        return [case for generator in self._order for case in self._cases[generator]]
+
+    def named(self, name: str) -> Any | None:
+        """A case; the generators that contain the longest part of its name run first."""
+        waiting = sorted(self._waiting, key=lambda run: _shared(run, name), reverse=True)
+        for generator in (None, *waiting):
+            if generator is not None:
+                self._generate(generator)
+            if (found := next((case for case in self._found if case.name == name), None)) is not None:
+                return found
+        return None
+
+    def _generate(self, generator: FunctionType) -> None:
+        self._waiting.remove(generator)
+        known = len(self._found)
+        np.random.seed(seed=0)  # as onnx does
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            generator()
+        self._cases[generator] = self._found[known:]
+
+
+def _shared(generator: FunctionType, name: str) -> int:
+    """The length of the longest beginning of a name among the texts in a function and in what it calls."""
+    called = (generator.__globals__.get(other) for other in generator.__code__.co_names)
+    inside = [f for f in called if isinstance(f, FunctionType) and f.__module__ == generator.__module__]
+    codes = [function.__code__ for function in (generator, *inside)]
+    return max((len(text) for code in codes for text in _texts(code) if name.startswith(text)), default=0)
+
+
+def _texts(code: CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, CodeType):
+            yield from _texts(constant)
+
+
+@cache
+def _node_cases() -> _NodeCases:
+    return _NodeCases()
+
+
+@cache
+def _stored_cases() -> dict[str, _Stored]:
+    """The cases that are files."""
+    kinds = {kind: load_model_tests(kind="real" if kind == "light" else kind) for kind in SETS[1:]}
+    return {case.name: _Stored(case, kind) for kind, cases in kinds.items() for case in cases}
+
+
+def _stored(name: str) -> _Stored | None:
+    """A case by its name."""
+    if (stored := _stored_cases().get(name)) is not None:
+        return stored
+    found = _node_cases().named(name)
+    return None if found is None else _Stored(found, "node")
+
+
 @cache
 def _all_cases() -> Mapping[str, _Stored]:
-    """Every case by name. Generating them computes their data: some seconds, once a process."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        kinds = {kind: load_model_tests(kind="real" if kind == "light" else kind) for kind in SETS}
-    return {case.name: _Stored(case, kind) for kind, cases in kinds.items() for case in cases}
+    """Every case by name, set by set. Takes ten seconds, once a process."""
+    return {case.name: _Stored(case, "node") for case in _node_cases().all()} | _stored_cases()
 
 
 def case_names() -> list[str]:
@@ -80,7 +163,9 @@ def case_names() -> list[str]:
 def case_named(name: str) -> Case:
     """One case; `name@one` and `name@all` have symbolic shapes. Raises: KeyError for an unknown name."""
     static, _, mode = name.partition("@")
-    case = _all_cases()[static].case()
+    if (stored := _stored(static)) is None:
+        raise KeyError(static)
+    case = stored.case()
     return replace(case, name=name, model=made_dynamic(case.model, mode, static)) if mode else case
 
 

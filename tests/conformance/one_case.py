@@ -53,7 +53,7 @@ def _judged(case: Case) -> tuple[str, str]:
             )
             if text is not None:
                 return "wrong", text
-        return ("host" if prepared.model.image.callees else how_supported(case.model)), ""
+        return ("host" if prepared.model.image.main.callees else how_supported(case.model)), ""
     except InternalError as error:
         return "internal", f"{error.code}: {error.message}"
     except StepwellError as error:

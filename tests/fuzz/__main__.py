@@ -24,7 +24,15 @@ from tests.fuzz.reproduce import reproduce
 LIMIT_S = 60
 _ZOO_LIMIT_S = 900
 """Whole models in the interpreter."""
-SIZES = {"model": 2000, "pass": 1000, "zoo": len(F32_MODELS), "file": 1000} | dict.fromkeys(KEPT, 500)
+SIZES = {
+    "model": 2000,
+    "pass": 1000,
+    "zoo": len(F32_MODELS),
+    "file": 1000,
+    "artifact": 2000,
+    "object": 500,
+    **dict.fromkeys(KEPT, 500),
+}
 """How many seeds there are of each kind; for `zoo`, models."""
 KINDS = tuple(SIZES)
 # A model may need what is not there yet, and says so; all else is a finding.

@@ -121,7 +121,7 @@ def check_file(seed: int) -> tuple[str, str]:
     return bounded(lambda: _checked(data))
 
 
-def bounded(use: Callable[[], object]) -> tuple[str, str]:
+def bounded(use: Callable[[], object], limit_s: float = SECONDS, limit_bytes: int = BYTES) -> tuple[str, str]:
     """
     Status and reason of something that must end well or with an error that has a name, in bounds.
 
@@ -132,9 +132,9 @@ def bounded(use: Callable[[], object]) -> tuple[str, str]:
     status, reason = _outcome(use)
     seconds = process_time() - start
     more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) * 1024
-    if status in ("native", "error") and seconds > SECONDS:
+    if status in ("native", "error") and seconds > limit_s:
         return "timeout", f"{seconds:.1f} s; {status} {reason}"
-    if status in ("native", "error") and more > BYTES:
+    if status in ("native", "error") and more > limit_bytes:
         return "wrong", f"took {more >> 20} MiB; {status} {reason}"
     return status, reason
 

@@ -1,12 +1,9 @@
-"""Cases: what Stepwell writes, changed: IR as text, artifacts, files of weights; and data beside a model."""
+"""Cases: what Stepwell writes, changed: IR as text, files of weights; and data beside a model."""
 
 from __future__ import annotations
 
-import json
 import re
-import struct
 from collections.abc import Callable, Mapping
-from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,9 +23,6 @@ from tests.fuzz.mutate import bounded, change_bytes, feeds_of
 
 _LEVELS = ("", "convert-onnx-to-graph", "convert-onnx-to-graph,fuse-ops,convert-graph-to-linalg")
 _TOKEN = re.compile(r'"[^"\n]*"|[%@^#!]?[\w.$-]+|\S')
-_DIGEST_AT = slice(14, 30)
-"""Where an artifact keeps the digest of its header and its code, behind the magic and a length."""
-_NUMBERS = (-1, 0, 1, 7, 1 << 31, 1 << 63, "x", None, [], {})
 
 
 def check_kept(kind: str, seed: int) -> tuple[str, str]:
@@ -63,15 +57,6 @@ def _weights(seed: int, folder: Path, rng: np.random.Generator) -> Callable[[], 
     beside.write_bytes(changed if seed % 4 else changed[: int(rng.integers(len(changed)))])
     again = StepwellContext()
     return lambda: again.weights.load(beside)
-
-
-def _artifact(seed: int, folder: Path, rng: np.random.Generator) -> Callable[[], object]:
-    """An artifact, bytes changed; or values of its header, with a digest that fits. It is loaded, not run."""
-    path = folder / "m.stepwell"
-    stepwell.compile(_small_model(rng), threads=2).save(path)
-    data = path.read_bytes()
-    path.write_bytes(change_bytes(data, rng) if seed % 2 else _change_header(data, rng))
-    return lambda: stepwell.load(path)
 
 
 def _external(seed: int, folder: Path, rng: np.random.Generator) -> Callable[[], object]:
@@ -131,36 +116,8 @@ def _kind(token: str) -> str:
     return "0" if token[0].isdigit() else "a" if token[0].isalpha() else token[0]
 
 
-def _change_header(data: bytes, rng: np.random.Generator) -> bytes:
-    start = _DIGEST_AT.stop
-    (length,) = struct.unpack("<I", data[_DIGEST_AT.start - 4 : _DIGEST_AT.start])
-    header = json.loads(data[start : start + length])
-    inner: Any = header
-    while True:  # down to a number or a string
-        places: list[Any] = list(inner) if isinstance(inner, dict) else list(range(len(inner)))
-        place = places[int(rng.integers(len(places)))]
-        below = inner[place]
-        if not isinstance(below, dict | list) or not below or rng.random() < 0.15:
-            inner[place] = _NUMBERS[int(rng.integers(len(_NUMBERS)))]
-            break
-        inner = below
-    text = json.dumps(header, separators=(",", ":")).encode()
-    rest = data[start + length :]
-    if len(text) > length:
-        return data[:start] + text + rest
-    text = text.ljust(length)
-    code = sum(header["objects"]) if _all_numbers(header.get("objects")) else 0
-    digest = blake2b(text + rest[:code], digest_size=16).digest()
-    return data[: _DIGEST_AT.start] + digest + text + rest
-
-
-def _all_numbers(sizes: object) -> bool:
-    return isinstance(sizes, list) and all(isinstance(n, int) and n >= 0 for n in sizes)
-
-
 _KINDS: Mapping[str, Callable[[int, Path, np.random.Generator], Callable[[], object]]] = {
     "text": _text,
     "weights": _weights,
-    "artifact": _artifact,
     "external": _external,
 }

@@ -11,7 +11,7 @@ from time import perf_counter
 from tests.conformance.outcome import Outcome
 
 SERVER = "tests.fuzz.process"
-KEPT = ("text", "weights", "artifact", "external")
+KEPT = ("text", "weights", "external")
 """Kinds of files that Stepwell writes, or that stand beside a model."""
 
 
@@ -61,6 +61,18 @@ def _file(seed: str) -> tuple[str, str]:
     return check_file(int(seed))
 
 
+def _artifact(seed: str) -> tuple[str, str]:
+    from tests.fuzz.mutate_artifacts import check_artifact
+
+    return check_artifact(int(seed))
+
+
+def _object(seed: str) -> tuple[str, str]:
+    from tests.fuzz.mutate_artifacts import check_object
+
+    return check_object(int(seed))
+
+
 def _kept(kind: str) -> Callable[[str], tuple[str, str]]:
     def check(seed: str) -> tuple[str, str]:
         from tests.fuzz.mutate_kept import check_kept
@@ -75,6 +87,8 @@ _CASES: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "pass": _pass,
     "zoo": _zoo,
     "file": _file,
+    "artifact": _artifact,
+    "object": _object,
     **{kind: _kept(kind) for kind in KEPT},
 }
 

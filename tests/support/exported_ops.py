@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnx
-import onnxruntime
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 
@@ -17,6 +16,7 @@ from stepwell.frontend import export_onnx
 from stepwell.passes import run_pipeline
 from stepwell.runtime.meaning import Array
 from tests.graph_ops import run_module
+from tests.support.onnx_runtime import reference_session
 
 Build = Callable[..., GraphOp]
 
@@ -46,9 +46,7 @@ def exported(
 
 def run_model(model: onnx.ModelProto, arrays: Sequence[Array]) -> list[Array]:
     """The model's outputs by ONNX Runtime, without optimizations."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    session = reference_session(model, optimized=False)
     names = [value.name for value in session.get_inputs()]
     results = session.run(None, dict(zip(names, arrays, strict=True)))
     return [np.asarray(result) for result in results]

@@ -14,10 +14,13 @@ from stepwell.dialects.parser import parse_module
 from stepwell.dialects.verify import verify_module
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object
+from stepwell.lowering.kernels.pool_code import pool_of
 from stepwell.passes import run_pipeline
 from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES
+from stepwell.runtime.machine.demands import missing_features
 from stepwell.runtime.machine.loader import load_objects
-from stepwell.runtime.machine.target import missing_features, target_from
+from stepwell.runtime.machine.pool import Pool, get_pool
+from stepwell.runtime.machine.target import host_target, target_from
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
@@ -76,6 +79,13 @@ def _argument(text: str) -> str:
     shape = "".join(f"{d}x" if d.isdigit() else "?x" for d in extents)
     encoded = ", ".join(d if d.isdigit() else f'"{d}"' for d in extents)
     return f"memref<{shape}{element}> {{graph.dims = #graph.dims<[{encoded}]>{notes}}}"
+
+
+def host_pool(threads: int) -> Pool:
+    """The pool of this process for a number of threads, started."""
+    pool = get_pool(pool_of(host_target()), threads)
+    pool.start()
+    return pool
 
 
 class Native:

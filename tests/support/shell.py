@@ -8,7 +8,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from glob import glob
 from unittest.mock import patch
+
+from tests.support.forks import forked
 
 Tool = Callable[[Sequence[str]], int]
 
@@ -26,8 +29,9 @@ class Outcome:
 
 def run_line(line: str, substitutions: Mapping[str, str] | None = None) -> Outcome:
     """
-    Run `tool args | tool args`: `not` inverts the exit status, `2>&1` joins the outputs, `> file` writes one,
-    `&&` goes on to another pipeline unless one failed.
+    Run `tool args | tool args`: `not` inverts the exit status, `&&` goes on to another pipeline unless one
+    failed, `2>&1` and `> file` direct outputs as in a shell, `*` stands for names of files, and a comment
+    ends the line. Plugins that a tool loads are gone after it.
 
     Args: `substitutions` maps placeholders, such as `%s`, to their text.
     Raises: ValueError for a tool that does not run in process.
@@ -47,36 +51,71 @@ def run_line(line: str, substitutions: Mapping[str, str] | None = None) -> Outco
     return Outcome(status, output, errors)
 
 
+def runs_in_process(line: str) -> bool:
+    """Whether all tools of a line are known here."""
+    return all(words[words[0] == "not"] in TOOLS for _, words in _stages(line))
+
+
 def _stages(line: str) -> list[tuple[str, list[str]]]:
     """The commands of a line, each with the operator before it: `|`, `&&`, or nothing."""
     stages: list[tuple[str, list[str]]] = [("", [])]
-    for word in shlex.split(line):
+    for word in shlex.split(line, comments=True):
         if word in ("|", "&&"):
             stages.append((word, []))
         else:
-            stages[-1][1].append(word)
+            stages[-1][1].extend(sorted(glob(word)) or [word])
     return stages
 
 
 def _run_stage(words: list[str], stdin: str) -> Outcome:
+    words, redirected = _split(words)
     inverted = words[0] == "not"
-    joined = "2>&1" in words
-    target = words[words.index(">") + 1] if ">" in words else None
-    name, *args = [w for w in words[: words.index(">") if target else None] if w != "2>&1"][inverted:]
+    name, *args = words[inverted:]
     if name not in TOOLS:
         raise ValueError(f"{name} does not run inside the test process: use one of {', '.join(TOOLS)}")
+
+    def run() -> tuple[int, str, str]:
+        return _run_tool(TOOLS[name], args, stdin, is_joined=redirected[1] == "&1")
+
+    status, output, errors = forked(run) if "--load" in args else run()
+    if redirected[0]:
+        with open(redirected[0], "w", encoding="utf-8") as file:
+            file.write(output)
+        output = ""
+    if redirected[1] == "pipe":  # `2>&1 >file`: errors take the place of the output
+        output, errors = errors, ""
+    return Outcome(int(not status) if inverted else status, output, errors)
+
+
+def _split(words: list[str]) -> tuple[list[str], tuple[str, str]]:
+    """
+    A command without its redirections; the file for its output, and where errors go: `&1` with the output,
+    `pipe` to where the output went before it was redirected.
+    """
+    kept: list[str] = []
+    file = errors = ""
+    waiting = iter(words)
+    for word in waiting:
+        if word == "2>&1":
+            errors = "&1"
+        elif word.startswith(">"):
+            file = word[1:] or next(waiting)
+            errors = "pipe" if errors else ""
+        else:
+            kept.append(word)
+    return kept, (file, errors)
+
+
+def _run_tool(tool: Tool, args: Sequence[str], stdin: str, *, is_joined: bool) -> tuple[int, str, str]:
+    """Run a tool; returns its exit status and what it writes to both outputs."""
     stdout = io.StringIO()
-    stderr = stdout if joined else io.StringIO()
+    stderr = stdout if is_joined else io.StringIO()
     with redirect_stdout(stdout), redirect_stderr(stderr), patch.object(sys, "stdin", _stdin(stdin)):
         try:
-            status = TOOLS[name](args)
+            status = tool(args)
         except SystemExit as stop:
             status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    if target is not None:
-        with open(target, "w", encoding="utf-8") as file:
-            file.write(stdout.getvalue())
-    text = "" if target is not None else stdout.getvalue()
-    return Outcome(int(not status) if inverted else status, text, "" if joined else stderr.getvalue())
+    return status, stdout.getvalue(), "" if is_joined else stderr.getvalue()
 
 
 def _stdin(text: str) -> io.TextIOWrapper:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -31,43 +32,81 @@ def run_before_after(
     inputs: Mapping[str, Sequence[Array]] | None = None,
     symbols: Mapping[str, int] | None = None,
 ) -> list[str]:
-    """
-    Run each function of a module on inputs, then the pipeline, then each function again, and compare.
+    """Run a pipeline on a module, and its functions before and after: `Validation` for one pipeline."""
+    return Validation(text, inputs, symbols).run(pipeline)
 
-    Results must agree as well as the numeric classes of the passes promise.
+
+class Validation:
+    """
+    A module on which pipelines run one after another, and its functions as they were in the beginning.
 
     Args: `inputs` by function name; others are made up, with `symbols` as sizes of dynamic dimensions.
-    Returns: the names of the functions that ran; one that the interpreter cannot run before is left out.
-    Raises: AssertionError when a result differs; StepwellError when a function that ran before the pipeline
-    fails after it.
     """
-    ctx = StepwellContext()
-    module = parse_module(ctx, text)
-    given = dict(inputs or {})
-    expected: dict[str, list[Array]] = {}
-    for function in _functions(module):
-        name = function.sym_name.data
+
+    def __init__(
+        self,
+        text: str,
+        inputs: Mapping[str, Sequence[Array]] | None = None,
+        symbols: Mapping[str, int] | None = None,
+    ):
+        self.ctx = StepwellContext()
+        self.module = parse_module(self.ctx, text)
+        self._before = self.module.clone()
+        self._inputs = inputs or {}
+        self._symbols = symbols
+        self._known: dict[str, _Known | None] = {}
+        self._numerics = Numerics.EXACT
+
+    def run(self, pipeline: str) -> list[str]:
+        """
+        Run a pipeline, then each function that it leaves, and compare with the results of the beginning.
+
+        Results must agree as well as the numeric classes of the passes promise.
+        Returns: the names of the functions that ran; one that the interpreter cannot run before is left out.
+        Raises: AssertionError when a result differs; StepwellError when a function that ran before the
+        pipeline fails after it.
+        """
+        self._numerics = _looser(self._numerics, numerics_of(pipeline))
+        run_pipeline(self.module, pipeline, self.ctx)
+        self.module.verify()
+        left = {f.sym_name.data for f in _functions(self.module)}
+        names = [f.sym_name.data for f in _functions(self._before)]
+        return [name for name in sorted({*names} & (left | self._inputs.keys())) if self._agrees(name)]
+
+    def _agrees(self, name: str) -> bool:
+        """Whether a function ran before and after; the results are the same then."""
+        if name not in self._known:
+            self._known[name] = self._first_run(name)
+        if (known := self._known[name]) is None:
+            return False
         try:
-            given.setdefault(name, made_up_inputs(function, symbols))
-            expected[name] = interpret(module, ctx, name, given[name])
-        except (StepwellError, TypeError) as error:
-            if name in (inputs or {}):
-                raise AssertionError(f"@{name} does not run before the pipeline: {error}") from error
-    numerics = numerics_of(pipeline)
-    run_pipeline(module, pipeline, ctx)
-    module.verify()
-    ran: list[str] = []
-    for name in sorted({f.sym_name.data for f in _functions(module)} & expected.keys()):
-        try:
-            found = interpret(module, ctx, name, given[name])
+            found = interpret(self.module, self.ctx, name, known.inputs)
         except StepwellError as error:
             # A pass may fix dimensions that were open, or declare kernels that it had with their bodies.
             if error.code in ("bad-inputs", "unsupported", "unknown-function"):
-                continue
+                return False
             raise
-        compare(name, expected[name], found, numerics)
-        ran.append(name)
-    return ran
+        compare(name, known.results, found, self._numerics)
+        return True
+
+    def _first_run(self, name: str) -> _Known | None:
+        function = next(f for f in _functions(self._before) if f.sym_name.data == name)
+        try:
+            given = self._inputs.get(name)
+            inputs = made_up_inputs(function, self._symbols) if given is None else given
+            return _Known(inputs, interpret(self._before, self.ctx, name, inputs))
+        except (StepwellError, TypeError) as error:
+            if name in self._inputs:
+                raise AssertionError(f"@{name} does not run before the pipeline: {error}") from error
+            return None
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The inputs of a function, and its results before any pipeline."""
+
+    inputs: Sequence[Array]
+    results: Sequence[Array]
 
 
 def _functions(module: ModuleOp) -> list[func.FuncOp]:
@@ -112,7 +151,11 @@ def numerics_of(pipeline: str) -> Numerics:
         else Numerics.ROUNDING
         for step in parse_passes(pipeline)
     ]
-    return max(declared, key=list(Numerics).index, default=Numerics.EXACT)
+    return _looser(*declared)
+
+
+def _looser(*classes: Numerics) -> Numerics:
+    return max(classes, key=list(Numerics).index, default=Numerics.EXACT)
 
 
 def compare(

@@ -62,5 +62,6 @@ def _reference_outputs(path: Path, feeds: Mapping[str, object]) -> list[Array]:
             path.name,
             f"ONNX's reference evaluator cannot run this model: {error}",
             note=f"onnx {onnx.__version__}",
-            help="`stepwell bench` reports the largest difference from ONNX Runtime",
+            help="the plugin of an operator may bring its numpy meaning, `@onnx_op(…, reference=f)`; "
+            "`stepwell bench` reports the largest difference from ONNX Runtime",
         ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
+from stepwell.dialects.plugins.operators import OPERATORS, OperatorName, operator_at
 from stepwell.tools.check.reference_ops import CORRECTED
 
 _ROWS_AS_MATRIX = 13
@@ -25,11 +26,35 @@ def reference_evaluator(model: ModelProto) -> ReferenceEvaluator:
     The evaluator for a model, with corrected operators (reference_ops.py).
 
     onnx 1.23 computes Softmax, LogSoftmax and Hardmax along one axis for all opsets; up to opset 12 they see
-    a matrix whose columns are all dimensions from `axis` on, so those get ops of ours here.
+    a matrix whose columns are all dimensions from `axis` on, so those get ops of ours here. Operators of
+    other domains are computed by the references that plugins have registered.
     """
     version = max((s.version for s in model.opset_import if s.domain in ("", "ai.onnx")), default=0)
     old = _matrix_ops() if version < _ROWS_AS_MATRIX else []
-    return ReferenceEvaluator(model, new_ops=[*CORRECTED, *old])
+    return ReferenceEvaluator(model, new_ops=[*CORRECTED, *old, *_ops_of_plugins(model)])
+
+
+def _ops_of_plugins(model: ModelProto) -> list[type[OpRun]]:
+    """The operators of plugins with a reference, at the opsets of a model."""
+    opsets = {entry.domain: entry.version for entry in model.opset_import}
+    names = {(key.domain, key.name) for key in OPERATORS if key.domain in opsets}
+    found = (operator_at(domain, name, opsets[domain]) for domain, name in names)
+    return [
+        _called(operator.name, operator.reference)
+        for operator in found
+        if operator is not None and operator.reference is not None
+    ]
+
+
+def _called(key: OperatorName, reference: Callable[..., object]) -> type[OpRun]:
+    """An op of the evaluator that calls a plugin's function; the class name is the op's name."""
+
+    def run(self: OpRun, *inputs: object, **attributes: object) -> tuple[object, ...]:
+        found = reference(*inputs, **attributes)
+        outputs = cast("tuple[object, ...]", found if isinstance(found, tuple) else (found,))
+        return tuple(map(np.asarray, outputs))
+
+    return type(key.name, (OpRun,), {"op_domain": key.domain, "_run": run})
 
 
 def _matrix_ops() -> list[type[OpRun]]:

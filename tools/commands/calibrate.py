@@ -29,7 +29,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure (under 10 s where nothing else runs) and print; returns 1 when there is nothing to show."""
-    from stepwell.runtime.machine.target import check_features, target_from
+    from stepwell.runtime.machine.demands import check_features
+    from stepwell.runtime.machine.target import target_from
     from stepwell.runtime.machine.tile_shares import with_kept_shares
     from stepwell.tools.measure.calibrate import kept_limits, machine_limits
 
@@ -71,11 +72,10 @@ def _print_limits(limits: MachineLimits) -> None:
 
 def _print_tile_registers() -> None:
     """Print whether the machine's tile registers are used, or nothing on a machine without any."""
-    import llvmlite.binding as llvm
-
+    from stepwell.runtime.machine.cpu_features import cpu_features
     from stepwell.runtime.machine.tile_permission import tile_refusal
 
-    if llvm.get_host_cpu_features().get("amx-int8"):
+    if "amx-int8" in cpu_features():
         refusal = tile_refusal()
         print("tile registers: " + ("used" if refusal is None else f"not used: {refusal}"))
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from stepwell.passes.pipelines import LEVELS, all_levels, explained
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.artifact import ModelImage, save
+from stepwell.runtime.files.artifact import save
 from stepwell.runtime.files.whole_files import check_place
+from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.options import add_compile_options, add_model, compile_options, watched
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions, check_suffix

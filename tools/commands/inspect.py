@@ -16,7 +16,8 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.host import FALLBACK, NUMPY
-from stepwell.tools.commands.options import add_model
+from stepwell.runtime.link.code import Code, LinkedCode
+from stepwell.tools.commands.options import add_load, add_model, load_plugins
 from stepwell.tools.driver.image import main_of
 from stepwell.tools.driver.lower import read_module
 from stepwell.tools.driver.model_interface import KINDS, named_types, tensor_spec
@@ -26,13 +27,15 @@ from stepwell.tools.report import readable_bytes
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the argument: the model."""
+    """Add the arguments: the model, and plugins."""
     add_model(parser)
+    add_load(parser)
 
 
 def run(args: Namespace) -> int:
     """Print the contents of the file; returns the exit status: 1 when an operator is not supported."""
     check_suffix(args.model)
+    load_plugins(args)
     if args.model.suffix == ".stepwell":
         return _inspect_artifact(args)
 
@@ -59,19 +62,28 @@ def run(args: Namespace) -> int:
 
 def _inspect_artifact(args: Namespace) -> int:
     image = load_image(args.model)
-    for kind, specs in zip(KINDS, (image.interface.inputs, image.interface.outputs), strict=True):
+    entry = image.main
+    for kind, specs in zip(KINDS, (entry.interface.inputs, entry.interface.outputs), strict=True):
         _print_values(kind, {spec.name: spec for spec in specs})
-    print(f"target: {image.triple}, features: {', '.join(image.features)}")
-    print(f"code: {readable_bytes(sum(map(len, image.objects)))} in {len(image.objects)} objects")
+    for variant in entry.variants:
+        print(f"target: {variant.triple}, features: {', '.join(variant.features) or 'none'}")
+        print(f"code: {_code_text(variant.code)}")
     elements = sum(prod(w.shape) for w in image.weights)
     print(f"weights: {elements:,} numbers in {len(image.weights)} tensors")
-    for callee in image.callees:
+    for callee in entry.callees:
         if callee.kind != NUMPY:
             kind = "its backend, else our kernels" if callee.kind == FALLBACK else callee.kind
             print(f"partition {callee.name}: {readable_bytes(len(callee.code))} for {kind}")
     for name, value in image.summary.items():
         print(f"{name}: {value}")
     return 0
+
+
+def _code_text(code: Code) -> str:
+    if isinstance(code, LinkedCode):
+        calls = f", calls {', '.join(code.outside)}" if code.outside else ""
+        return f"{readable_bytes(len(code.contents))} in {len(code.functions)} functions{calls}"
+    return f"{readable_bytes(sum(map(len, code.objects)))} in {len(code.objects)} objects"
 
 
 def _type_text(name: str, type: Attribute) -> str:

@@ -36,13 +36,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
     """Add the options of a compilation, in groups."""
     groups = {name: parser.add_argument_group(name, about) for name, about in OPTION_GROUPS.items()}
     group_of = {option.name: groups[option.metadata["group"]] for option in fields(CompileOptions)}
-    parser.add_argument(
-        "--load",
-        action="append",
-        default=[],
-        metavar="PLUGIN",
-        help="a module or .py file with a backend, a dialect or passes",
-    )
+    add_load(parser)
     parser.add_argument(
         "--remarks", action="store_true", help="print the remarks of passes, such as declined rewrites"
     )
@@ -110,6 +104,17 @@ def add_compile_options(parser: ArgumentParser) -> None:
     add_input_shape(group_of["input_shapes"].add_argument)
 
 
+def add_load(parser: ArgumentParser) -> None:
+    """Add `--load`, the plugins."""
+    parser.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        metavar="PLUGIN",
+        help="a module or .py file with operators, a dialect, passes or a backend",
+    )
+
+
 def add_input_shape(add_argument: Callable[..., object]) -> None:
     """Shapes of inputs that the model leaves open, added to a parser or to a group of one."""
     add_argument(
@@ -173,7 +178,7 @@ def input_shapes(args: Namespace) -> dict[str, tuple[int, ...]]:
 
 def compile_options(args: Namespace) -> CompileOptions:
     """The compile options of parsed arguments; also loads the plugins of `--load`."""
-    _load_plugins(args)
+    load_plugins(args)
     if chosen := (*args.disable_pass, *args.require_pass):
         from stepwell.passes.pipelines import expect_passes_of_level_1
 
@@ -197,7 +202,7 @@ def compile_options(args: Namespace) -> CompileOptions:
 def ready_model(args: Namespace) -> CompiledModel:
     """The model of parsed arguments, compiled unless it is an artifact. Raises: StepwellError."""
     check_suffix(args.model)
-    _load_plugins(args)
+    load_plugins(args)
     if args.model.suffix == ".stepwell":
         _expect_no_compilation(args)
         return load(args.model, threads=args.threads)
@@ -236,7 +241,8 @@ def _expect_no_compilation(args: Namespace) -> None:
         raise StepwellError("bad-option", str(args.model), message, help="give it the model's own file")
 
 
-def _load_plugins(args: Namespace) -> None:
+def load_plugins(args: Namespace) -> None:
+    """Load the plugins of `--load`. Raises: StepwellError."""
     if args.load:
         from stepwell.tools.driver.plugins import load_plugin
 

@@ -9,7 +9,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from time import perf_counter
 from zipfile import BadZipFile
 
 import numpy as np
@@ -105,15 +104,7 @@ def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace)
 
 
 def _time(model: CompiledModel, feeds: Mapping[str, object], repeat: int) -> None:
-    arrays = [feeds[spec.name] for spec in model.interface.inputs]
-    times: list[float] = []
-    for _ in range(repeat):
-        start = perf_counter()
-        model(*arrays)
-        times.append(perf_counter() - start)
-    low, median, high = (1e3 * float(q) for q in np.quantile(times, [0, 0.5, 1]))
-    spread = f"{low:.3f} / {median:.3f} / {high:.3f} ms (min / median / max)"
-    print(f"{repeat} runs, {model.threads} threads: {spread}")
+    print(model.benchmark(feeds, runs=repeat))
 
 
 def _read_inputs(path: Path) -> dict[str, object]:

@@ -1,16 +1,15 @@
-"""`stepwell.compile`: from a model to code that runs."""
+"""From a model to code that runs, or to the image of it."""
 
 from __future__ import annotations
 
 import logging
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from stepwell.runtime.errors import StepwellError, did_you_mean
-from stepwell.runtime.files.artifact import ModelImage
+from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.tools.driver.kept_models import kept_model
-from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
 
 if TYPE_CHECKING:  # the compiler itself is imported when something is to be compiled
     from stepwell.tools.driver.image import Progress
@@ -18,9 +17,9 @@ if TYPE_CHECKING:  # the compiler itself is imported when something is to be com
 
 
 _LOG = logging.getLogger(__name__)
-_COMPILING = RLock()
+TURN = RLock()
 """
-The lock of the running compilation of this process: passes share state; kernels have processes of their own.
+The lock of the running passes of this process, which share state; kernels have processes of their own.
 """
 
 
@@ -30,31 +29,19 @@ def compile(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
-    **overrides: object,
+    **keywords: Unpack[CompileKeywords],
 ) -> CompiledModel:
     """
     Compile a model.
 
-    Args: `model` is a path to an .onnx file, its bytes or an `onnx.ModelProto`; `options`, or single fields
-    of `CompileOptions` as keywords; `threads` that kernels may use when it runs (default: all cores).
+    Args: `model` is a path to an .onnx or .mlir file, the bytes of an ONNX file, an `onnx.ModelProto` or a
+    `Program`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels may use
+    when it runs (default: all cores).
     Returns: the model as native code; call it with numpy arrays, `save` it.
     Threads may compile at the same time: they take turns.
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
-    from dataclasses import fields, replace
-
-    known = [*(option.name for option in fields(CompileOptions)), "threads"]
-    if unknown := [name for name in overrides if name not in known]:
-        raise StepwellError(
-            "bad-option",
-            None,
-            f"there is no option {unknown[0]!r}",
-            help=f"{did_you_mean(unknown[0], known)}the options are {', '.join(known)}",
-        )
-    options = CompileOptions() if options is None else options
-    if not isinstance(options, CompileOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise StepwellError("bad-option", None, f"options must be CompileOptions, found {options!r}")
-    options = replace(options, **overrides)  # pyright: ignore[reportArgumentType]
+    options = options_with(options, keywords, ("threads", "progress"))
     threads = checked_threads(threads)
     return CompiledModel(build_image(model, options, progress=progress), threads=threads)
 
@@ -69,7 +56,7 @@ def build_image(model: Model, options: CompileOptions, *, progress: Progress | N
     image = kept.load() if kept is not None else None
     _LOG.debug("the model is%s in the cache", "" if image is not None else " not")
     if image is None:
-        with _COMPILING:
+        with TURN:
             from stepwell.tools.driver.lower import lower_and_compile
 
             image = lower_and_compile(model, options, kept, progress)

@@ -21,9 +21,9 @@ from stepwell.passes.instruments import Instrument, OpCounts, PassTiming, Snapsh
 from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.passes.text_diff import text_diff
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.artifact import ModelImage
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.files.whole_files import make_folder, write_text
+from stepwell.runtime.image import ModelImage
 from stepwell.tools.driver.dump_page import page
 from stepwell.tools.driver.image import Compilation, Progress, compile_image, deduplicate, main_of
 from stepwell.tools.driver.ir_files import SHARED_WEIGHTS

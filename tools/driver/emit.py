@@ -19,9 +19,10 @@ from stepwell.tools.driver.lower import start, to_level_2
 from stepwell.tools.driver.model_attribute import is_on_loops, is_on_machine, to_loops
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.program import Program
 
 
-def lower_to(model: Path, options: CompileOptions, level: str) -> Compilation:
+def lower_to(model: Path | Program, options: CompileOptions, level: str) -> Compilation:
     """
     The model's module at a level: `onnx`, `graph`, `linalg`, `vector` (tiled and vectorized), `loops`,
     `llvm`.

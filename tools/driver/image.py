@@ -6,7 +6,7 @@ import gc
 import logging
 from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import cast
@@ -29,12 +29,15 @@ from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.locations import node_names
+from stepwell.dialects.onnx.input_shapes import Resized
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.fingerprint import kernel_key
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool import compile_kernels
+from stepwell.lowering.kernels.pool_code import pool_of
+from stepwell.lowering.kernels.tile_code import tile_check_code
 from stepwell.lowering.main_to_buffers import (
     fallible_ops,
     inputs_of,
@@ -51,10 +54,11 @@ from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
-from stepwell.runtime.files.artifact import ModelImage, RuntimeErrorRow
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import Callee, HostValue
+from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Variant
 from stepwell.runtime.interface import LONG_RULE, Array, Interface
+from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.timing import TimedCall
 
@@ -75,6 +79,8 @@ class Compilation:
     ctx: StepwellContext
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     counts: dict[str, int] = field(default_factory=dict[str, int])
+    resized: Sequence[Resized] = ()
+    """The dimensions of inputs that have another size than in the model's file."""
     reproducer: Reproducer | None = None
     """That of the passes that ran so far; None again when anything else changes the module."""
 
@@ -173,16 +179,16 @@ def compile_image(
     for func_op, _ in kernels.values():
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             func_op.attributes["sched.scratch"] = StringAttr(scratch)
-    image = image_without_code(compilation, interface)
+    entry = entry_without_code(compilation, interface)
+    weights = weights_in_order(compilation)
     calls = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
         main = _compile_main(compilation, cache, timed)
-    image = planned_image(image, main.meta)
-    return replace(
-        image,
-        objects=(*(kernel.code for kernel in objects.values()), main.code),
-        timed=calls,
-        summary=summary(compilation, image.interface, image.weights),
+    entry = planned_entry(entry, main.meta)._replace(timed=calls)
+    return ModelImage(
+        {MAIN: with_code(entry, [*(kernel.code for kernel in objects.values()), main.code], target)},
+        weights,
+        summary=summary(compilation, entry.interface, weights),
         effort={
             "cached kernels": hits,
             "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
@@ -190,19 +196,16 @@ def compile_image(
     )
 
 
-def image_without_code(compilation: Compilation, interface: Interface) -> ModelImage:
+def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
     """
-    The image of a level-2 module without code and memory plan: interface, weights, target, errors, callees.
+    The function `@main` of a level-2 module without code and memory plan: interface, weights, errors,
+    callees.
     """
-    main, target = main_of(compilation.module), compilation.ctx.target
+    main = main_of(compilation.module)
     host = _host_side(compilation)
-    return ModelImage(
-        replace(interface, symbols=symbols_of(main), published=tuple(published_symbols(main))),
-        (),
-        "main",
-        tuple(_weights_in_order(compilation)),
-        target.triple,
-        target.features,
+    return Entry(
+        interface._replace(symbols=symbols_of(main), published=tuple(published_symbols(main))),
+        weights=tuple(range(len(_constants(main)))),
         errors=error_rows(main),
         callees=host.callees,
         objects_per_call=host.objects,
@@ -210,10 +213,22 @@ def image_without_code(compilation: Compilation, interface: Interface) -> ModelI
     )
 
 
-def planned_image(image: ModelImage, facts: Mapping[str, object]) -> ModelImage:
-    """The image with the memory plan that `main_facts` describes."""
-    interface = replace(image.interface, arena_bytes=Dim.of(str(facts["arena"])))
-    return replace(image, interface=interface, slots=int(str(facts["slots"])))
+def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:
+    """A function with the memory plan that `main_facts` describes."""
+    interface = entry.interface._replace(arena_bytes=Dim.of(str(facts["arena"])))
+    return entry._replace(interface=interface, slots=int(str(facts["slots"])))
+
+
+def with_code(entry: Entry, objects: Sequence[bytes], target: TargetDescription) -> Entry:
+    """A function with its code for a target, linked of object files."""
+    variant = Variant(
+        target.triple,
+        target.needed_features,
+        linked(objects),
+        pool=pool_of(target),
+        tile_check=tile_check_code() if target.has_tile_products else None,
+    )
+    return entry._replace(variants=(*entry.variants, variant))
 
 
 def _options_text(target: TargetDescription) -> str:
@@ -242,9 +257,14 @@ def deduplicate(module: ModuleOp, target: TargetDescription) -> dict[str, str]:
     return texts
 
 
-def _weights_in_order(compilation: Compilation) -> list[Array]:
-    constants = [op for op in main_of(compilation.module).body.block.ops if isinstance(op, graph.ConstantOp)]
-    return [constant_array(op, compilation.ctx.weights) for op in constants]
+def _constants(main: func.FuncOp) -> list[graph.ConstantOp]:
+    return [op for op in main.body.block.ops if isinstance(op, graph.ConstantOp)]
+
+
+def weights_in_order(compilation: Compilation) -> tuple[Array, ...]:
+    """The weights of `@main` of a level-2 module, in the order of its globals."""
+    constants = _constants(main_of(compilation.module))
+    return tuple(constant_array(op, compilation.ctx.weights) for op in constants)
 
 
 def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:

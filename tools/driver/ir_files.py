@@ -7,6 +7,7 @@ The weights that IR names are in a file of the same folder: `model.weights` for 
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,13 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.types import WeightAttr
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import HASH_CHARS
 from stepwell.runtime.files.whole_files import write_text
 
 SPLIT_MARK = "// -----"
 STDIN = "-"
+_WEIGHT_HASH = re.compile(rf'"([0-9a-f]{{{HASH_CHARS}}})"')
+"""A quoted text that may be the hash of a weight."""
 SHARED_WEIGHTS = "all.weights"
 """The file of the weights that all IR files of a folder share, as `stepwell compile --dump` writes it."""
 
@@ -58,11 +62,14 @@ def weights_beside(path: Path) -> Path:
 
 def write_ir(path: Path, text: str, ctx: StepwellContext) -> None:
     """
-    Write a file of IR, and the weight file if the text names weights. Raises: StepwellError `cannot-write`.
+    Write a file of IR, and the weight file if the text names weights, with these alone.
+
+    Raises: StepwellError `cannot-write`.
     """
     write_text(path, text)
     if WeightAttr.name in text:
-        ctx.weights.save(weights_beside(path))
+        named = dict.fromkeys(_WEIGHT_HASH.findall(text))
+        ctx.weights.save(weights_beside(path), [key for key in named if key in ctx.weights])
 
 
 def read_ir(path: Path, ctx: StepwellContext) -> ModuleOp:

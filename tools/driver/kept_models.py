@@ -2,9 +2,10 @@
 Keys of the model cache, by which a compilation is recognized as equal to an earlier one before the model is
 read.
 
-The key is made of the model's bytes, the options, the target and all of our sources: a compilation that it
-cannot describe (IR as text, a model in memory, an option that names files, a pass context of the caller's) is
-never loaded from the cache.
+The key is made of the model's bytes, the options, the target, all of our sources and loaded plugins: a
+compilation that it cannot describe (IR as text, a model in memory, an option that names files, a pass context
+of the caller's, operators and lowerings that were registered by code that is no loaded plugin) is never
+loaded from the cache.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ import mmap
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from stepwell.lowering.kernels.fingerprint import compiler_fingerprint, plugins_fingerprint
-from stepwell.runtime.files.artifact import ModelImage
 from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.files.model_cache import ModelCache, digest_of
+from stepwell.runtime.image import ModelImage
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.machine.tile_shares import with_kept_shares
+from stepwell.runtime.plugins import UNKEYED
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model
@@ -50,7 +52,7 @@ class KeptModel:
             return None
         seconds = {"load": round(perf_counter() - start, 4)}
         kernels = image.summary.get("kernels", 0)
-        return replace(image, effort={"cached kernels": kernels, "seconds": seconds})
+        return image._replace(effort={"cached kernels": kernels, "seconds": seconds})
 
     def store(self, image: ModelImage, external: Mapping[str, memoryview]) -> None:
         """Store a compiled model, unless the model's file has changed since the key was made."""
@@ -60,7 +62,7 @@ class KeptModel:
 
 def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
     """The cache entry of a compilation, present or not; None for a compilation that a key cannot describe."""
-    if not isinstance(model, str | Path) or not _is_keyed(options) or _has_pass_context(options):
+    if not isinstance(model, str | Path) or not _is_keyed(options) or _has_pass_context(options) or UNKEYED:
         return None
     path = Path(model)
     if path.suffix == ".mlir":

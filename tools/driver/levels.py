@@ -11,6 +11,7 @@ from stepwell.tools.driver.image import Compilation, kernels_of
 from stepwell.tools.driver.model_attribute import is_on_loops
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.requested_backends import available_backends
+from stepwell.tools.driver.resized import resizing
 
 
 def is_lowered(module: ModuleOp) -> bool:
@@ -26,7 +27,8 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
         return
     context = chosen_passes(options).at_level(options.opt_level)
     with context.active():
-        compilation.run("onnx to graph", FROM_ONNX)
+        with resizing(compilation):
+            compilation.run("onnx to graph", FROM_ONNX)
         compilation.run("graph", text_of(steps_of(options, compilation.ctx.target, context)))
 
 

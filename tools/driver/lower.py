@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,8 @@ from stepwell.dialects.verify import verify_module
 from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.artifact import ModelImage
 from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.machine.tile_shares import with_kept_shares
@@ -28,11 +27,12 @@ from stepwell.tools.driver.levels import chosen_passes, is_lowered, to_kernel_fu
 from stepwell.tools.driver.model_attribute import image_of, is_on_loops
 from stepwell.tools.driver.model_interface import read_interface, require_ranks
 from stepwell.tools.driver.partitions import compile_partitions
+from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.requested_backends import expect_backends
 
 if TYPE_CHECKING:
     from stepwell.frontend.source import Source
-    from stepwell.tools.driver.options import CompileOptions, Model
+    from stepwell.tools.driver.options import CompileOptions, Model, ModelFile
 
 
 def lower_and_compile(
@@ -45,7 +45,7 @@ def lower_and_compile(
     """
     from stepwell.frontend.source import open_model
 
-    source = open_model(model) if kept is not None else None
+    source = open_model(model) if kept is not None and not isinstance(model, Program) else None
     with collector_paused():
         compilation = start(model if source is None else source, options)
         if is_on_loops(compilation.module):
@@ -64,7 +64,7 @@ def lower_and_compile(
         progress=progress,
     )
     if options.memory == "low":
-        image = replace(image, weights=_own(image.weights))
+        image = image._replace(weights=_own(image.weights))
     if kept is not None and source is not None and not source.warned:  # a warning is repeated each time
         kept.store(image, source.files.opened)
     return image
@@ -80,13 +80,21 @@ def _own(weights: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def start(model: Model | Source, options: CompileOptions) -> Compilation:
-    """Import a model: level 0. Raises: StepwellError for a file that is no valid model, unknown backends."""
+    """
+    Import a model: level 0. A program is compiled in place, for the target of its context.
+
+    Raises: StepwellError for a file that is no valid model, unknown backends.
+    """
     expect_backends(options)
-    ctx = StepwellContext()
-    ctx.target = with_kept_shares(target_from(options.mcpu, options.target))
-    compilation = Compilation(ModuleOp([]), ctx)
-    with compilation.timed("import"):
-        compilation.module = read_module(model, ctx)
+    if isinstance(model, Program):
+        compilation = Compilation(model.module, model.ctx)
+        model.ctx.target = with_kept_shares(model.ctx.target)
+    else:
+        ctx = StepwellContext()
+        ctx.target = with_kept_shares(target_from(options.mcpu, options.target))
+        compilation = Compilation(ModuleOp([]), ctx)
+        with compilation.timed("import"):
+            compilation.module = read_module(model, ctx)
     if is_lowered(compilation.module):
         _expect_defaults(options, compilation.module)
     if is_on_loops(compilation.module):
@@ -98,7 +106,7 @@ def start(model: Model | Source, options: CompileOptions) -> Compilation:
     if options.input_shapes:
         from stepwell.dialects.onnx.input_shapes import set_input_shapes
 
-        set_input_shapes(main_of(compilation.module), options.input_shapes)
+        compilation.resized = set_input_shapes(main_of(compilation.module), options.input_shapes)
     require_ranks(main_of(compilation.module))
     return compilation
 
@@ -115,7 +123,7 @@ def _expect_defaults(options: CompileOptions, module: ModuleOp) -> None:
             raise StepwellError("bad-option", module, message)
 
 
-def read_module(model: Model | Source, ctx: StepwellContext) -> ModuleOp:
+def read_module(model: ModelFile | Source, ctx: StepwellContext) -> ModuleOp:
     """A model, or IR as text (.mlir), as a verified module. Raises: StepwellError."""
     if isinstance(model, str | Path) and Path(model).suffix == ".mlir":
         from stepwell.tools.driver.ir_files import read_ir

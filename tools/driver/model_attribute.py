@@ -33,11 +33,13 @@ from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.main_to_buffers import main_facts
 from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.artifact import ModelImage, describe, described_image
+from stepwell.runtime.image import MAIN, Entry, ModelImage
 from stepwell.runtime.interface import Interface
-from stepwell.tools.driver.image import Compilation, image_without_code, main_of, planned_image
+from stepwell.tools.driver.image import Compilation, entry_without_code, main_of, planned_entry, with_code
 
 MODEL = "sched.model"
+_DESCRIBED = ("interface", "callees", "host", "errors")
+"""The parts of an entry that the attribute contains as they are."""
 
 
 def to_loops(compilation: Compilation, interface: Interface) -> None:
@@ -46,14 +48,28 @@ def to_loops(compilation: Compilation, interface: Interface) -> None:
     """
     module = compilation.module
     calls = [op for op in main_of(module).walk() if isinstance(op, graph.HostCallOp)]
-    image = image_without_code(compilation, interface)
+    entry = entry_without_code(compilation, interface)
     compilation.run("loop", PROGRAM_LOOP_PIPELINE)
-    fields = _dictionary(describe(planned_image(image, main_facts(main_of(module)))))
+    described = planned_entry(entry, main_facts(main_of(module))).to_json()
+    fields = _dictionary({name: described[name] for name in _DESCRIBED})
     globals = [op for op in module.ops if isinstance(op, GlobalOp)]
     fields["codes"] = ArrayAttr([op.payload for op in calls])
     fields["weights"] = ArrayAttr([op.attributes["sched.weight"] for op in globals])
     module.attributes[MODEL] = DictionaryAttr(fields)
     compilation.reproducer = None
+
+
+def interface_of(module: ModuleOp) -> Interface:
+    """
+    The interface of a program of level 3 or 4.
+
+    Raises: StepwellError `invalid-ir` when `sched.model` was changed by hand and cannot be read.
+    """
+    try:
+        fields = cast("DictionaryAttr", module.attributes[MODEL]).data
+        return Interface.from_json(cast("Mapping[str, object]", _value(fields["interface"])))
+    except _UNREADABLE as error:
+        raise _unreadable(module, error) from error
 
 
 def is_on_loops(module: ModuleOp) -> bool:
@@ -84,12 +100,20 @@ def image_of(compilation: Compilation) -> ModelImage:
             value.data.encode() if isinstance(value, StringAttr) else array_of(value, ctx.weights).tobytes()
             for value in cast("ArrayAttr[Attribute]", fields["codes"])
         ]
-        plain_fields = {name: _value(a) for name, a in fields.items() if name not in ("codes", "weights")}
-        target = ctx.target
-        return described_image(plain_fields, [code], codes, weights, target.triple, target.features)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        message = f"sched.model does not describe the program: {type(error).__name__}: {error}"
-        raise StepwellError("invalid-ir", module, message) from error
+        described = {name: _value(fields[name]) for name in _DESCRIBED}
+        described |= {"weights": list(range(len(weights))), "timed": []}
+        entry = Entry.from_json(described, codes, ())
+        return ModelImage({MAIN: with_code(entry, [code], ctx.target)}, tuple(weights))
+    except _UNREADABLE as error:
+        raise _unreadable(module, error) from error
+
+
+_UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+def _unreadable(module: ModuleOp, error: Exception) -> StepwellError:
+    message = f"sched.model does not describe the program: {type(error).__name__}: {error}"
+    return StepwellError("invalid-ir", module, message)
 
 
 def _dictionary(fields: Mapping[str, object]) -> dict[str, Attribute]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.machine.target import CPU_LEVELS
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    Model = str | Path | bytes | ModelProto
+    from stepwell.tools.driver.program import Program
+
+    ModelFile = str | Path | bytes | ModelProto
+    Model = ModelFile | Program
 
 OPT_LEVELS = (0, 1, 2, 3)
 WINOGRAD = ("auto", "fast", "off")
@@ -42,7 +46,7 @@ class CompileOptions:
     mcpu: str = field(default="host", metadata=_about("placement"))
     """`host`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4` or `aarch64`."""
     target: str | None = field(default=None, metadata=_about("placement"))
-    """An LLVM triple; default: this machine's."""
+    """A CPU level as for `mcpu`, or an LLVM triple; default: this machine's triple."""
     opt_level: int = field(default=2, metadata=_about("numerics"))
     """0 keeps every digit of the reference, 2 is the default."""
     input_shapes: Mapping[str, Sequence[int]] = field(
@@ -77,6 +81,7 @@ class CompileOptions:
     """How many kernels compile at once; default: one a core."""
 
     def __post_init__(self) -> None:
+        self._read_level()
         for name in _LISTS:
             if isinstance(value := getattr(self, name), str):  # as on the command line
                 object.__setattr__(self, name, tuple(value.split(",")))
@@ -86,6 +91,60 @@ class CompileOptions:
         if self.fallback and not self.backends:
             message = "fallback is for where a backend is missing or fails, and no backend is named"
             raise StepwellError("bad-option", None, message)
+
+    def _read_level(self) -> None:
+        """Move a CPU level that is given as `target` to `mcpu`. Raises: StepwellError `bad-option`."""
+        if not isinstance(self.target, str) or self.target not in CPU_LEVELS:
+            return
+        if self.mcpu not in ("host", self.target):
+            message = f"target is the CPU level {self.target}, and mcpu is {self.mcpu}"
+            raise StepwellError("bad-option", None, message, help="leave one of them out")
+        object.__setattr__(self, "mcpu", self.target)
+        object.__setattr__(self, "target", None)
+
+
+class CompileKeywords(TypedDict, total=False):
+    """The fields of `CompileOptions` as keywords."""
+
+    mcpu: str
+    target: str | None
+    opt_level: int
+    input_shapes: Mapping[str, Sequence[int]]
+    winograd: Literal["auto", "fast", "off"]
+    memory: Literal["normal", "low"]
+    backends: str | Sequence[str]
+    fallback: bool
+    disabled_passes: Sequence[str]
+    required_passes: Sequence[str]
+    use_cache: bool
+    profile: bool
+    processes: int | None
+
+
+def options_with(
+    options: object, keywords: Mapping[str, object], others: Sequence[str] = ()
+) -> CompileOptions:
+    """
+    Options with single fields replaced by keywords.
+
+    Args: `options` are `CompileOptions`, or None for the defaults; `others` are keywords of the caller's own,
+    which an error lists too.
+    Raises: StepwellError `bad-option`.
+    """
+    known = [*(option.name for option in fields(CompileOptions)), *others]
+    if unknown := [name for name in keywords if name not in known]:
+        raise StepwellError(
+            "bad-option",
+            None,
+            f"there is no option {unknown[0]!r}",
+            help=f"{did_you_mean(unknown[0], known)}the options are {', '.join(known)}",
+        )
+    options = CompileOptions() if options is None else options
+    if not isinstance(options, CompileOptions):
+        help = "give single options as keywords: opt_level=1" if isinstance(options, Mapping) else None
+        message = f"options must be CompileOptions, found {options!r}"
+        raise StepwellError("bad-option", None, message, help=help)
+    return replace(options, **keywords)  # pyright: ignore[reportArgumentType]  # checked when it is made
 
 
 _LISTS = ("backends", "disabled_passes", "required_passes")
@@ -112,7 +171,7 @@ def _are_shapes(value: object) -> bool:
 _NAMES = ("a list of names", partial(_is_list_of, str))
 _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "mcpu": ("a name", lambda value: isinstance(value, str)),
-    "target": ("an LLVM triple or None", lambda value: value is None or isinstance(value, str)),
+    "target": ("a CPU level, an LLVM triple or None", lambda value: value is None or isinstance(value, str)),
     "opt_level": _one_of(OPT_LEVELS),
     "input_shapes": ("shapes by name, such as {'x': (1, 3, 224, 224)}", _are_shapes),
     "winograd": _one_of(WINOGRAD),

@@ -22,11 +22,10 @@ from stepwell.dialects._xdsl import plug_in_dialect
 from stepwell.lowering.backends import Backend
 from stepwell.lowering.kernels.fingerprint import DEPENDENCIES
 from stepwell.passes.registry import register_pass
-from stepwell.patterns.registry import CALLBACKS, PREDICATES
 from stepwell.patterns.watch import watch
 from stepwell.runtime.backends import register_backend
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.plugins import LOADED, Plugin
+from stepwell.runtime.plugins import LOADED, REGISTRIES, UNKEYED, Plugin, loading, place_of
 
 T = TypeVar("T")
 
@@ -39,28 +38,32 @@ def load_plugin(name: str) -> None:
     Args: `name` is a dotted module name, or a path that ends in `.py`. Loading one twice does nothing.
     Raises: StepwellError `bad-plugin` when it cannot be imported or defines nothing, `name-taken`.
     """
-    functions = len(PREDICATES) + len(CALLBACKS)
-    before = set(sys.modules)
+    before, entries = set(sys.modules), sum(map(len, REGISTRIES))
     is_file = name.endswith(".py")
     name = os.path.abspath(name) if is_file else name
-    module = _imported(name, is_file)
-    file = module.__file__ or name
-    if file in LOADED:
-        return
-    try:
-        registered = _register(module)
-    except StepwellError as error:
-        del sys.modules[module.__name__]  # so that a mended plugin of this name can be loaded
-        raise error.at(file) from None
-    if not registered and len(PREDICATES) + len(CALLBACKS) == functions:
-        message = "defines no dialect, no pass and no backend, and registers no predicate and no callback"
-        raise StepwellError("bad-plugin", name, message)
+    with loading():
+        module = _imported(name, is_file)
+        file = module.__file__ or name
+        if file in LOADED:
+            return
+        try:
+            registered = _register(module)
+        except StepwellError as error:
+            del sys.modules[module.__name__]  # so that a mended plugin of this name can be loaded
+            raise error.at(file) from None
     modules = _modules_of(module, sys.modules.keys() - before)
+    files = {getattr(part, "__file__", None) for part in modules}
+    # A module that was imported before has registered its code already; code of other files counts too.
+    is_known = any(file in files for registry in REGISTRIES for file in registry.files())
+    if not registered and not is_known and sum(map(len, REGISTRIES)) == entries:
+        message = "defines no op, pass, backend or operator, and registers no predicate and no callback"
+        raise StepwellError("bad-plugin", name, message)
     for part in modules:
         for rule in list(vars(part).values()):
             if _is_class_of(rule, part, RewritePattern) and "match_and_rewrite" in vars(rule):
                 watch(rule)
     LOADED[file] = Plugin(name, _digest_of(modules))
+    UNKEYED.difference_update(file for file in files if file is not None)
 
 
 def _register(module: ModuleType) -> int:
@@ -103,7 +106,9 @@ def _with_names(classes: Sequence[type[T]]) -> list[type[T]]:
     for found in named:
         if not isinstance(getattr(found, "name", None), str):
             help = f'give it the name by which it is called: `name = "{found.__name__.lower()}"`'
-            raise StepwellError("bad-plugin", None, f"class {found.__name__} has no `name`", help=help)
+            raise StepwellError(
+                "bad-plugin", place_of(found), f"class {found.__name__} has no `name`", help=help
+            )
     return named
 
 

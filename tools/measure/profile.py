@@ -6,13 +6,14 @@ reach.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from time import perf_counter
 
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.model_source import ProfileRow
 from stepwell.runtime.timing import KernelTimes, work_of
 from stepwell.tools.measure.calibrate import MachineLimits
 
@@ -26,37 +27,6 @@ _KINDS = {
     "allocation": "memory whose size depends on data",
     "outside": "checks of inputs, memory of outputs, everything else",
 }
-
-
-@dataclass(frozen=True)
-class ProfileRow:
-    """A part of a model's call; the microseconds of all rows add up to those of the call."""
-
-    kind: str
-    """`kernel`; `host`, a call outside of compiled code; `allocation`; `outside`, the rest."""
-    name: str
-    """The name of a kernel as in `--emit linalg` and `--dump`, such as `k0`; of a host call, the callee."""
-    kernel: str
-    """The symbol of a kernel in the code."""
-    nodes: tuple[str, ...]
-    microseconds: float
-    """The time of all runs in a call of the model (several where it is in a loop)."""
-    share: float
-    """The percentage of the time of the call."""
-    gflops: float = 0.0
-    """Arithmetic operations in 1e9 a second; exact for contractions, else one for each element."""
-    gigabytes_per_second: float = 0.0
-    """Bytes read and written, each counted once, in 1e9 a second."""
-    percent_of_peak: float = 0.0
-    """
-    The least time that arithmetic or memory traffic needs, whichever is more, in percent of the measured
-    time.
-
-    Above 100 where an algorithm needs fewer operations (Winograd), a register has room for more numbers
-    (bytes), or data stay in a faster cache.
-    """
-    arithmetic: str = ""
-    """`winograd`: operations of the direct convolution; `integer`: the peak is that of f32; else empty."""
 
 
 def times_of(model: CompiledModel) -> KernelTimes:
@@ -85,7 +55,7 @@ def profile(
     *seconds, allocation, total = _mean_times(model, times, inputs, runs)
     # The least time of each call by the machine's limits: arithmetic or memory traffic.
     shapes = [np.asarray(value).shape for value in inputs]
-    flops, moved = work_of(model.image.timed, model.interface.bind(shapes).values)
+    flops, moved = work_of(model.image.main.timed, model.interface.bind(shapes).values)
     most_bytes = np.array([limits.bandwidth(model.threads, size) for size in moved])
     least = np.maximum(flops / limits.flops(model.threads), moved / most_bytes)
 
@@ -94,7 +64,9 @@ def profile(
 
     # A row for each timed call, then allocations and the rest of the time.
     rows: list[ProfileRow] = []
-    for i, (call, time, count) in enumerate(zip(model.image.timed, seconds, times.counts(), strict=True)):
+    for i, (call, time, count) in enumerate(
+        zip(model.image.main.timed, seconds, times.counts(), strict=True)
+    ):
         per_second = int(count) / time if time > 0 else 0.0
         row = ProfileRow(
             call.kind,
@@ -108,7 +80,7 @@ def profile(
             arithmetic=call.arithmetic,
         )
         rows.append(row)
-    if model.image.slots:
+    if model.image.main.slots:
         rows.append(ProfileRow("allocation", "", "", (), *shares(allocation)))
     return [*rows, ProfileRow("outside", "", "", (), *shares(total - sum(seconds) - allocation))]
 

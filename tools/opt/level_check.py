@@ -16,6 +16,7 @@ _FOLDERS: Mapping[str, str] = {
     "stepwell.frontend": "onnx",
     "stepwell.lowering.onnx_to_graph": "onnx",
     "stepwell.passes.graph": "graph",
+    "stepwell.lowering.plugins_to_graph": "graph",
     "stepwell.lowering.graph_to_linalg": "graph",
     "stepwell.lowering.graph_to_onnx": "graph",
     "stepwell.passes.tensor": "linalg",

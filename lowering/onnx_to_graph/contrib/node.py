@@ -23,6 +23,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import differ
+from stepwell.dialects.onnx.structure import with_absent
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit
 from stepwell.runtime.dims import Dim
@@ -39,10 +40,7 @@ class ContribNode:
         self.op = op
         self.rewriter = rewriter
         self.lowering = lowering
-        absent = op.absent.get_values() if op.absent is not None else ()
-        given = iter(op.inputs)
-        count = len(op.inputs) + len(absent)
-        self.inputs: list[SSAValue | None] = [None if i in absent else next(given) for i in range(count)]
+        self.inputs: list[SSAValue | None] = with_absent(op.inputs, op.absent, None)
 
     @property
     def name(self) -> str:
@@ -67,8 +65,7 @@ class ContribNode:
 
     def wants(self, position: int) -> bool:
         """Whether the model uses an output."""
-        absent = self.op.absent_outputs.get_values() if self.op.absent_outputs is not None else ()
-        return position not in absent and position < len(self.op.outputs) + len(absent)
+        return self.op.uses_output(position)
 
     def dims(self, value: SSAValue) -> tuple[Dim, ...]:
         """The dimensions of a value. Raises: StepwellError when its rank is unknown."""

@@ -12,6 +12,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.symbols import symbol_sources
 from stepwell.dialects.graph_ir.annotations import STOP_FUSION
+from stepwell.dialects.plugins.ops import Op
 from stepwell.dialects.types import Tensor, dims_of
 from stepwell.patterns.dominators import PostDominators
 from stepwell.runtime.dims import same_dims
@@ -24,8 +25,8 @@ _VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, graph.WordsOp)
 
 
 def computes(op: Operation) -> bool:
-    """Whether an op belongs in a kernel: a graph op that is neither structure nor a view."""
-    return isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE and not isinstance(op, _VIEWS)
+    """Whether an op belongs in a kernel: a graph op that is neither structure nor a view nor a plugin's."""
+    return isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE and not isinstance(op, (*_VIEWS, Op))
 
 
 def fusion_kind(op: GraphOp) -> Kind:

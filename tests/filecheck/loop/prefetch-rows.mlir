@@ -10,26 +10,26 @@
 // LLVM-LABEL: llvm.func internal @rows.body0
 // LLVM: %[[LINE:.*]] = llvm.getelementptr %{{.*}}[1024] : (!llvm.ptr) -> !llvm.ptr, f32
 // LLVM: llvm.intr.prefetch(%[[LINE]]) {rw = 0 : i32, hint = 3 : i32}
-func.func private @rows(%x: memref<512x1024xf32>, %out: memref<512x1024xf32>) attributes {sched.kernel} {
+func.func private @rows(%x: memref<16x1024xf32>, %out: memref<16x1024xf32>) attributes {sched.kernel} {
   %zero = arith.constant 0.0 : f32
   %none = arith.constant dense<0.0> : vector<16xf32>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
-  %rows = arith.constant 512 : index
+  %rows = arith.constant 16 : index
   %columns = arith.constant 1024 : index
   "scf.parallel"(%c0, %rows, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
   ^bb0(%i: index):
     %top = scf.for %j = %c0 to %columns step %c16 iter_args(%so_far = %none) -> (vector<16xf32>) {
-      %a = vector.transfer_read %x[%i, %j], %zero {in_bounds = [true]} : memref<512x1024xf32>, vector<16xf32>
+      %a = vector.transfer_read %x[%i, %j], %zero {in_bounds = [true]} : memref<16x1024xf32>, vector<16xf32>
       %m = arith.addf %so_far, %a : vector<16xf32>
       scf.yield %m : vector<16xf32>
     }
     scf.for %j = %c0 to %columns step %c16 {
-      %a = vector.transfer_read %x[%i, %j], %zero {in_bounds = [true]} : memref<512x1024xf32>, vector<16xf32>
+      %a = vector.transfer_read %x[%i, %j], %zero {in_bounds = [true]} : memref<16x1024xf32>, vector<16xf32>
       %p = math.exp %a : vector<16xf32>
       %q = arith.mulf %p, %top : vector<16xf32>
-      vector.transfer_write %q, %out[%i, %j] {in_bounds = [true]} : vector<16xf32>, memref<512x1024xf32>
+      vector.transfer_write %q, %out[%i, %j] {in_bounds = [true]} : vector<16xf32>, memref<16x1024xf32>
     }
     scf.reduce
   }) : (index, index, index) -> ()
@@ -40,20 +40,20 @@ func.func private @rows(%x: memref<512x1024xf32>, %out: memref<512x1024xf32>) at
 // cache does not hold beside others.
 // CHECK-LABEL: @once
 // CHECK-NOT: sched.prefetch
-func.func private @once(%x: memref<512x1024xf32>, %z: memref<4x100000xf32>, %out: memref<512x1024xf32>) attributes {sched.kernel} {
+func.func private @once(%x: memref<16x1024xf32>, %z: memref<4x100000xf32>, %out: memref<16x1024xf32>) attributes {sched.kernel} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %c16 = arith.constant 16 : index
-  %rows = arith.constant 512 : index
+  %rows = arith.constant 16 : index
   %columns = arith.constant 1024 : index
   "scf.parallel"(%c0, %rows, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
   ^bb0(%i: index):
     scf.for %j = %c0 to %columns step %c16 {
-      %a = vector.transfer_read %x[%i, %j], %zero {in_bounds = [true]} : memref<512x1024xf32>, vector<16xf32>
+      %a = vector.transfer_read %x[%i, %j], %zero {in_bounds = [true]} : memref<16x1024xf32>, vector<16xf32>
       %p = math.exp %a : vector<16xf32>
-      vector.transfer_write %p, %out[%i, %j] {in_bounds = [true]} : vector<16xf32>, memref<512x1024xf32>
+      vector.transfer_write %p, %out[%i, %j] {in_bounds = [true]} : vector<16xf32>, memref<16x1024xf32>
     }
     scf.reduce
   }) : (index, index, index) -> ()
@@ -61,12 +61,12 @@ func.func private @once(%x: memref<512x1024xf32>, %z: memref<4x100000xf32>, %out
   ^bb0(%i: index):
     scf.for %j = %c0 to %columns step %c16 {
       %a = vector.transfer_read %z[%i, %j], %zero {in_bounds = [true]} : memref<4x100000xf32>, vector<16xf32>
-      vector.transfer_write %a, %out[%i, %j] {in_bounds = [true]} : vector<16xf32>, memref<512x1024xf32>
+      vector.transfer_write %a, %out[%i, %j] {in_bounds = [true]} : vector<16xf32>, memref<16x1024xf32>
     }
     scf.for %j = %c0 to %columns step %c16 {
       %a = vector.transfer_read %z[%i, %j], %zero {in_bounds = [true]} : memref<4x100000xf32>, vector<16xf32>
       %p = math.exp %a : vector<16xf32>
-      vector.transfer_write %p, %out[%i, %j] {in_bounds = [true]} : vector<16xf32>, memref<512x1024xf32>
+      vector.transfer_write %p, %out[%i, %j] {in_bounds = [true]} : vector<16xf32>, memref<16x1024xf32>
     }
     scf.reduce
   }) : (index, index, index) -> ()

@@ -16,8 +16,9 @@ from stepwell.dialects.constants import array_of, constant_attr
 from stepwell.dialects.parser import LocatingParser
 from stepwell.dialects.types import WeightAttr
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.weight_file import DTYPES, MAGIC
+from stepwell.runtime.files.weight_file import ELEMENT_TYPES, MAGIC
 from stepwell.runtime.files.weights import WeightStore, content_hash
+from stepwell.runtime.interface import dtype_from_name
 
 Array = npt.NDArray[np.generic]
 
@@ -31,7 +32,7 @@ def arrays() -> st.SearchStrategy[Array]:
     """Small arrays of any bits in any element type."""
 
     def of(name: str) -> st.SearchStrategy[Array]:
-        dtype = DTYPES[name]
+        dtype = dtype_from_name(name)
         stored = hnp.arrays(np.uint8, hnp.array_shapes(max_dims=3, max_side=4, min_side=0))
 
         def view(raw: Array) -> Array:
@@ -45,7 +46,7 @@ def arrays() -> st.SearchStrategy[Array]:
 
         return stored.map(view)
 
-    return st.sampled_from(sorted(DTYPES)).flatmap(of)
+    return st.sampled_from(sorted(ELEMENT_TYPES)).flatmap(of)
 
 
 def same(a: Array, b: Array) -> bool:

@@ -15,9 +15,8 @@ from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly, vector_spills
 from stepwell.passes import run_pipeline
 from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField
-from stepwell.runtime.machine.pool import get_pool
 from stepwell.runtime.machine.target import target_from
-from tests.support.native_code import RUNNABLE, Native, kernel, llvm_text
+from tests.support.native_code import RUNNABLE, Native, host_pool, kernel, llvm_text
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
@@ -225,7 +224,7 @@ def test_parallel_loops(threads: int, shape: tuple[int, int]) -> None:
     expected[::2, 0] = 3
     ctx = np.zeros(CTX_BYTES // WORD_BYTES, np.uint64)
     if threads > 1:
-        pool = get_pool(threads)
+        pool = host_pool(threads)
         ctx[CtxField.PARALLEL_FOR], ctx[CtxField.POOL] = pool.parallel_for_address, pool.state_address
     native = Native(PARALLEL)
     for _ in range(20):

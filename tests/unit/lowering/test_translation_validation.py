@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools.driver.plugins import load_plugin
+from tests.support.plugins import forgotten_plugins
 from tests.support.validate import run_before_after
 
 _FILECHECK = Path(__file__).parents[2] / "filecheck"
@@ -18,26 +20,31 @@ _LEFT_OUT = ("rewrite-patterns", "convert-graph-to-onnx")
 _PIPELINE = re.compile(r"//\s*RUN:\s*stepwell-opt\b(.*?)(?:\||$)", re.MULTILINE)
 
 
-def _cases() -> list[tuple[Path, str]]:
-    """Files with the pipelines that they run, other than those that expect errors."""
-    cases: list[tuple[Path, str]] = []
+def _cases() -> list[tuple[Path, str, tuple[str, ...]]]:
+    """Files with the pipelines that they run, other than those that expect errors, and their plugins."""
+    cases: list[tuple[Path, str, tuple[str, ...]]] = []
     for path in sorted(_FILECHECK.rglob("*.mlir")):
         for line in _PIPELINE.findall(path.read_text(encoding="utf-8")):
             words = shlex.split(line)
             if "-p" in words and "--verify-diagnostics" not in words and "--split-input-file" not in words:
-                pipeline = words[words.index("-p") + 1].replace("%S", str(path.parent))
+                words = [word.replace("%S", str(path.parent)) for word in words]
+                pipeline = words[words.index("-p") + 1]
+                plugins = tuple(words[i + 1] for i, word in enumerate(words) if word == "--load")
                 if not pipeline.startswith(_LEFT_OUT):
-                    cases.append((path, pipeline))
+                    cases.append((path, pipeline, plugins))
     return list(dict.fromkeys(cases))
 
 
 @pytest.mark.parametrize(
-    ("path", "pipeline"),
-    [pytest.param(path, p, id=f"{path.relative_to(_FILECHECK)}:{p}") for path, p in _cases()],
+    ("path", "pipeline", "plugins"),
+    [pytest.param(path, p, loads, id=f"{path.relative_to(_FILECHECK)}:{p}") for path, p, loads in _cases()],
 )
-def test_means_the_same(path: Path, pipeline: str) -> None:
+def test_means_the_same(path: Path, pipeline: str, plugins: tuple[str, ...]) -> None:
     try:
-        ran = run_before_after(path.read_text(encoding="utf-8"), pipeline)
+        with forgotten_plugins():
+            for plugin in plugins:
+                load_plugin(plugin)
+            ran = run_before_after(path.read_text(encoding="utf-8"), pipeline)
     except StepwellError as error:
         if error.code in ("syntax", "unknown-pass"):
             pytest.skip(f"not for this: {error.message}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -13,8 +14,10 @@ from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels import pool
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
+from stepwell.passes.registry import load_pass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
+from stepwell.tools.driver.plugins import load_plugin
 
 KERNEL = """
 func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sched.symbols = []} {
@@ -63,8 +66,44 @@ def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help() -> None
     assert (there.value.code, there.value.notes) == (here.value.code, here.value.notes)
 
 
+PLUGIN = """
+from stepwell.patterns import register_predicate
+from stepwell.passes.registry import load_pass
+print("this is printed to standard output")
+register_predicate("{name}.any")(len)
+Unroll = load_pass("unroll-vectors")
+def fail(self, ctx, op):
+    raise ValueError("the pass of the plugin runs")
+Unroll.apply = fail
+"""
+
+
+def test_a_worker_has_the_plugins_of_its_parent(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A pass that a plugin has changed in this process alone would not be noticed there."""
+    (plugin := tmp_path / "worker_plugin.py").write_text(PLUGIN.format(name="worker_plugin"))
+    unroll = load_pass("unroll-vectors")
+    plain = unroll.apply
+    try:
+        load_plugin(str(plugin))
+    finally:
+        unroll.apply = plain
+    worker = Worker()
+    try:
+        with pytest.raises(StepwellError, match="ValueError: the pass of the plugin runs"):
+            worker.compile("k0", f"builtin.module {{{KERNEL}}}", target_from("x86-64-v3"))
+    finally:
+        worker.close()
+    assert "this is printed" in capfd.readouterr().err
+    plugin.write_text("# another one\n" + PLUGIN.format(name="worker_plugin"))
+    changed = Worker()
+    changed.close()
+    assert str(changed.refusal) == f"{plugin} has changed since it was loaded"
+
+
 def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     class BrokenWorker:
+        refusal = None
+
         def compile(self, *_: object) -> KernelObject:
             raise ValueError("no such reply")
 

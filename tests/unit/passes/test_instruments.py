@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.passes import Pass, PassContext, registry, run_pipeline
+from stepwell.passes import Pass, PassContext, run_pipeline
 from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots
 from stepwell.passes.registry import register_pass
 
@@ -33,8 +33,7 @@ class IdlePass(Pass):
 
 
 @pytest.fixture
-def module(monkeypatch: pytest.MonkeyPatch) -> ModuleOp:
-    monkeypatch.setattr(registry, "_PLUGGED_IN", {})
+def module() -> ModuleOp:
     register_pass(IdlePass)
     return parse_module(StepwellContext(), TEXT, "test.mlir")
 

@@ -12,6 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph as g
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.attributes import AttributeLike
 from stepwell.dialects.parser import parse_module
 from stepwell.patterns import (
     GraphPattern,
@@ -28,7 +29,6 @@ from stepwell.patterns import (
     wildcard,
 )
 from stepwell.patterns.graph_mode import Bound
-from stepwell.patterns.nodes import AttributeLike
 from stepwell.patterns.rewrite import NodeMap
 from stepwell.runtime.errors import StepwellError
 from tests.patterns import elementwise

@@ -30,17 +30,17 @@ import pytest
 
 from stepwell.tools.measure.calibrate import MachineLimits
 from tests.support.fragments import check_fragment, halves_of, is_sketch
-from tests.support.shell import run_line
+from tests.support.shell import run_line, runs_in_process
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = ("stepwell ", "stepwell-opt ", "python ", "cat ")
-IN_PROCESS = ("stepwell ", "stepwell-opt ", "cat ")
 LIMITS = MachineLimits({1: 100.0}, {1: 10.0}, {1: 40.0})
 """For `--profile`, which would measure the machine for seconds; test_profile.py does."""
 
-# What the shell of tests does not know; and plugins, which would stay in the process.
-_NEEDS_A_SHELL = re.compile(r"--load|2>|[*#$;<]")
+# What the shell of tests does not know.
+_NEEDS_A_SHELL = re.compile(r"2>(?!&1)|[$;<]")
+_QUOTED = re.compile("'[^']*'")
 _BLOCK = re.compile(
     r"(?P<skip><!-- not run: [^\n]* -->\n)?^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -102,20 +102,23 @@ class Session(InteractiveInterpreter):
 
     def run_shell(self, block: Block) -> str:
         """Run the block's lines: in this process, which has imported everything, where they are simple."""
-        lines = block.text.replace("\\\n", " ").splitlines()
-        if _NEEDS_A_SHELL.search(block.text) or not all(line.startswith(IN_PROCESS) for line in lines):
-            return self.run_bash(block)
-        output = ""
-        for line in lines:
-            done = run_line(line)
-            assert done.status == 0, f"line {block.line}: exit status {done.status}\n{done.stderr}"
-            output += done.stdout
-        return output
+        if _NEEDS_A_SHELL.search(_QUOTED.sub("", block.text)):
+            return self.run_bash(block, block.text)
+        joined = re.sub(r"\\\n|(?<=\|)\n", " ", block.text)
+        lines = [line for line in joined.splitlines() if line and not line.startswith("#")]
+        return "".join(self.run_line(block, line) for line in lines)
 
-    def run_bash(self, block: Block) -> str:
+    def run_line(self, block: Block, line: str) -> str:
+        if not runs_in_process(line):
+            return self.run_bash(block, line)
+        done = run_line(line)
+        assert done.status == 0, f"line {block.line}: exit status {done.status}\n{done.stderr}"
+        return done.stdout
+
+    def run_bash(self, block: Block, text: str) -> str:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", block.text],
+            ["bash", "-euo", "pipefail", "-c", text],
             cwd=self.folder,
             env=os.environ | {"PATH": path},
             capture_output=True,
@@ -134,6 +137,7 @@ def check_output(block: Block, output: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # as for `python` in a folder
     monkeypatch.setattr("stepwell.tools.measure.calibrate._measure", lambda: LIMITS)
     session = Session(tmp_path)
     output: str | None = None

@@ -58,7 +58,8 @@ def examples() -> Iterator[Example]:
     """The examples of all docstrings, sketches left out."""
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            source = file.read_text(encoding="utf-8")
+            for node in ast.walk(ast.parse(source)) if "```mlir" in source else ():
                 if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
                     for block in _BLOCK.findall(cleandoc(text)):
                         if not is_sketch(block):

@@ -15,7 +15,6 @@ import pytest
 
 from stepwell.runtime.error_codes import CODES
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.plugins import LOADED
 from stepwell.tools import cli, opt
 from stepwell.tools.generators.generate_docs import Example, error_examples
 
@@ -135,12 +134,8 @@ def test_each_code_has_an_example() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to work in; plugins that a test loads are forgotten."""
+    """An empty folder to work in."""
     monkeypatch.chdir(tmp_path)
-    for place in ("stepwell.passes.registry", "stepwell.runtime.backends"):
-        monkeypatch.setattr(f"{place}._PLUGGED_IN", {})
-    for known in list(LOADED):
-        monkeypatch.delitem(LOADED, known)
     return tmp_path
 
 

@@ -10,17 +10,14 @@ The layout rule of CONTRIBUTING.md, over every import of the tree.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from stepwell.passes.registry import PASSES
-
-ROOT = Path(__file__).resolve().parents[3]
-LAYERS = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools")
+from tests.support.imports import LAYERS, ROOT, all_imports
 
 # Below `passes/`: what runs passes, and the facts about IR that several folders need.
 LIBRARIES = (
@@ -69,6 +66,7 @@ class Import:
         return f"{self.source} imports {self.name} from {self.target}"
 
 
+@cache
 def file_of(module: str) -> str | None:
     """The file of a module of ours, relative to the root; None for another package's."""
     package, *parts = module.split(".")
@@ -79,33 +77,14 @@ def file_of(module: str) -> str | None:
     return found.relative_to(ROOT).as_posix() if found else None
 
 
-def imports_of(file: Path) -> Iterator[Import]:
-    """The imports of a file from ours, those inside functions and under `TYPE_CHECKING` included."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    guarded = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for statement in node.body
-        for inner in ast.walk(statement)
-    }
-    source = file.relative_to(ROOT).as_posix()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                target = file_of(f"{node.module}.{alias.name}") or file_of(node.module)
-                if target is not None:
-                    yield Import(source, target, alias.name, id(node) in guarded)
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if (target := file_of(alias.name)) is not None:
-                    yield Import(source, target, alias.name, id(node) in guarded)
-
-
 @cache
-def all_imports() -> list[Import]:
-    files = (file for layer in LAYERS for file in sorted((ROOT / layer).rglob("*.py")))
-    return [found for file in files for found in imports_of(file)]
+def imports_of_ours() -> list[Import]:
+    """The names that our files import from our files."""
+    return [
+        Import(found.file, target, found.name, found.for_types)
+        for found in all_imports()
+        if (target := file_of(f"{found.module}.{found.name}") or file_of(found.module)) is not None
+    ]
 
 
 def folder_of(file: str) -> str:
@@ -134,7 +113,7 @@ def test_each_pass_is_found_by_its_name() -> None:
 def test_pass_files_give_nothing_to_other_folders() -> None:
     wrong = [
         found
-        for found in all_imports()
+        for found in imports_of_ours()
         if is_pass_file(found.target)
         and found.target.startswith("passes/")
         and folder_of(found.source) != folder_of(found.target)
@@ -145,7 +124,7 @@ def test_pass_files_give_nothing_to_other_folders() -> None:
 def test_helpers_serve_their_folder_only() -> None:
     wrong = [
         found
-        for found in all_imports()
+        for found in imports_of_ours()
         if found.target.startswith("passes/")
         and not found.target.startswith(LIBRARIES)
         and not is_pass_file(found.target)
@@ -162,7 +141,7 @@ def test_conversions_are_imported_by_their_entry() -> None:
 
     wrong = [
         found
-        for found in all_imports()
+        for found in imports_of_ours()
         if (conversion := conversion_of(found.target)) is not None
         and not found.source.startswith(conversion)
         and found.target != f"{conversion}__init__.py"
@@ -210,7 +189,7 @@ def _between_files(imports: list[Import]) -> list[Import]:
 
 
 def test_files_import_each_other_in_no_circle() -> None:
-    needed = [found for found in _between_files(all_imports()) if not found.for_types]
+    needed = [found for found in _between_files(imports_of_ours()) if not found.for_types]
     assert not (found := circles(lambda file: file, needed)), found
 
 
@@ -218,11 +197,11 @@ def test_circles_of_annotations_are_listed() -> None:
     listed = {file: files for files in ANNOTATION_CYCLES for file in files}
     others = [
         found
-        for found in _between_files(all_imports())
+        for found in _between_files(imports_of_ours())
         if not (found.for_types and found.target in listed.get(found.source, ()))
     ]
     assert not (found := circles(lambda file: file, others)), found
 
 
 def test_folders_import_each_other_in_no_circle() -> None:
-    assert not (found := circles(folder_of, all_imports())), found
+    assert not (found := circles(folder_of, imports_of_ours())), found

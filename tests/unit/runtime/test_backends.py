@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -21,7 +21,6 @@ from stepwell.lowering.backends import Arrays, Backend, Constants, fill
 from stepwell.passes import run_pipeline
 from stepwell.passes.context import PassContext
 from stepwell.patterns import is_op, wildcard
-from stepwell.runtime import backends
 from stepwell.runtime.backends import find_backend, register_backend
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
@@ -29,6 +28,7 @@ from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.model import load
 from stepwell.tools.report import summary_text
 from tests.patterns import elementwise
+from tests.support.plugins import forgotten_plugins
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 18]>
@@ -104,14 +104,11 @@ class BrokenBackend(TanhBackend):
 
 
 @pytest.fixture(autouse=True)
-def plugged_in() -> Iterator[None]:
-    """The backends of this file are there, and gone afterwards."""
-    plugged = backends._PLUGGED_IN  # pyright: ignore[reportPrivateUsage]
+def plugged_in() -> None:
+    """The backends of this file are there."""
+    TanhBackend.compiled.clear()
     register_backend("tanh", TanhBackend)
     register_backend("broken", BrokenBackend)
-    TanhBackend.compiled.clear()
-    yield
-    plugged.clear()
 
 
 def close(results: object, wanted: Sequence[Array]) -> None:
@@ -127,7 +124,7 @@ def close(results: object, wanted: Sequence[Array]) -> None:
 @pytest.mark.parametrize("opt_level", [0, 2])
 def test_a_model_is_split_and_saved(chosen: Sequence[str], opt_level: int, tmp_path: Path) -> None:
     compiled = stepwell.compile(model(), backends=chosen, opt_level=opt_level)
-    assert compiled.image.callees[0].kind == chosen[0]
+    assert compiled.image.main.callees[0].kind == chosen[0]
     close(compiled(X), expected(X))
     compiled.save(tmp_path / "m.stepwell")
     loaded = load(tmp_path / "m.stepwell")
@@ -182,7 +179,7 @@ def test_fallback_goes_on_without_a_backend_that_fails(how: str, monkeypatch: py
     with PassContext() as context:
         compiled = stepwell.compile(model(), backends=["broken", "tanh"], fallback=True)
     assert any("goes on without the backend: the backend 'broken' failed" in str(r) for r in context.remarks)
-    assert not compiled.image.callees
+    assert not compiled.image.main.callees
     assert "1 given up: --remarks says why" in summary_text(compiled.image)
     close(compiled(X), expected(X))
 
@@ -220,7 +217,7 @@ def test_fallback_compiles_where_the_engine_is_missing(monkeypatch: pytest.Monke
     with PassContext() as context:
         compiled = stepwell.compile(model(), backends=["onnxruntime"], fallback=True)
     assert any("goes on without a backend" in str(remark) for remark in context.remarks)
-    assert not compiled.image.callees
+    assert not compiled.image.main.callees
     close(compiled(X), expected(X))
 
 
@@ -280,16 +277,16 @@ def find_reference() -> Backend:
 def test_sizes_that_no_argument_tells_are_arguments(
     fallback: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    register_backend("expand", ExpandBackend)
     source = parser.parse_model(SYMBOLS).SerializeToString()
-    compiled = stepwell.compile(source, backends=["expand"], fallback=fallback)
-    assert len(compiled.image.callees) == 1
+    with forgotten_plugins():
+        register_backend("expand", ExpandBackend)
+        compiled = stepwell.compile(source, backends=["expand"], fallback=fallback)
+    assert len(compiled.image.main.callees) == 1
     x, u = np.zeros((5, 3), np.float32), np.arange(4, dtype=np.float32)
     wanted = np.broadcast_to(np.exp(np.tile(u, 2)), (5, 8))
     np.testing.assert_allclose(np.asarray(compiled(x, u), np.float32), wanted, rtol=1e-6)
     if fallback:
         compiled.save(tmp_path / "m.stepwell")
-        backends._PLUGGED_IN.pop("expand")  # pyright: ignore[reportPrivateUsage]
         with pytest.warns(RuntimeWarning, match="runs on our kernels"):
             loaded = load(tmp_path / "m.stepwell")
         np.testing.assert_allclose(np.asarray(loaded(x, u), np.float32), wanted, rtol=1e-6)
@@ -352,7 +349,7 @@ def test_a_package_registers_its_backend_by_an_entry_point(tmp_path: Path) -> No
 import stepwell
 compiled = stepwell.compile("m.onnx", backends=["acme"])
 compiled.save("m.stepwell")
-print(compiled.image.callees[0].kind, type(stepwell.load("m.stepwell")).__name__)
+print(compiled.image.main.callees[0].kind, type(stepwell.load("m.stepwell")).__name__)
 """
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(

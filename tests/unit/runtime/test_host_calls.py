@@ -13,8 +13,8 @@ import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.lowering.interpret import interpret
 from stepwell.runtime import host
+from stepwell.runtime.backends import HostFunction
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.host import HostFunction
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.driver.ir_files import read_ir
 

@@ -76,4 +76,4 @@ def test_options(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["compile", str(file), "--memory", "low", "--print-pipeline"]) == 0
     assert "winograd-conv" not in capsys.readouterr().out
     with pytest.raises(stepwell.StepwellError, match="memory must be one of normal, low"):
-        stepwell.compile(file, memory="none")
+        stepwell.compile(file, memory="none")  # pyright: ignore[reportArgumentType]

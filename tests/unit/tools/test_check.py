@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
+from stepwell.plugin import PatternRewriter, SSAValue, constant, graph, onnx_op
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Interface, TensorSpec
 from stepwell.tools import cli
 from stepwell.tools.check.reference import reference_evaluator
 from stepwell.tools.inputs import made_up_inputs
+from tests.commands import shown_error, written
+from tests.onnx_models import onnx_model
 
 F32 = np.dtype("float32")
 
@@ -107,3 +111,28 @@ def test_sizes_that_were_made_up_are_named(tmp_path: Path, capsys: pytest.Captur
     assert cli.main(["run", str(file)]) == 1
     assert "1 was taken for N, x_1: --input-shape gives other sizes" in capsys.readouterr().err
     assert cli.main(["run", str(file), "--input-shape", "x=3x4"]) == 0
+
+
+def test_an_operator_of_a_plugin_has_its_own_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At the opset of the model, with attributes; without a reference the error says how to give one."""
+    for since, factor in ((1, 1.0), (2, 10.0), (3, 0.0)):
+        reference = partial(lambda factor, x, shift=0.5: factor * x + shift, factor) if since < 3 else None
+
+        @onnx_op("test.check", "Affine", since=since, reference=reference)
+        def affine(  # pyright: ignore[reportUnusedFunction]
+            rewriter: PatternRewriter, x: SSAValue, *, shift: float = 0.5, factor: float = factor
+        ) -> graph.AddOp:
+            scaled = graph.MultiplyOp(x, constant(rewriter, factor, like=x)).result
+            return graph.AddOp(scaled, constant(rewriter, shift, like=x))
+
+    for opset, node in ((1, "Affine<shift = 2.0>(x)"), (1, "Affine(x)"), (2, "Affine(x)")):
+        body = f"g (float[N] x) => (float[N] y) {{ y = test.check.{node} }}"
+        model = written(tmp_path / "m.onnx", onnx_model(body, header=f', "test.check" : {opset}'))
+        assert cli.main(["run", str(model), "--check"]) == 0
+        assert "y: ok" in capsys.readouterr().out
+    body = "g (float[N] x) => (float[N] y) { y = test.check.Affine(x) }"
+    model = written(tmp_path / "m.onnx", onnx_model(body, header=', "test.check" : 3'))
+    error = shown_error(capsys, cli.main, "run", model, "--check")
+    assert "error[no-reference]" in error and "`@onnx_op(…, reference=f)`" in error

@@ -49,13 +49,13 @@ def loading(capsys: Capture, folder: Path, stem: str, code: str, *arguments: str
 NAMED = 'class A(Pass):\n    name = "{}"\n    def apply(self, ctx, op): pass\n'
 
 REFUSED = {
-    "no_name": (NAMED.replace("name =", "nam ="), "bad-plugin", "class A has no `name`", ""),
-    "taken": (NAMED.format("cse"), "name-taken", "there is a pass named 'cse' already", ""),
+    "no_name": (NAMED.replace("name =", "nam ="), "bad-plugin", "class A has no `name`", ":10"),
+    "taken": (NAMED.format("cse"), "name-taken", "there is a pass named 'cse' already", ":10"),
     "twice": (
         NAMED.format("twice") + NAMED.replace("A", "B").format("twice"),
         "name-taken",
         "there is a pass named 'twice' already",
-        "",
+        ":13",
     ),
     "predicates": (
         'register_predicate("twice.any")(len)\nregister_predicate("twice.any")(max)',
@@ -215,7 +215,7 @@ def test_a_pass_of_a_plugin_in_a_compilation(tmp_path: Path, capsys: Capture) ->
     assert cli.main([*run, "--require-pass", "negate", "--disable-pass", "negate"]) == 0
     assert "mean 1 " in capsys.readouterr().out
     assert cli.main(["compile", *run[1:2], *run[4:], "--require-pass=negate", "--print-pipeline"]) == 0
-    assert ",negate,simplify-expr," in capsys.readouterr().out
+    assert ",negate,convert-plugins-to-graph,simplify-expr," in capsys.readouterr().out
     LOADED.clear()
     error = shown_error(capsys, cli.main, "compile", model, "--require-pass", "vectorize")
     assert "level 1 runs " in error and "a pass of a plugin" in error

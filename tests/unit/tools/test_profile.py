@@ -54,7 +54,7 @@ def test_every_kernel_with_its_nodes_and_work(file: Path) -> None:
     *rows, outside = profile(model, {"x": x}, 3, LIMITS)
     nodes = [name for row in rows for name in row.nodes]
     assert sorted(nodes) == ["the h", "the r", "the y", "the z"]
-    first = next(kernel for kernel in model.image.timed if "the h" in kernel.nodes)
+    first = next(kernel for kernel in model.image.main.timed if "the h" in kernel.nodes)
     assert first.flops.evaluate({"N": 8}) == 2 * 8 * 64 * 48 + 8 * 48  # the multiply-adds, and relu
     assert first.bytes.evaluate({"N": 8}) == 4 * (8 * 64 + 64 * 48 + 8 * 48)
     assert all(row.microseconds > 0 and row.gigabytes_per_second > 0 for row in rows)

@@ -1,4 +1,4 @@
-"""Graphs of 4,000 ops: no step of the front half needs recursion, or more than seconds."""
+"""Graphs of 2,000 ops: no step of the front half needs recursion, or more than seconds."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from stepwell.tools.driver import image as compilation
 from tests.onnx_models import onnx_model
 from tests.support.pipelines import graph_pipeline
 
-OPS = 4_000
-"""Four times the depth at which Python ends a recursion."""
+OPS = 2_000
+"""Twice the depth at which Python ends a recursion."""
 
 
 @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from onnx import helper
 
@@ -19,6 +18,7 @@ from stepwell.dialects.types import dims_of, element_of, tensor_of
 from stepwell.runtime.layout import parse_layout, to_layout
 from stepwell.runtime.meaning import Array
 from tests.graph_ops import run, value
+from tests.support.onnx_runtime import reference_session
 
 RNG = np.random.default_rng(7)
 
@@ -34,8 +34,7 @@ def run_onnx(op_type: str, inputs: Sequence[Array], outputs: int = 1, **attribut
     ]
     graph = helper.make_graph([node], "g", infos, [onnx.ValueInfoProto(name=r) for r in results])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
-    session: Any = onnxruntime.InferenceSession(model.SerializeToString())
-    return session.run(None, dict(zip(names, inputs, strict=True)))
+    return reference_session(model).run(None, dict(zip(names, inputs, strict=True)))
 
 
 def expect_close(actual: Any, expected: Any, rtol: float = 1e-5) -> None:

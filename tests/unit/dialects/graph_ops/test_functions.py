@@ -18,7 +18,7 @@ from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import StepwellError
 
 T = tensor_type(f32, [2])
-OPS = 10_000
+OPS = 4_000
 PASSES = (
     "inline",
     "to-a-normal-form",
@@ -37,7 +37,7 @@ def function(name: str, ops: list[Operation], block: Block, result: SSAValue) ->
 
 
 def chain() -> ModuleOp:
-    """Ten thousand calls, one after the other, of functions each of which negates."""
+    """Thousands of calls, one after the other, of functions each of which negates."""
     block = Block(arg_types=[T])
     value: SSAValue = block.args[0]
     ops: list[Operation] = []

@@ -57,6 +57,8 @@ def test_pool_by_rows(
         opset_imports=[helper.make_opsetid("", 19)],
         ir_version=9,
     )
-    for mcpu, threads in (("host", 2), ("x86-64-v3", 1)):
+    # For a fixed level too, the kinds taking turns from size to size.
+    is_turn = POOLS.index((size, kernel, strides, pads)) % 2 == ["max", "avg"].index(kind)
+    for mcpu, threads in (("host", 2), ("x86-64-v3", 1)) if is_turn else (("host", 2),):
         y: Any = stepwell.compile(model, threads=threads, mcpu=mcpu)(x)
         np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)

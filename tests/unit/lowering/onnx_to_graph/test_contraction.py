@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from onnx import helper
 
@@ -18,6 +17,7 @@ from stepwell.lowering.onnx_to_graph import ConvertOnnxToGraphPass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 from tests.graph_ops import run_module
+from tests.support.onnx_runtime import reference_session
 
 RNG = np.random.default_rng(3)
 
@@ -75,9 +75,8 @@ def compare(
 ) -> None:
     """Hold a converted node against ONNX Runtime."""
     proto = model(op_type, inputs, outputs, **options)
-    session: Any = onnxruntime.InferenceSession(proto.SerializeToString())
     feed = {f"x{i}": x for i, x in enumerate(inputs) if x is not None}
-    expected = session.run(None, feed)
+    expected = reference_session(proto).run(None, feed)
     for mine, theirs in zip(converted(proto, inputs), expected, strict=True):
         expect_close(mine, theirs, rtol)
 
@@ -173,6 +172,10 @@ def integers(dtype: Any, *shape: int) -> Array:
 @pytest.mark.parametrize("types", [(np.uint8, np.int8), (np.int8, np.int8), (np.uint8, np.uint8)])
 def test_matmul_integer(types: tuple[npt.DTypeLike, npt.DTypeLike]) -> None:
     a, b = integers(types[0], 2, 3, 40), integers(types[1], 40, 5)
+    if types == (np.uint8, np.int8):
+        b = np.floor_divide(
+            b, 2, dtype=np.int8
+        )  # sums of two products fit 16 bits: ONNX Runtime, without VNNI, is exact for these alone
     zero_points = [integers(types[0]), integers(types[1], 5)]
     compare("MatMulInteger", [a, b])
     compare("MatMulInteger", [a, b, *zero_points])

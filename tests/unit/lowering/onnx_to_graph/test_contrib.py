@@ -149,9 +149,9 @@ def test_support_is_told_inside_functions_too() -> None:
     opsets = [helper.make_opsetid("", 18), *domains, helper.make_opsetid("local", 1)]
     model = helper.make_model(made, functions=[function], opset_imports=opsets, ir_version=9)
     assert dict(support_of_model(model)) == {
-        "Twice": BODY,
+        "local.Twice": BODY,
         "Gelu": NATIVE,
-        "Mix": MISSING,
+        "com.acme.Mix": MISSING,
         "Inverse": HOST,
         "BeamSearch": MISSING,
     }

@@ -96,11 +96,11 @@ def test_partitioned_programs_compute_the_same(seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["chain", "fan"])
-def test_ten_thousand_ops_come_into_one_region(kind: str) -> None:
+def test_thousands_of_ops_come_into_one_region(kind: str) -> None:
     if kind == "chain":
-        lines = [f"v{i} = neg {'x' if i == 0 else f'v{i - 1}'}" for i in range(10_000)]
+        lines = [f"v{i} = neg {'x' if i == 0 else f'v{i - 1}'}" for i in range(4_000)]
     else:
-        lines = ["v0 = neg x", *(f"v{i} = tanh v0" for i in range(1, 10_000))]
+        lines = ["v0 = neg x", *(f"v{i} = tanh v0" for i in range(1, 4_000))]
     made = elementwise("; ".join(lines))
     for op in made.func.body.block.ops:
         if op.results:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any, cast
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from onnx import numpy_helper
@@ -20,11 +23,16 @@ from stepwell.dialects.arith import DotBytesOp
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.interpret import interpret
+from stepwell.lowering.kernels import tile_code
 from stepwell.lowering.kernels.machine import emit_assembly
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import FROM_ONNX, LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
-from stepwell.runtime.machine import tile_check, tile_permission
-from stepwell.runtime.machine.target import granted_features, target_from
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine import demands, tile_check, tile_permission
+from stepwell.runtime.machine.demands import check_features, granted_features
+from stepwell.runtime.machine.target import target_from
+from stepwell.runtime.machine.tile_check import TileFunctions
+from stepwell.runtime.machine.tile_permission import tile_refusal
 from stepwell.runtime.meaning import Array
 from tests.onnx_models import imported, onnx_model
 from tests.support.pipelines import graph_pipeline
@@ -158,8 +166,55 @@ def test_other_targets_have_no_tiles() -> None:
     assert not target_from("x86-64-v4").has_tile_products
 
 
-def test_the_check_before_use_is_machine_code() -> None:
-    assert tile_check.loaded_product().address
+def address_of(callback: object) -> int:
+    """The address of a function of ctypes."""
+    return ctypes.cast(cast(Any, callback), ctypes.c_void_p).value or 0
+
+
+def multiplier(wrong: int) -> TileFunctions:
+    """Tile registers in Python, whose sums differ by `wrong`."""
+
+    def product(configuration: int, a_at: int, b_at: int, c_at: int) -> None:
+        a = np.ctypeslib.as_array((ctypes.c_uint8 * 1024).from_address(a_at)).reshape(16, 64)
+        b = np.ctypeslib.as_array((ctypes.c_int8 * 1024).from_address(b_at)).reshape(16, 16, 4)
+        c = np.ctypeslib.as_array((ctypes.c_int32 * 256).from_address(c_at)).reshape(16, 16)
+        c[...] = np.einsum("ikp,kjp->ij", a.reshape(16, 16, 4).astype(np.int32), b.astype(np.int32))
+        c[3, 5] += wrong
+
+    callback = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(product)
+    return TileFunctions(address_of(callback), 0, 0, callback)
+
+
+def test_sums_of_tiles_are_compared() -> None:
+    assert tile_check.tiles_multiply(multiplier(0))
+    assert not tile_check.tiles_multiply(multiplier(1))
+
+
+@pytest.mark.parametrize(("tiles_ms", "vectors_ms", "faster"), [(1, 3, True), (40, 0, False)])
+def test_speeds_are_compared_per_product(
+    tiles_ms: float, vectors_ms: float, faster: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+    slow = [function(lambda memory, steps, ms=ms: time.sleep(ms / 1e3)) for ms in (tiles_ms, vectors_ms)]
+    monkeypatch.setattr(tile_check, "cpu_features", lambda: {"avx512vnni"})
+    functions = TileFunctions(0, address_of(slow[0]), address_of(slow[1]))
+    assert tile_check.tiles_are_faster(functions) == faster
+
+
+def test_tiles_without_rivals_are_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tile_check, "cpu_features", lambda: {"avx2"})
+    assert tile_check.tiles_are_faster(TileFunctions(0, 0, 0))
+
+
+class System:
+    """A system that permits tile registers, or not."""
+
+    def __init__(self, status: int, monkeypatch: pytest.MonkeyPatch):
+        library = SimpleNamespace(syscall=lambda *_: status)
+        monkeypatch.setattr(tile_permission.ctypes, "CDLL", lambda _: library)
+        monkeypatch.setattr(tile_permission.sys, "platform", "linux")
+        monkeypatch.setattr(tile_permission.os, "uname", lambda: SimpleNamespace(machine="x86_64"))
+        monkeypatch.setattr(tile_permission, "_verdicts", [])
 
 
 @pytest.mark.parametrize(
@@ -169,24 +224,52 @@ def test_the_check_before_use_is_machine_code() -> None:
 def test_tiles_are_used_when_right_and_fast(
     right: bool, faster: bool, refusal: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def permit(*_: object) -> int:
-        return 0
-
-    library = SimpleNamespace(syscall=permit)
-    monkeypatch.setattr(tile_permission.ctypes, "CDLL", lambda _: library)
-    monkeypatch.setattr(tile_permission.sys, "platform", "linux")
-    monkeypatch.setattr(tile_permission.platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(tile_check, "tiles_multiply", lambda: right)
-    monkeypatch.setattr(tile_check, "tiles_are_faster", lambda: faster)
-    assert tile_permission.tile_refusal.__wrapped__() == refusal
+    System(0, monkeypatch)
+    monkeypatch.setattr(tile_check, "tiles_multiply", lambda _: right)
+    monkeypatch.setattr(tile_check, "tiles_are_faster", lambda _: faster)
+    assert tile_refusal(TileFunctions(0, 0, 0)) == refusal
+    monkeypatch.setattr(tile_check, "tiles_multiply", lambda _: not right)
+    assert tile_refusal(TileFunctions(0, 0, 0)) == refusal  # of the process, once and for all
 
 
-def test_the_timed_code_is_machine_code() -> None:
-    assert tile_check.loaded(tile_check.TILE_SPEED, "speed", "+amx-tile,+amx-int8").address
-    assert tile_check.loaded(tile_check.vector_speed(), "speed", "+avx512f,+avx512vnni").address
+def test_a_system_may_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    System(-1, monkeypatch)
+    assert tile_refusal(TileFunctions(0, 0, 0)) == "the system does not permit them"
 
 
-def test_loaded_code_stays_in_memory() -> None:
-    code = tile_check.loaded("define i64 @next(i64 %x) {\n%y = add i64 %x, 1\nret i64 %y\n}", "next", "")
-    gc.collect()
-    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(code.address)(41) == 42
+def test_a_runtime_by_itself_waits_for_an_artifact_with_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    System(0, monkeypatch)
+    monkeypatch.setattr(tile_permission, "COMPILER", "stepwell.nowhere")
+    monkeypatch.setattr(tile_check, "tiles_are_faster", lambda _: True)
+    assert tile_refusal() == "there is no code to try them with"
+    assert tile_refusal(multiplier(0)) is None
+    assert tile_refusal() is None
+
+
+def test_code_for_tiles_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    System(0, monkeypatch)
+    monkeypatch.setattr(demands, "cpu_features", lambda: frozenset({"amx-int8", "amx-tile"}))
+    triple = demands.process_triple()
+    with pytest.raises(StepwellError, match="wrong-cpu.*amx-tile") as caught:
+        check_features(triple, ["amx-tile"], multiplier(1))
+    assert any("their sums are wrong" in note for note in caught.value.notes)
+    check_features(triple, [], multiplier(1))
+
+
+def test_the_check_before_use_is_machine_code() -> None:
+    functions = tile_code.tile_functions()
+    addresses = {functions.product, functions.tile_speed, functions.vector_speed}
+    assert len(addresses) == 3 and all(addresses)
+    gc.collect()  # the code stays in memory
+    assert all(ctypes.string_at(address, 16) for address in addresses)
+
+
+def test_the_check_is_an_object_that_needs_nothing() -> None:
+    """Its functions, and no symbol from outside, so that an artifact can contain it."""
+    machine = llvm.Target.from_triple("x86_64-unknown-linux-gnu").create_target_machine(cpu="x86-64")
+    assembly = machine.emit_assembly(llvm.parse_assembly(tile_code.tile_check_text()))
+    assert "callq" not in assembly and "@PLT" not in assembly
+    assert assembly.count("tdpbusd") == 1 + 4 and assembly.count("vpdpbusd") == 16
+    names = {symbol.encode() for symbol in (tile_code.PRODUCT, tile_code.TILE_SPEED, tile_code.VECTOR_SPEED)}
+    code = tile_code.tile_check_object()
+    assert code.startswith(b"\x7fELF") and all(name in code for name in names)

@@ -15,42 +15,17 @@ thread reads in one loop is then what it wrote in the last, still in its own cac
 
 from __future__ import annotations
 
-from enum import IntEnum
+from dataclasses import replace
+from functools import cache
 from string import Template
 
+from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.abi import WORD_BYTES, CtxField
+from stepwell.runtime.link.code import Code
+from stepwell.runtime.machine.loader import linked
+from stepwell.runtime.machine.pool_state import StateField
+from stepwell.runtime.machine.target import TargetDescription
 
-
-class StateField(IntEnum):
-    """Offsets into the pool's shared state, in bytes."""
-
-    STATE = 0
-    EPOCH = 4
-    """The upper half of the state: what workers sleep on (little endian)."""
-    TAKEN = 64
-    """
-    i64: the number of chunks that the caller took, from the front; the upper half: workers, from the back.
-    """
-    BODY = 128
-    ARG = 136
-    CHUNKS = 144
-    LIMIT = 152
-    """i64: the largest number of workers that may check in."""
-    SLEEPERS = 192
-    """i32: the number of workers that sleep."""
-    STOP = 256
-    """i32: not 0 when workers should end."""
-    WORKER_SPINS = 264
-    """i64: the number of times that a worker looks for work before it sleeps."""
-    BUSY = 320
-    """i32: 1 while a call owns the pool; any other runs on its own thread."""
-    WAITING = 384
-    """i32: 1 while the caller sleeps until its workers are done."""
-
-
-STATE_BYTES = 448
-WORKER_SPINS = 16000
-"""Half a millisecond: a model's next parallel kernel comes sooner, and waking a sleeper takes 20 us."""
 _CALLER_SPINS = 20000
 _SPINS_A_YIELD = 64
 """
@@ -324,3 +299,18 @@ def pool_code(arch: str, is_linux: bool) -> str:
         pause_declaration=_PAUSE_DECLARATION[arch],
     )
     return sleep + code
+
+
+def pool_of(target: TargetDescription) -> Code:
+    """
+    The thread pool's machine code for the system of a target.
+
+    It is the same for all CPUs of an architecture: models for different ones share the pool of a process.
+    """
+    return _pool_of(replace(target, features=()))
+
+
+@cache
+def _pool_of(target: TargetDescription) -> Code:
+    text = pool_code(target.arch, is_linux="linux" in target.triple)
+    return linked([compile_to_object(text, target, optimize=False)])

@@ -1,0 +1,127 @@
+"""
+Model images: the functions of a compiled model with their code, and its weights, in memory or mapped.
+
+Records that loading a model needs are named tuples: to make the class of a frozen dataclass takes 0.6 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from stepwell.runtime.files.weight_check import WeightCheck
+from stepwell.runtime.host import Callee
+from stepwell.runtime.interface import Array, Interface
+from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_sizes, as_text
+from stepwell.runtime.link.code import Code
+from stepwell.runtime.timing import TimedCall
+
+MAIN = "main"
+"""The name of the function that calling a model runs."""
+
+
+class RuntimeErrorRow(NamedTuple):
+    """The meaning of a nonzero return code of compiled code: error code, message, and the node at fault."""
+
+    code: str
+    message: str
+    where: str
+
+
+class Variant(NamedTuple):
+    """The code of a function for one target, and maybe for fixed sizes."""
+
+    triple: str
+    features: tuple[str, ...]
+    """CPU features that the code uses."""
+    code: Code
+    symbol: str = MAIN
+    """The name of the function in the code."""
+    pool: Code | None = None
+    """The code of the thread pool; without it, calls use one thread."""
+    tile_check: Code | None = None
+    """The code that tries the tile registers, of a target that has them."""
+    sizes: Mapping[str, int] = {}
+    """The symbols of the interface that the code fixes, with their values."""
+
+
+class Entry(NamedTuple):
+    """A function of a model: its interface, what it refers to, and its code, the preferred variant first."""
+
+    interface: Interface
+    variants: tuple[Variant, ...] = ()
+    weights: tuple[int, ...] = ()
+    """The numbers of its weights in the image, in the order of its globals."""
+    errors: tuple[RuntimeErrorRow, ...] = ()
+    callees: tuple[Callee, ...] = ()
+    """The functions outside of compiled code that it calls."""
+    slots: int = 0
+    """The number of slots, allocations whose size depends on data; those of outputs come first."""
+    objects_per_call: int = 0
+    """The number of Python objects of a call; inputs come first."""
+    output_objects: tuple[int | None, ...] = ()
+    """The index among these objects for each output, None for an array; empty when all outputs are arrays."""
+    timed: tuple[TimedCall, ...] = ()
+    """Its calls of kernels and of the host, in order, when it records their times."""
+
+    def to_json(self) -> dict[str, object]:
+        """All but variants and the code of callees as plain JSON values."""
+        return {
+            "interface": self.interface.to_json(),
+            "weights": list(self.weights),
+            "errors": [[row.code, row.message, row.where] for row in self.errors],
+            "callees": [callee.to_json() for callee in self.callees],
+            "host": [self.slots, self.objects_per_call, list(self.output_objects)],
+            "timed": [call.to_json() for call in self.timed],
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, object], codes: Sequence[bytes], variants: tuple[Variant, ...]) -> Entry:
+        """
+        The function that `to_json` described.
+
+        Args: `codes` are those of its callees.
+        Raises: ValueError, KeyError or TypeError when `data` is no such description.
+        """
+        slots, objects_per_call, output_objects = as_list(data["host"], 3)
+        callees = map(as_mapping, as_list(data["callees"]))
+        objects = as_size(objects_per_call)
+        return Entry(
+            Interface.from_json(as_mapping(data["interface"])),
+            variants,
+            as_sizes(data["weights"]),
+            tuple(RuntimeErrorRow(*map(as_text, as_list(row, 3))) for row in as_list(data["errors"])),
+            tuple(Callee.from_json(c, code) for c, code in zip(callees, codes, strict=True)),
+            as_size(slots),
+            objects,
+            tuple(None if n is None else _below(as_size(n), objects) for n in as_list(output_objects)),
+            tuple(TimedCall.from_json(as_list(call)) for call in as_list(data["timed"])),
+        )
+
+
+def _below(index: int, count: int) -> int:
+    """The index of one of `count` things. Raises: ValueError for another."""
+    if index >= count:
+        raise ValueError(f"expected an index below {count}, found {index}")
+    return index
+
+
+class ModelImage(NamedTuple):
+    """The contents of a compiled model: functions by name, weights, and facts about both."""
+
+    functions: Mapping[str, Entry]
+    weights: tuple[Array, ...]
+    """The weights of all functions, each at 64-byte alignment."""
+    summary: Mapping[str, object] = {}
+    """Facts for users: nodes, kernels, sizes."""
+    effort: Mapping[str, object] = {}
+    """The effort of this compilation: `seconds` of each step, `cached kernels`. Not stored."""
+    ir: Mapping[str, str] = {}
+    """The IR at each level as text, if asked for."""
+    weight_check: WeightCheck | None = None
+    """The check of weights that come from a file, to wait for before their first use."""
+
+    @property
+    def main(self) -> Entry:
+        """The function that calling the model runs."""
+        return self.functions[MAIN]

@@ -1,0 +1,3 @@
+"""
+Linking: object files become one position-independent image, whose table of outside functions a loader fills.
+"""

@@ -1,0 +1,213 @@
+"""
+Reader of relocatable ELF files: little-endian, 64 bits, as LLVM writes them for x86-64 and aarch64.
+
+Every claim of a file is checked against its size, since an artifact of an older version may contain any
+bytes.
+Source: System V ABI, chapters 4 and 5 (ELF-64 object file format).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQq")
+_IDENT = b"\x7fELF\x02\x01\x01"  # 64 bits, little endian, version 1
+_RELOCATABLE = 1
+_MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64"}
+
+_UNUSED, _PROGRAM, _SYMBOLS, _STRINGS, _RELOCATIONS_WITH_ADDENDS, _NO_BITS, _RELOCATIONS = 0, 1, 2, 3, 4, 8, 9
+_UNWIND = 0x70000001  # x86-64's type of .eh_frame
+_WRITE, _ALLOCATE, _EXECUTE = 1, 2, 4
+_LOCAL, _WEAK = 0, 2
+_FUNCTION, _OF_SECTION = 2, 3
+_RESERVED = 0xFF00  # section numbers from here on have meanings of their own: absolute, common
+MAX_ALIGNMENT = 1 << 12
+_MAX_NAME_BYTES = 1 << 10  # many symbols may have the same name
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A name of an object: where it is defined, or that it is defined elsewhere."""
+
+    name: str
+    section: int
+    """The number of its section; 0 for a symbol that this object does not define."""
+    offset: int
+    size: int
+    is_local: bool
+    is_weak: bool
+    is_function: bool = False
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """A place in a section that depends on the address of a symbol."""
+
+    offset: int
+    kind: int
+    symbol: int
+    addend: int
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section that occupies memory at run time."""
+
+    number: int
+    name: str
+    contents: bytes
+    alignment: int
+    is_code: bool
+    relocations: tuple[Relocation, ...]
+
+
+@dataclass(frozen=True)
+class ObjectFile:
+    """A relocatable object: its architecture, sections in memory, and symbols."""
+
+    arch: str
+    sections: tuple[Section, ...]
+    symbols: tuple[Symbol, ...]
+
+
+@dataclass(frozen=True)
+class _Header:
+    """A row of the section table."""
+
+    number: int
+    name: int
+    type: int
+    flags: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+
+    @property
+    def occupies_memory(self) -> bool:
+        return bool(self.flags & _ALLOCATE) and self.size > 0
+
+
+def is_elf(data: bytes) -> bool:
+    """Whether a file starts as ELF files do."""
+    return data.startswith(_IDENT[:4])
+
+
+def read_object(data: bytes) -> ObjectFile:
+    """The contents of a relocatable ELF file. Raises: ValueError with the claim that is wrong."""
+    headers, names, machine = _section_table(data)
+    _expect_no_overlap(headers)
+    occupying = [header for header in headers if header.occupies_memory]
+    for header in occupying:  # before their contents are read: those without bytes may claim the whole file
+        _expect_supported(header, _text_at(data, names, header.name))
+    symbols = _symbols(data, headers)
+    relocations = _relocations(data, headers, len(symbols))
+    sections = tuple(
+        Section(
+            header.number,
+            _text_at(data, names, header.name),
+            data[header.offset : header.offset + header.size],
+            max(1, header.alignment),
+            bool(header.flags & _EXECUTE),
+            relocations.get(header.number, ()),
+        )
+        for header in occupying
+    )
+    return ObjectFile(_MACHINES[machine], sections, symbols)
+
+
+def _section_table(data: bytes) -> tuple[list[_Header], _Header, int]:
+    """The rows of the section table, the row of their names, and the number of the machine."""
+    if len(data) < _HEADER.size or not data.startswith(_IDENT):
+        raise ValueError("it is no ELF file of 64 bits")
+    fields = _HEADER.unpack_from(data)
+    kind, machine, start, row_bytes, count, names = (int(fields[i]) for i in (1, 2, 6, 11, 12, 13))
+    if kind != _RELOCATABLE or machine not in _MACHINES:
+        raise ValueError(f"it is no object file for a known machine (type {kind}, machine {machine})")
+    if row_bytes != _SECTION.size or start + count * row_bytes > len(data) or names >= count:
+        raise ValueError("its section table is outside of the file")
+    headers: list[_Header] = []
+    for number in range(count):
+        name, type, flags, _, offset, size, link, info, alignment, _ = _SECTION.unpack_from(
+            data, start + number * row_bytes
+        )
+        if type != _NO_BITS and size and offset + size > len(data):
+            raise ValueError(f"section {number} ends after the file")
+        headers.append(_Header(number, name, type, flags, offset, size, link, info, alignment))
+    return headers, headers[names], machine
+
+
+def _expect_no_overlap(headers: list[_Header]) -> None:
+    end = _HEADER.size
+    in_file = [header for header in headers if header.size and header.type not in (_UNUSED, _NO_BITS)]
+    for header in sorted(in_file, key=lambda header: header.offset):
+        if header.offset < end:
+            raise ValueError(f"section {header.number} overlaps what is before it")
+        end = header.offset + header.size
+
+
+def _expect_supported(header: _Header, name: str) -> None:
+    if header.type not in (_PROGRAM, _UNWIND) or header.flags & _WRITE:
+        raise ValueError(f"section {name} is not code and no constants")
+    if header.alignment & (header.alignment - 1) or header.alignment > MAX_ALIGNMENT:
+        raise ValueError(f"section {name} wants to be aligned to {header.alignment}")
+
+
+def _text_at(data: bytes, table: _Header, offset: int) -> str:
+    """A name of a table of strings."""
+    end = data.find(b"\0", table.offset + offset, table.offset + table.size) if offset < table.size else -1
+    if end < 0:
+        raise ValueError("a name is outside of the table of names")
+    if end - table.offset - offset > _MAX_NAME_BYTES:
+        raise ValueError(f"a name has more than {_MAX_NAME_BYTES} bytes")
+    return data[table.offset + offset : end].decode("utf-8", "replace")
+
+
+def _rows(data: bytes, header: _Header, row: struct.Struct) -> Iterator[tuple[int, ...]]:
+    if header.size % row.size:
+        raise ValueError(f"section {header.number} ends in the middle of a row")
+    return row.iter_unpack(data[header.offset : header.offset + header.size])
+
+
+def _symbols(data: bytes, headers: list[_Header]) -> tuple[Symbol, ...]:
+    tables = [header for header in headers if header.type == _SYMBOLS]
+    if len(tables) != 1 or tables[0].link >= len(headers) or headers[tables[0].link].type != _STRINGS:
+        raise ValueError("it has no table of symbols")
+    names, symbols = headers[tables[0].link], list[Symbol]()
+    for name, info, _, section, value, size in _rows(data, tables[0], _SYMBOL):
+        if section >= len(headers):
+            # That of the file's name is absolute; nothing refers to it.
+            section, value, size = (0, 0, 0) if section >= _RESERVED else (-1, 0, 0)
+        if section < 0 or (section and value + size > headers[section].size):
+            raise ValueError("a symbol is outside of its section")
+        text = "" if info & 15 == _OF_SECTION else _text_at(data, names, name)
+        binding, kind = info >> 4, info & 15
+        is_function = kind == _FUNCTION
+        symbols.append(Symbol(text, section, value, size, binding == _LOCAL, binding == _WEAK, is_function))
+    return tuple(symbols)
+
+
+def _relocations(data: bytes, headers: list[_Header], symbols: int) -> dict[int, tuple[Relocation, ...]]:
+    """The relocations by the number of the section that they change."""
+    found: dict[int, tuple[Relocation, ...]] = {}
+    for header in headers:
+        if header.type == _RELOCATIONS:
+            raise ValueError("it has relocations without addends")
+        if header.type != _RELOCATIONS_WITH_ADDENDS:
+            continue
+        if header.info >= len(headers) or header.info in found:
+            raise ValueError(f"section {header.number} does not say which section it changes")
+        rows = [
+            Relocation(offset, info & 0xFFFFFFFF, info >> 32, addend)
+            for offset, info, addend in _rows(data, header, _RELOCATION)
+        ]
+        if any(row.symbol >= symbols for row in rows):
+            raise ValueError("a relocation names a symbol that does not exist")
+        found[header.info] = tuple(rows)
+    return found

@@ -1,0 +1,134 @@
+"""
+The kinds of relocations of x86-64 and aarch64 that LLVM writes for position-independent code.
+
+S is the address of the symbol, A the addend, P the place that changes.
+Sources: System V ABI, AMD64 supplement, table 4.9; ELF for the Arm 64-bit architecture, section 5.7.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+Patch: TypeAlias = Callable[[bytearray, int, int, int], None]
+"""`patch(memory, P, S, A)` writes a place. Raises: ValueError for a distance that does not fit."""
+
+_PAGE_MASK = ~0xFFF  # of `adrp`, whatever the size of pages is
+
+
+def _word(memory: bytearray, place: int) -> int:
+    return int.from_bytes(memory[place : place + 4], "little")
+
+
+def _distance(value: int, bits: int) -> int:
+    """A signed distance as bits of an instruction."""
+    if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+        raise ValueError(f"a distance of {value} bytes does not fit {bits} bits")
+    return value & ((1 << bits) - 1)
+
+
+def _relative32(memory: bytearray, place: int, symbol: int, addend: int) -> None:
+    """S + A - P as 32 bits."""
+    struct.pack_into("<I", memory, place, _distance(symbol + addend - place, 32))
+
+
+def _branch26(memory: bytearray, place: int, symbol: int, addend: int) -> None:
+    """S + A - P in words, in the low 26 bits of `bl` or `b`."""
+    distance = symbol + addend - place
+    if distance % 4:
+        raise ValueError("a branch goes into the middle of an instruction")
+    struct.pack_into("<I", memory, place, _word(memory, place) & ~0x3FFFFFF | _distance(distance >> 2, 26))
+
+
+def _page21(memory: bytearray, place: int, symbol: int, addend: int) -> None:
+    """The distance in pages of 4 KiB, in two fields of `adrp`."""
+    pages = _distance(((symbol + addend & _PAGE_MASK) - (place & _PAGE_MASK)) >> 12, 21)
+    fields = (pages & 3) << 29 | (pages >> 2) << 5
+    struct.pack_into("<I", memory, place, _word(memory, place) & ~0x60FFFFE0 | fields)
+
+
+def _low12(scale: int) -> Patch:
+    """
+    The offset in a page of 4 KiB, in units of 2**`scale` bytes, in the 12 bits of `add`, `ldr` or `str`.
+    """
+
+    def patch(memory: bytearray, place: int, symbol: int, addend: int) -> None:
+        offset = symbol + addend & 0xFFF
+        if offset & ((1 << scale) - 1):
+            raise ValueError(f"a load of {1 << scale} bytes is not aligned")
+        struct.pack_into("<I", memory, place, _word(memory, place) & ~0x3FFC00 | offset >> scale << 10)
+
+    return patch
+
+
+_X86_64: Mapping[int, Patch] = {
+    2: _relative32,  # PC32
+    4: _relative32,  # PLT32
+}
+_AARCH64: Mapping[int, Patch] = {
+    261: _relative32,  # PREL32
+    275: _page21,  # ADR_PREL_PG_HI21
+    277: _low12(0),  # ADD_ABS_LO12_NC
+    278: _low12(0),  # LDST8_ABS_LO12_NC
+    282: _branch26,  # JUMP26
+    283: _branch26,  # CALL26
+    284: _low12(1),  # LDST16_ABS_LO12_NC
+    285: _low12(2),  # LDST32_ABS_LO12_NC
+    286: _low12(3),  # LDST64_ABS_LO12_NC
+    299: _low12(4),  # LDST128_ABS_LO12_NC
+}
+
+
+def _load_to_lea(memory: bytearray, place: int, symbol: int, addend: int) -> None:
+    """`mov slot(%rip), %r`, which loads an address, to `lea symbol(%rip), %r`, which computes it."""
+    if place < 2 or memory[place - 2] != 0x8B:
+        raise ValueError("an address is not loaded by mov")
+    memory[place - 2] = 0x8D
+    _relative32(memory, place, symbol, addend)
+
+
+def _load_to_add(memory: bytearray, place: int, symbol: int, addend: int) -> None:
+    """`ldr x, [y, slot]` to `add x, y, symbol`: both the offset in a page of 4 KiB."""
+    word = _word(memory, place)
+    if word & 0xFFC00000 != 0xF9400000:
+        raise ValueError("an address is not loaded by ldr")
+    struct.pack_into("<I", memory, place, 0x91000000 | word & 0x3FF)
+    _low12(0)(memory, place, symbol, addend)
+
+
+PATCHES: Mapping[str, Mapping[int, Patch]] = {"x86_64": _X86_64, "aarch64": _AARCH64}
+"""The functions that carry out relocations, by architecture and kind."""
+PATCHED_BYTES = 4
+"""The bytes that a relocation of any of these kinds changes."""
+
+LOADS: Mapping[str, Mapping[int, tuple[Patch, Patch]]] = {
+    "x86_64": {
+        9: (_load_to_lea, _relative32),  # GOTPCREL
+        42: (_load_to_lea, _relative32),  # REX_GOTPCRELX
+    },
+    "aarch64": {
+        311: (_page21, _page21),  # ADR_GOT_PAGE
+        312: (_load_to_add, _low12(3)),  # LD64_GOT_LO12_NC
+    },
+}
+"""
+Kinds of instructions that load the address of a symbol from a table: patches for a symbol in the image, whose
+address they then compute, and for the slot of one outside.
+"""
+
+CALLS: Mapping[str, frozenset[int]] = {"x86_64": frozenset({2, 4}), "aarch64": frozenset({282, 283})}
+"""The kinds by which code may refer to the jump to a function outside."""
+
+
+STUB_BYTES: Mapping[str, int] = {"x86_64": 8, "aarch64": 16}
+
+
+def write_stub(memory: bytearray, arch: str, place: int, slot: int) -> None:
+    """Write code at `place` that jumps to the address that the slot at `slot` contains."""
+    if arch == "x86_64":
+        struct.pack_into("<2sI2s", memory, place, b"\xff\x25", _distance(slot - place - 6, 32), b"\xcc\xcc")
+    else:  # adrp x16, slot; ldr x17, [x16, slot]; br x17; brk
+        struct.pack_into("<4I", memory, place, 0x90000010, 0xF9400211, 0xD61F0220, 0xD4200000)
+        _page21(memory, place, slot, 0)
+        _low12(3)(memory, place + 4, slot, 0)

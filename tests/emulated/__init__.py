@@ -1,0 +1,1 @@
+"""Tests of code for other CPUs, on an emulated one (`make emulated`)."""

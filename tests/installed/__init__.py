@@ -1,0 +1,1 @@
+"""Tests in environments of their own, made by pip (`make test-runtime`)."""

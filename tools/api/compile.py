@@ -1,0 +1,46 @@
+"""`stepwell.compile`: from a model or a module to code that runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
+
+from stepwell.tools.api.building import built
+from stepwell.tools.api.source import SameFile
+from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
+
+if TYPE_CHECKING:  # the compiler itself is imported when something is to be compiled
+    from stepwell.runtime.model import CompiledModel
+    from stepwell.tools.api.module import Module
+    from stepwell.tools.driver.image import Progress
+    from stepwell.tools.driver.options import ModelFile
+
+
+def compile(
+    model: ModelFile | Module,
+    options: CompileOptions | None = None,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **keywords: Unpack[CompileKeywords],
+) -> CompiledModel:
+    """
+    Compile a model.
+
+    Args: `model` is a path to an .onnx or .mlir file, the bytes of an ONNX file, an `onnx.ModelProto` or a
+    `stepwell.Module`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels may
+    use when it runs (default: all cores); `progress(step, done, total)` is called while kernels compile.
+    Returns: the model as native code; call it with numpy arrays, `save` it.
+    Threads may compile at the same time: they take turns.
+    Raises: StepwellError that names the node of the model, what was expected and what to do.
+    """
+    if _is_module(model):
+        return model.compile(options, threads=threads, progress=progress, **keywords)
+    chosen = options_with(options, keywords, ("threads", "progress"))
+    return built(SameFile(cast("ModelFile", model)), chosen, threads, progress)
+
+
+def _is_module(model: object) -> TypeGuard[Module]:
+    """Whether an object is a module, without importing the class, which needs the whole compiler."""
+    known = sys.modules.get("stepwell.tools.api.module")
+    return known is not None and isinstance(model, known.Module)

@@ -1,0 +1,93 @@
+"""`stepwell.read`, `parse` and `import_onnx`: files and text as modules."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.dialects.verify import verify_module
+from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.machine.target import TargetDescription
+from stepwell.tools.api.module import Module
+from stepwell.tools.driver.lower import read_module
+from stepwell.tools.driver.options import check_suffix
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    Target = str | TargetDescription | None
+
+
+def read(
+    path: str | os.PathLike[str], *, target: Target = None, context: StepwellContext | None = None
+) -> Module:
+    """
+    A file as a module: a model (.onnx), or IR as text (.mlir) with the weight file beside it.
+
+    Raises: StepwellError `unknown-file-type`, `no-file`, `invalid-model`, `syntax`, `invalid-ir`.
+    """
+    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        help = "stepwell.import_onnx takes bytes and messages, stepwell.parse takes text"
+        message = f"path must name a file, found {type(path).__name__}"
+        raise StepwellError("type-mismatch", None, message, help=help)
+    file = Path(path)
+    if file.suffix == ".stepwell":
+        help = "load it with stepwell.load, or read the model's own file"
+        raise StepwellError("unknown-file-type", str(file), "an artifact is compiled already", help=help)
+    check_suffix(file, (".onnx", ".mlir"))
+    context = StepwellContext() if context is None else context
+    with collector_paused():
+        return Module(read_module(file, context), target=target, context=context)
+
+
+def parse(
+    text: str,
+    *,
+    name: str = "<text>",
+    weights: WeightStore | str | os.PathLike[str] | None = None,
+    target: Target = None,
+    context: StepwellContext | None = None,
+) -> Module:
+    """
+    Text of any level as a verified module.
+
+    Args: `name` is that of the text in locations and diagnostics; others are as for `stepwell.Module`.
+    Raises: StepwellError `syntax`, `invalid-ir`.
+    """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        message = f"text must be text, found {type(text).__name__}"
+        raise StepwellError("type-mismatch", None, message, help="stepwell.read takes the path of a file")
+    context = StepwellContext() if context is None else context
+    with collector_paused():
+        module = parse_module(context, text, name)
+        verify_module(module)
+    return Module(module, weights=weights, target=target, context=context)
+
+
+def import_onnx(
+    model: str | os.PathLike[str] | bytes | ModelProto,
+    *,
+    keep_overridable: bool = False,
+    base_dir: str | Path | None = None,
+    target: Target = None,
+    context: StepwellContext | None = None,
+) -> Module:
+    """
+    An ONNX model as a module of level 0: from a path, bytes or a message.
+
+    Args: `keep_overridable` imports initializers that are inputs too as inputs with a default; `base_dir` is
+    the folder of external data (default: that of the file).
+    Raises: StepwellError `no-file`, `invalid-model`, `bad-model`, `unknown-opset`, `external-data`, ….
+    """
+    from stepwell.frontend import import_onnx as import_into
+
+    context = StepwellContext() if context is None else context
+    source = Path(model) if isinstance(model, os.PathLike) else model
+    with collector_paused():
+        op = import_into(source, context, keep_overridable=keep_overridable, base_dir=base_dir)
+    return Module(op, target=target, context=context)
