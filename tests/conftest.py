@@ -6,12 +6,14 @@ import gc
 import logging
 import os
 import shutil
+import sys
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -29,6 +31,8 @@ _RUN_BY = {
     "tests/installed": "make test-runtime",
     "tests/models": "make models",
 }
+_NUMBERS: list[tuple[np.random.Generator, Mapping[str, Any]]] = []
+"""The generators of random numbers that modules of tests share, named `RNG`, with their first states."""
 _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 # A loaded machine is no fault of the code: no test is judged by its time.
@@ -51,7 +55,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Take what lives as long as the process, modules and tests, out of the collector's rounds."""
+    """
+    Note the state of the generators of random numbers of modules of tests, and take what lives as long as the
+    process, modules and tests, out of the collector's rounds.
+    """
+    for name, module in list(sys.modules.items()):
+        rng = getattr(module, "RNG", None) if name.startswith("tests.") else None
+        if isinstance(rng, np.random.Generator):
+            _NUMBERS.append((rng, rng.bit_generator.state))
     gc.collect()
     gc.freeze()
 
@@ -59,9 +70,12 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> Generator[None, object, object]:
     """
-    Forget what a test leaves in the process: plugins, with which kernels and models have other keys, and the
-    level of our logger.
+    Forget what a test leaves in the process: plugins, with which kernels and models have other keys, the level
+    of our logger, and how many random numbers were drawn: workers take tests from each other, and a test's
+    numbers must not depend on which tests its worker ran before.
     """
+    for rng, state in _NUMBERS:
+        rng.bit_generator.state = state
     UNKEYED.clear()  # operators of a module of tests, which are there before any of them
     try:
         with forgotten_plugins():
