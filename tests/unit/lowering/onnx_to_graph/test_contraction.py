@@ -277,7 +277,9 @@ def layer(op_type: str, directions: int, *, lengths: bool = False, states: bool 
 
 def scaled(inputs: Sequence[Array | None], factor: float) -> list[Array | None]:
     """The inputs, those of floats times a factor."""
-    return [x * np.float32(factor) if x is not None and x.dtype == np.float32 else x for x in inputs]
+    return [
+        np.multiply(x, np.float32(factor)) if x is not None and x.dtype == np.float32 else x for x in inputs
+    ]
 
 
 def outputs_of(op_type: str) -> list[str]:
@@ -325,7 +327,9 @@ def test_recurrent_activations_take_parameters_in_order() -> None:
 def test_rnn_activation(name: str) -> None:
     options: Options = {"activation_alpha": [0.6], "activation_beta": [0.2]}
     # Small inputs: ONNX Runtime's Softplus overflows above 88, which a layer can reach within its steps.
-    compare("RNN", scaled(layer("RNN", 1), 0.5), ["y", "h"], hidden_size=HIDDEN, activations=[name], **options)
+    compare(
+        "RNN", scaled(layer("RNN", 1), 0.5), ["y", "h"], hidden_size=HIDDEN, activations=[name], **options
+    )
 
 
 def test_softplus_of_a_layer_that_grows_is_finite() -> None:
