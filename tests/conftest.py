@@ -71,8 +71,8 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_protocol() -> Generator[None, object, object]:
     """
     Forget what a test leaves in the process: plugins, with which kernels and models have other keys, the
-    level of our logger, and how many random numbers were drawn: workers take tests from each other, and a test's
-    numbers must not depend on which tests its worker ran before.
+    level of our logger, and how many random numbers were drawn: workers take tests from each other, and a
+    test's numbers must not depend on which tests its worker ran before.
     """
     for rng, state in _NUMBERS:
         rng.bit_generator.state = state
