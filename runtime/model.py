@@ -117,6 +117,7 @@ class CompiledModel(ModelInfo):
         )
         self._output_dtypes = tuple(spec.dtype for spec in self.interface.outputs)
         self._input_names = tuple(spec.name for spec in self.interface.inputs)
+        self._output_names = tuple(spec.name for spec in self.interface.outputs)
 
     @property
     def threads(self) -> int:
@@ -168,8 +169,11 @@ class CompiledModel(ModelInfo):
         list, as ONNX Runtime's sessions take them.
         Raises: StepwellError `type-mismatch`, `bad-option` for an output that there is not; as calling does.
         """
-        names = [spec.name for spec in self.interface.outputs]
-        wanted, feeds = run_arguments(arguments, names)
+        names = self._output_names
+        if len(arguments) == 1 and isinstance(arguments[0], dict):
+            wanted, feeds = None, cast("dict[str, object]", arguments[0])
+        else:
+            wanted, feeds = run_arguments(arguments, names)
         outputs = dict(zip(names, self._invoke(self.in_order((), feeds)), strict=True))
         return outputs if wanted is None else [outputs[name] for name in wanted]
 
