@@ -14,6 +14,8 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from traceback import extract_tb
 from typing import IO, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -28,7 +30,7 @@ from stepwell.runtime.plugins import LOADED
 _LOG = logging.getLogger(__name__)
 # Ctrl-C is sent to a worker too: it ends silently, also while it still imports. What a plugin prints goes to
 # standard error, since replies are on standard output. Plugins are loaded by a folder above this one.
-_START = """
+START = """
 import os, signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 replies = os.fdopen(os.dup(1), "wb")
@@ -39,6 +41,7 @@ def load(name):
     load_plugin(name)
 main(replies, load)
 """
+"""The program of a worker, for `python -c`."""
 
 
 def write_frame(stream: IO[bytes], head: Mapping[str, object], body: bytes) -> None:
@@ -63,7 +66,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         plugins = [[plugin.name, plugin.digest] for plugin in LOADED.values()]
         head, _ = self._reply({"path": sys.path, "plugins": plugins}) or ({"error": "it died"}, b"")
@@ -90,21 +93,42 @@ class Worker:
         """
         reply = self._reply({"target": target.to_json()}, text.encode())
         if reply is None:
-            raise InternalError(
-                name, f"the worker that compiled kernel {name} died (status {self._process.poll()})"
-            )
+            status = self._end()
+            raise InternalError(name, f"the worker that compiled kernel {name} died (status {status})")
         head, code = reply
         if "error" in head:
-            raise StepwellError(**cast(dict[str, Any], head["error"]))
+            raise _error_of(cast(dict[str, Any], head["error"]), name)
         return KernelObject(code, cast(Mapping[str, object], head["meta"]))
 
     def close(self) -> None:
         """Close the process's input, wait for its end, and close its output."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process.wait()
+        self._end()
         if self._process.stdout is not None:
             self._process.stdout.close()
+
+    def _end(self) -> int:
+        """Close the process's input; returns the exit status of the process."""
+        if self._process.stdin is not None:
+            with suppress(BrokenPipeError):  # of a request that a process which died has not read
+                self._process.stdin.close()
+        return self._process.wait()
+
+
+def _described(error: StepwellError) -> dict[str, object]:
+    """The fields of an error, which `_error_of` makes an error of again."""
+    names = ("code", "where", "message", "notes", "help", "excerpt", "reproducer")
+    return {name: getattr(error, name) for name in names}
+
+
+def _error_of(fields: Mapping[str, Any], kernel: str) -> StepwellError:
+    """The error of a worker; a defect of ours is located at the kernel, if at nothing else."""
+    where, message, notes = fields["where"], fields["message"], fields["notes"]
+    if fields["code"] == "internal":
+        internal = InternalError(where or f"kernel {kernel}", message, note=notes)
+        internal.reproducer = fields["reproducer"]
+        return internal
+    rest = {name: fields[name] for name in ("help", "excerpt")}
+    return StepwellError(fields["code"], where, message, note=notes, **rest)
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
@@ -118,15 +142,12 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
             assert isinstance(module, ModuleOp)
             kernel = compile_kernel(module, ctx, target)
         except StepwellError as error:
-            about = {
-                "code": error.code,
-                "where": error.where,
-                "message": error.message,
-                "note": error.notes,
-                "help": error.help,
-                "excerpt": error.excerpt,
-            }
-            write_frame(replies, {"error": about}, b"")
+            write_frame(replies, {"error": _described(error)}, b"")
+        except Exception as error:  # a defect of ours, outside of passes: the parent reports it
+            frame = extract_tb(error.__traceback__)[-1]
+            note = f"raised at {frame.filename}:{frame.lineno}, in {frame.name}"
+            internal = InternalError(None, f"{type(error).__name__}: {error}", note=note)
+            write_frame(replies, {"error": _described(internal)}, b"")
         else:
             write_frame(replies, {"meta": dict(kernel.meta)}, kernel.code)
 

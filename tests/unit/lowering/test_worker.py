@@ -12,10 +12,11 @@ from xdsl.dialects.func import FuncOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels import pool
+from stepwell.lowering.kernels import worker as worker_module
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.registry import load_pass
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.tools.driver.plugins import load_plugin
 
@@ -64,6 +65,44 @@ def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help() -> None
     assert here.value.help
     assert there.value.help == here.value.help
     assert (there.value.code, there.value.notes) == (here.value.code, here.value.notes)
+
+
+DEFECTS = """
+from stepwell.lowering.kernels import kernel, worker
+from stepwell.passes.registry import load_pass
+def fail(*_):
+    raise KeyError("a defect")
+{defect} = fail
+"""
+# A pass, and what follows the passes.
+BROKEN = ['load_pass("hoist-addresses").apply', "kernel.emit_llvm"]
+
+
+@pytest.mark.parametrize("defect", BROKEN)
+def test_a_worker_reports_a_defect_of_ours(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "START", DEFECTS.format(defect=defect) + worker_module.START)
+    worker = Worker()
+    errors: list[InternalError] = []
+    try:
+        for _ in range(2):  # the worker goes on after an error
+            with pytest.raises(InternalError, match="KeyError: 'a defect'") as caught:
+                worker.compile("k0", f"builtin.module {{{KERNEL}}}", target_from("x86-64-v3"))
+            errors.append(caught.value)
+    finally:
+        worker.close()
+    for error in errors:
+        assert error.where == "kernel k0" and "please report it" in str(error)
+        assert (error.reproducer is not None) == ("load_pass" in defect)
+
+
+def test_a_worker_that_dies_is_closed_without_another_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request that it has not read is in the buffer of its input still, which closing would send."""
+    monkeypatch.setattr(worker_module, "START", "raise SystemExit(3)")
+    worker = Worker()
+    assert worker.refusal == "it died"
+    with pytest.raises(InternalError, match=r"the worker that compiled kernel k0 died \(status 3\)"):
+        worker.compile("k0", KERNEL, target_from("x86-64-v3"))
+    worker.close()
 
 
 PLUGIN = """
