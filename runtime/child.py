@@ -1,4 +1,4 @@
-"""A child process that answers requests, with limits, a deadline, and its last words when it dies."""
+"""Child processes for requests: a limit of memory, a deadline, and the last output of one that dies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO, cast
 
 from stepwell.runtime.frames import MAX_BODY_BYTES, BadFrame, Frame, read_frame, write_frame
 
-LAST_WORDS_BYTES = 4096
+LAST_OUTPUT_BYTES = 4096
 _END_SECONDS = 5
 """How long a child may take to end after its input has ended."""
 _LAST_MOMENT_SECONDS = 0.5
@@ -39,19 +39,19 @@ getattr(importlib.import_module(module), function)(sys.stdin.buffer, replies)
 
 class ChildError(Exception):
     """
-    A child process that gave no answer: it died, was killed at its deadline, or sent what is no message.
+    A child process without an answer: dead, killed at its deadline, or with an answer that is no message.
 
-    Args: `reason` says which, with the exit status; `last_words` is the end of its standard error.
+    Args: `reason` says which, with the exit status; `last_output` is the end of its standard error.
     """
 
-    def __init__(self, reason: str, last_words: str):
-        self.reason, self.last_words = reason, last_words
-        super().__init__(f"{reason}\n{last_words}".rstrip())
+    def __init__(self, reason: str, last_output: str):
+        self.reason, self.last_output = reason, last_output
+        super().__init__(f"{reason}\n{last_output}".rstrip())
 
 
 class Child:
     """
-    A Python process that runs a program, with its modules found as in this one.
+    A Python process for a program, with the same search path for modules as this process.
 
     Not fork (live threads), not multiprocessing (which runs a script without a main guard again).
     """
@@ -72,7 +72,7 @@ class Child:
         """
         self._answer_bytes = answer_bytes
         self._late: float | None = None
-        self._last_words = b""
+        self._last_output = b""
         pipe = subprocess.PIPE
         self._process = subprocess.Popen([sys.executable, "-c", _START], stdin=pipe, stdout=pipe, stderr=pipe)
         self._listener = Thread(target=self._listen, args=(forward_errors,), daemon=True)
@@ -95,9 +95,9 @@ class Child:
             OSError, ValueError
         ):  # a process of the child's own holds it open, and we have closed it
             while part := os.read(errors.fileno(), 1 << 16):
-                self._last_words = (self._last_words + part)[-LAST_WORDS_BYTES:]
+                self._last_output = (self._last_output + part)[-LAST_OUTPUT_BYTES:]
                 if forward:
-                    with suppress(OSError):  # nobody may read ours
+                    with suppress(OSError):  # ours may be closed
                         os.write(2, part)
 
     def ask(self, head: Mapping[str, object], body: bytes = b"", *, seconds: float | None = None) -> Frame:
@@ -115,7 +115,7 @@ class Child:
             answer = read_frame(self._answers, self._answer_bytes)
         except BadFrame as error:
             self.kill()
-            raise ChildError(f"its answer cannot be read: {error}", self.last_words) from None
+            raise ChildError(f"its answer cannot be read: {error}", self.last_output) from None
         except (OSError, ValueError):  # a stream is broken, or closed
             answer = None
         finally:
@@ -125,7 +125,7 @@ class Child:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_LAST_MOMENT_SECONDS)
             self.kill()  # where it lives on without output, it is of no use
-            raise ChildError(self._end(), self.last_words)
+            raise ChildError(self._end(), self.last_output)
         return answer
 
     def _kill_late(self, seconds: float) -> None:
@@ -144,11 +144,11 @@ class Child:
         return f"it was ended by signal {-status}"
 
     @property
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """The end of its standard error; all of it once the process has ended."""
         if self._process.returncode is not None:
             self._listener.join(_END_SECONDS)
-        return self._last_words.decode(errors="replace").strip()
+        return self._last_output.decode(errors="replace").strip()
 
     def kill(self) -> None:
         """End the process at once; nothing where it has ended."""

@@ -27,7 +27,7 @@ class BadFrame(ValueError):
 
 
 def write_frame(stream: IO[bytes], head: Mapping[str, object], body: bytes = b"") -> None:
-    """Send a message. Raises: OSError, such as BrokenPipeError where nobody reads any more."""
+    """Send a message. Raises: OSError, such as BrokenPipeError from a reader that has ended."""
     stream.write(json.dumps({**head, _SIZE: len(body)}).encode() + b"\n" + body)
     stream.flush()
 

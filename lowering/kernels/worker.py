@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from traceback import extract_tb
 from typing import IO, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -56,9 +57,9 @@ class Worker:
             head, code = self._child.ask({"target": target.to_json()}, text.encode())
         except ChildError as error:
             message = f"the worker that compiled kernel {name} gave no answer: {error.reason}"
-            raise InternalError(name, message, note=error.last_words or ()) from None
+            raise InternalError(name, message, note=error.last_output or ()) from None
         if "error" in head:
-            raise _error_of(cast("dict[str, Any]", head["error"]))
+            raise _error_of(cast("dict[str, Any]", head["error"]), name)
         return KernelObject(code, cast(Mapping[str, object], head["meta"]))
 
     def close(self) -> None:
@@ -66,24 +67,21 @@ class Worker:
         self._child.close()
 
 
-def _data_of(error: StepwellError) -> Head:
-    """The fields of an error as values of JSON."""
-    return {
-        "code": error.code,
-        "where": error.where,
-        "message": error.message,
-        "note": error.notes,
-        "help": error.help,
-        "excerpt": error.excerpt,
-        "reproducer": error.reproducer,
-    }
+def _described(error: StepwellError) -> Head:
+    """The fields of an error, which `_error_of` makes an error of again."""
+    names = ("code", "where", "message", "notes", "help", "excerpt", "reproducer")
+    return {name: getattr(error, name) for name in names}
 
 
-def _error_of(data: dict[str, Any]) -> StepwellError:
-    """The error that a worker has sent."""
-    reproducer = data.pop("reproducer")
-    error = StepwellError(**data)
-    error.reproducer = reproducer
+def _error_of(fields: Mapping[str, Any], kernel: str) -> StepwellError:
+    """The error of a worker; a defect of ours is located at the kernel, if at nothing else."""
+    where, message, notes = fields["where"], fields["message"], fields["notes"]
+    if fields["code"] == "internal":
+        error: StepwellError = InternalError(where or f"kernel {kernel}", message, note=notes)
+    else:
+        rest = {name: fields[name] for name in ("help", "excerpt")}
+        error = StepwellError(fields["code"], where, message, note=notes, **rest)
+    error.reproducer = fields["reproducer"]
     return error
 
 
@@ -97,7 +95,12 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
             assert isinstance(module, ModuleOp)
             kernel = compile_kernel(module, ctx, target)
         except StepwellError as error:
-            write_frame(replies, {"error": _data_of(error)})
+            write_frame(replies, {"error": _described(error)})
+        except Exception as error:  # a defect of ours, outside of passes: the parent reports it
+            frame = extract_tb(error.__traceback__)[-1]
+            note = f"raised at {frame.filename}:{frame.lineno}, in {frame.name}"
+            internal = InternalError(None, f"{type(error).__name__}: {error}", note=note)
+            write_frame(replies, {"error": _described(internal)})
         else:
             write_frame(replies, {"meta": dict(kernel.meta)}, kernel.code)
 

@@ -7,7 +7,10 @@ import sys
 import time
 from typing import IO
 
+from stepwell.lowering.kernels import kernel
+from stepwell.passes.registry import load_pass
 from stepwell.runtime.frames import read_frame, write_frame
+from stepwell.tools.driver import kernel_worker
 
 
 def echo(requests: IO[bytes], replies: IO[bytes]) -> None:
@@ -19,7 +22,7 @@ def echo(requests: IO[bytes], replies: IO[bytes]) -> None:
 
 def die(requests: IO[bytes], replies: IO[bytes]) -> None:
     """End before the first answer."""
-    sys.stderr.write("x" * 100_000 + "these are my last words\n")
+    sys.stderr.write("x" * 100_000 + "these are my last output\n")
     sys.exit(3)
 
 
@@ -59,3 +62,19 @@ def cut(requests: IO[bytes], replies: IO[bytes]) -> None:
     """End within an answer."""
     replies.write(b'{"bytes": 100}\nabc')
     replies.flush()
+
+
+def broken_pass(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """The compiler of kernels, with a defect in a pass."""
+    load_pass("hoist-addresses").apply = _fail
+    kernel_worker.main(requests, replies)
+
+
+def broken_printer(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """The compiler of kernels, with a defect after the passes."""
+    vars(kernel)["emit_llvm"] = _fail
+    kernel_worker.main(requests, replies)
+
+
+def _fail(*_: object) -> None:
+    raise KeyError("a defect")

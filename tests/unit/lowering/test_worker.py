@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels import pool
+from stepwell.lowering.kernels import worker as worker_module
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
@@ -69,6 +70,23 @@ def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help() -> None
     assert (there.value.code, there.value.notes) == (here.value.code, here.value.notes)
 
 
+@pytest.mark.parametrize("defect", ["broken_pass", "broken_printer"])
+def test_a_worker_reports_a_defect_of_ours(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "PROGRAM", f"tests.support.children:{defect}")
+    worker = Worker(PassContext())
+    errors: list[InternalError] = []
+    try:
+        for _ in range(2):  # the worker goes on after an error
+            with pytest.raises(InternalError, match="KeyError: 'a defect'") as caught:
+                worker.compile("k0", f"builtin.module {{{KERNEL}}}", target_from("x86-64-v3"))
+            errors.append(caught.value)
+    finally:
+        worker.close()
+    for error in errors:
+        assert error.where == "kernel k0" and "please report it" in str(error)
+        assert (error.reproducer is not None) == (defect == "broken_pass")
+
+
 PLUGIN = """
 from stepwell.patterns import register_predicate
 from stepwell.passes.registry import load_pass
@@ -115,13 +133,13 @@ def test_a_worker_has_the_pass_context_of_its_parent() -> None:
         assert there.code == compile_kernel(parse_module(ctx, WIDE), ctx, target).code
 
 
-def test_a_worker_that_dies_is_named_with_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stepwell.lowering.kernels.worker.PROGRAM", "tests.support.children:die")
+def test_a_worker_that_dies_is_named_with_its_last_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "PROGRAM", "tests.support.children:die")
     worker = Worker(PassContext())
-    assert "it ended with status 3" in str(worker.refusal) and "these are my last words" in str(
+    assert "it ended with status 3" in str(worker.refusal) and "these are my last output" in str(
         worker.refusal
     )
-    with pytest.raises(InternalError, match=r"kernel k0 gave no answer[\s\S]*these are my last words"):
+    with pytest.raises(InternalError, match=r"kernel k0 gave no answer[\s\S]*these are my last output"):
         worker.compile("k0", "", target_from("x86-64-v3"))
     worker.close()
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.runtime import frames
-from stepwell.runtime.child import LAST_WORDS_BYTES, Child, ChildError
+from stepwell.runtime.child import LAST_OUTPUT_BYTES, Child, ChildError
 from stepwell.runtime.frames import BadFrame, Frame, read_frame, write_frame
 
 JSON = st.recursive(
@@ -76,9 +76,9 @@ def test_answers(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reason", "last_words"),
+    ("name", "reason", "last_output"),
     [
-        ("die", "it ended with status 3", "these are my last words"),
+        ("die", "it ended with status 3", "these are my last output"),
         ("crash", "it was ended by SIGABRT", ""),
         ("flood", "from 0 to 1048576 bytes, found 4194304", ""),
         ("babble", "a line of JSON, found b'Segmentation fault", ""),
@@ -86,12 +86,12 @@ def test_answers(capfd: pytest.CaptureFixture[str]) -> None:
         ("nothing", "it ended with status 1", "has no attribute 'nothing'"),
     ],
 )
-def test_children_that_give_no_answer(name: str, reason: str, last_words: str) -> None:
+def test_children_that_give_no_answer(name: str, reason: str, last_output: str) -> None:
     child = Child(program(name), answer_bytes=1 << 20, forward_errors=False)
     with pytest.raises(ChildError) as error:
         child.ask({})
-    assert reason in error.value.reason and error.value.last_words.endswith(last_words)
-    assert len(error.value.last_words) <= LAST_WORDS_BYTES
+    assert reason in error.value.reason and error.value.last_output.endswith(last_output)
+    assert len(error.value.last_output) <= LAST_OUTPUT_BYTES
     with pytest.raises(ChildError):  # it stays so
         child.ask({})
     child.close()
@@ -103,7 +103,7 @@ def test_a_deadline() -> None:
     with pytest.raises(ChildError, match="it took more than 1.5 s and was killed") as error:
         child.ask({}, seconds=1.5)
     assert time.monotonic() - start < 60
-    assert error.value.last_words in ("I think", "")  # on a busy machine it has said nothing yet
+    assert error.value.last_output in ("I think", "")  # on a busy machine it has said nothing yet
 
 
 def test_more_memory_than_it_may_have() -> None:
@@ -112,7 +112,7 @@ def test_more_memory_than_it_may_have() -> None:
     child.ask({"size": 1 << 20})
     with pytest.raises(ChildError) as error:
         child.ask({"size": 1 << 32})
-    assert error.value.last_words.endswith("MemoryError")
+    assert error.value.last_output.endswith("MemoryError")
 
 
 @pytest.mark.parametrize("end", [Child.kill, Child.close])
