@@ -21,7 +21,7 @@ def refine_types(func: FuncOp) -> None:
 
 def refine_result_types(op: GraphOp) -> None:
     """Give results the dimensions that the type relation knows; a name that it does not know stays."""
-    for result, inferred in zip(op.results, op.infer(), strict=True):
+    for result, inferred in zip(op.results, op.inferred_types(), strict=True):
         if not isinstance(inferred, TensorType) or inferred == result.type:
             continue
         found, known = dims_of(result.type), dims_of(cast(Tensor, inferred))
