@@ -72,3 +72,20 @@ func.func @kept(%x: tensor<8x4xui8>, %w: tensor<4x2xi8>, %y: tensor<8x2xf32>) ->
   %6 = graph.quantize %5, %s to i8 : (tensor<8x2xf32>, tensor<f32>) -> tensor<8x2xi8>
   func.return %2, %4, %6 : tensor<8x2xf32>, tensor<8x2xf32>, tensor<8x2xi8>
 }
+
+// Not folded either: weights with a scale for each block of rows, along the sum or along the columns.
+// CHECK-LABEL: @blocks
+// CHECK-NOT: matmul_integer
+// CHECK: return
+func.func @blocks(%x: tensor<8x4xui8>) -> (tensor<8x2xf32>, tensor<8x2xf32>) {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %w = graph.constant dense<[[1, -2], [3, 4], [5, 6], [7, 8]]> : tensor<4x2xi8>
+  %t = graph.constant dense<[[0.25, 2.0], [0.5, 1.0]]> : tensor<2x2xf32>
+  %u = graph.constant dense<[[0.25], [2.0], [0.5], [1.0]]> : tensor<4x1xf32>
+  %0 = graph.dequantize %x, %s to f32 : (tensor<8x4xui8>, tensor<f32>) -> tensor<8x4xf32>
+  %1 = graph.dequantize %w, %t axis 0 block 2 to f32 : (tensor<4x2xi8>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  %2 = graph.matmul %0, %1 : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  %3 = graph.dequantize %w, %u axis 1 block 2 to f32 : (tensor<4x2xi8>, tensor<4x1xf32>) -> tensor<4x2xf32>
+  %4 = graph.matmul %0, %3 : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  func.return %2, %4 : tensor<8x2xf32>, tensor<8x2xf32>
+}
