@@ -1,4 +1,4 @@
-"""Channels that do not fill their last block: what fills it reaches no result, whatever is computed between."""
+"""Channels that do not fill their last block: what fills it reaches no result, whatever runs between."""
 
 from __future__ import annotations
 
