@@ -71,7 +71,10 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
 
 @contextmanager
 def _trees() -> Generator[Callable[[], Path]]:
-    """A function that makes copies of the tree, which are gone in the end."""
+    """A function that copies the tree; copies are gone in the end, also those of runs that were killed."""
+    for left in (WORK / "trees").glob("*"):
+        if not Path("/proc", left.name).exists():
+            shutil.rmtree(left, ignore_errors=True)
     folder = WORK / "trees" / str(os.getpid())
     try:
         yield lambda: copy_tree(folder / str(len(list(folder.glob("*"))) if folder.exists() else 0))
