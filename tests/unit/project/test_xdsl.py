@@ -28,7 +28,7 @@ def test_private_names_are_used_in_one_file() -> None:
 
 
 def _is_private(name: str) -> bool:
-    return re.match("_[a-z]", name) is not None and not name.startswith("_abc_")
+    return re.match("_[A-Za-z]", name) is not None and not name.startswith("_abc_")
 
 
 def test_the_page_lists_them() -> None:
