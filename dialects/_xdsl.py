@@ -1,6 +1,5 @@
 """
-Everything of ours that leans on xDSL's private parts, in one place: the compilation context and rewriter
-hooks.
+The context of a compilation, and all uses of xDSL's private names: docs/xdsl.md lists them with the reasons.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.parser import AttrParser
 from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.runtime.errors import StepwellError
@@ -173,6 +173,20 @@ def running_weights() -> WeightStore:
 def target_of(ctx: Context) -> TargetDescription:
     """The target of a compilation; this machine for a context that is not Stepwell's."""
     return ctx.target if isinstance(ctx, StepwellContext) else host_target()
+
+
+def set_type(value: SSAValue, type: Attribute) -> None:
+    """Give a value another type in place, without a new op or block argument, as xDSL's rewriter does."""
+    value._type = type  # pyright: ignore[reportPrivateUsage]
+
+
+TensorLiteralElement = AttrParser._TensorLiteralElement  # pyright: ignore[reportPrivateUsage]
+"""A number in `dense<…>` as the parser keeps it."""
+
+
+def resume_at(parser: AttrParser, position: int) -> None:
+    """Go back to a position of the text, to parse from there again."""
+    parser._resume_from(position)  # pyright: ignore[reportPrivateUsage]
 
 
 def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:

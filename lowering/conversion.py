@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects._xdsl import matched_op_types
+from stepwell.dialects._xdsl import matched_op_types, set_type
 from stepwell.dialects.locations import adopt_location
 from stepwell.passes.analysis.scopes import values_read
 from stepwell.patterns.lineage import MAX_DEPTH, Lineage
@@ -130,7 +130,7 @@ class _Walk:
             for arg in block.args:
                 converted = self._type_converter(arg.type)
                 if converted != arg.type:
-                    arg._type = converted  # pyright: ignore[reportPrivateUsage]
+                    set_type(arg, converted)
         for inner in list(block.ops):
             if inner.parent is block:  # neither erased nor split off meanwhile
                 self._visit(inner)

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of, dtype_of
 
 
@@ -100,7 +101,7 @@ class GraphOp(IRDLOperation, ABC):
         """Give the results the types that the type relation infers: in constructors, after a change."""
         for result, inferred in zip(self.results, self._inferred(), strict=True):
             if result.type is not inferred:
-                result._type = inferred  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does
+                set_type(result, inferred)
 
     def _inferred(self) -> Sequence[Attribute]:
         """
