@@ -56,6 +56,8 @@ def load_plugin(name: str) -> None:
     # A module that was imported before has registered its code already; code of other files counts too.
     is_known = any(file in files for registry in REGISTRIES for file in registry.files())
     if not registered and not is_known and sum(map(len, REGISTRIES)) == entries:
+        if module.__name__ not in before:
+            del sys.modules[module.__name__]
         message = "defines no op, pass, backend or operator, and registers no predicate and no callback"
         raise StepwellError("bad-plugin", name, message)
     for part in modules:

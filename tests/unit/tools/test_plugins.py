@@ -17,6 +17,8 @@ from stepwell import plugin
 from stepwell.lowering.kernels.fingerprint import plugins_fingerprint
 from stepwell.plugin import onnx_op
 from stepwell.runtime.environment import CACHE
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.plugins import LOADED
 from stepwell.tools import cli
 from stepwell.tools.driver.kept_models import kept_model
 from stepwell.tools.driver.options import CompileOptions
@@ -163,6 +165,18 @@ def test_a_plugin_that_is_imported_before_it_is_loaded(
     assert kept_model(model, CompileOptions()) is None
     load_plugin("first_imported")
     assert kept_model(model, CompileOptions()) is not None
+
+
+@pytest.mark.parametrize(
+    "refused", ["x = 1", "@", "from stepwell.plugin import op\n@op('graph.f')\nclass F: ..."]
+)
+def test_a_plugin_that_was_refused_can_be_mended(refused: str, tmp_path: Path) -> None:
+    plugin = written(tmp_path / "mended.py", refused)
+    with pytest.raises(StepwellError, match="bad-plugin"):
+        load_plugin(str(plugin))
+    written(plugin, OPERATOR.format(domain="test.mended", factor=3))
+    load_plugin(str(plugin))
+    assert str(plugin) in LOADED
 
 
 def test_inspect_knows_operators_of_plugins(tmp_path: Path, capsys: Capture) -> None:
