@@ -20,6 +20,7 @@ from xdsl.dialects import get_all_dialects
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.parser import AttrParser
 from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -181,6 +182,16 @@ def set_type(value: SSAValue, type: Attribute) -> None:
 
 TensorLiteralElement = AttrParser._TensorLiteralElement  # pyright: ignore[reportPrivateUsage]
 """A number in `dense<…>` as the parser keeps it."""
+
+
+class NamelessPrinter(Printer):
+    """A printer that numbers all values, whatever their name hints: equal programs have equal texts."""
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        if (name := self._ssa_values.get(value)) is None:
+            name = self._ssa_values[value] = self._get_new_valid_name_id()
+        self.print_string(f"%{name}")
+        return name
 
 
 def resume_at(parser: AttrParser, position: int) -> None:
