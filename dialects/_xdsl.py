@@ -10,7 +10,6 @@ from contextvars import ContextVar
 from copy import copy
 from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import entry_points
 from inspect import unwrap
 from types import FunctionType, UnionType
 from typing import cast
@@ -121,6 +120,8 @@ def _decorated_dialect(name: str) -> Dialect:
 
 @cache
 def _outside_dialects() -> dict[str, Callable[[], Dialect]]:
+    from importlib.metadata import entry_points  # 10 ms
+
     points = entry_points(group=DIALECT_ENTRY_POINTS)
     return {p.name: _loader(p.value) if p.attr else partial(_imported, p.name, p.module) for p in points}
 
