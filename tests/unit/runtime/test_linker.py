@@ -75,6 +75,8 @@ def test_every_address_is_inside_of_the_image(mcpu: str) -> None:
     assert set(linked.functions) == {"value", "inside", "outside", "other", "twice"}
     assert all(size > 0 for _, size in linked.functions.values())
     assert linked.contents.count(struct.pack("<4d", 1.5, 2.5, 3.5, 4.5)) == 1
+    page_bytes = 1 << (16 if mcpu == "aarch64" else 12)  # the largest that systems have
+    assert linked.text_bytes < linked.data_offset == page_bytes
     assert linked.table_offset % 8 == 0 and linked.contents.endswith(bytes(8))
     assert LinkedCode.from_json(linked.to_json(), linked.contents) == linked
 
