@@ -123,6 +123,21 @@ def test_objects_of_two_machines() -> None:
         link([*objects(CALLEE), *objects(CALLEE, mcpu="aarch64")])
 
 
+def test_functions_follow_each_other_without_gaps() -> None:
+    """Each object's code begins at the next multiple of 16 bytes, its alignment."""
+    linked = link(objects(*(CALLEE.replace("twice", f"twice{i}") for i in range(3))))
+    assert [linked.functions[f"twice{i}"][0] for i in range(3)] == [0, 16, 32]
+
+
+@pytest.mark.parametrize("gap", [-(1 << 12), 1 << 16])
+def test_data_begins_on_the_page_after_the_code(gap: int) -> None:
+    image = link(objects(CALLEE))
+    with pytest.raises(ValueError, match="cannot be functions"):
+        image._replace(
+            text_bytes=1 << 12, contents=bytes(1 << 13), data_offset=(1 << 12) + gap, functions={}
+        ).checked()
+
+
 def test_code_may_call_what_is_listed_alone() -> None:
     image = link(objects(CALLEE))
     forbidden = LinkedCode(
