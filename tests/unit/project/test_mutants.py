@@ -34,6 +34,7 @@ CASES: list[tuple[str, str, set[str]]] = [
     ("operands", "f(a, b.c, 1)", {"f((b.c), (a), 1)"}),
     ("operands", "'%s' % a", set()),
     ("operands", "isinstance(a, b)", set()),
+    ("operands", "max(a, b)", set()),
     ("verifier", "if a: raise E(b)", {"if False: raise E(b)"}),
     ("verifier", "self._check_size(a)", {"pass"}),
     ("verifier", "f(a)", set()),
