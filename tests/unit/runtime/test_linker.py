@@ -75,6 +75,8 @@ def test_every_address_is_inside_of_the_image(mcpu: str) -> None:
     assert set(linked.functions) == {"value", "inside", "outside", "other", "twice"}
     assert all(size > 0 for _, size in linked.functions.values())
     assert linked.contents.count(struct.pack("<4d", 1.5, 2.5, 3.5, 4.5)) == 1
+    page_bytes = 1 << (16 if mcpu == "aarch64" else 12)  # the largest that systems have
+    assert linked.text_bytes < linked.data_offset == page_bytes
     assert linked.table_offset % 8 == 0 and linked.contents.endswith(bytes(8))
     assert LinkedCode.from_json(linked.to_json(), linked.contents) == linked
 
@@ -119,6 +121,21 @@ def test_programs_that_cannot_be_linked(texts: Sequence[str], message: str) -> N
 def test_objects_of_two_machines() -> None:
     with pytest.raises(ValueError, match="aarch64, x86_64"):
         link([*objects(CALLEE), *objects(CALLEE, mcpu="aarch64")])
+
+
+def test_functions_follow_each_other_without_gaps() -> None:
+    """Each object's code begins at the next multiple of 16 bytes, its alignment."""
+    linked = link(objects(*(CALLEE.replace("twice", f"twice{i}") for i in range(3))))
+    assert [linked.functions[f"twice{i}"][0] for i in range(3)] == [0, 16, 32]
+
+
+@pytest.mark.parametrize("gap", [-(1 << 12), 1 << 16])
+def test_data_begins_on_the_page_after_the_code(gap: int) -> None:
+    image = link(objects(CALLEE))
+    with pytest.raises(ValueError, match="cannot be functions"):
+        image._replace(
+            text_bytes=1 << 12, contents=bytes(1 << 13), data_offset=(1 << 12) + gap, functions={}
+        ).checked()
 
 
 def test_code_may_call_what_is_listed_alone() -> None:
