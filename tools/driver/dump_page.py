@@ -8,30 +8,12 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from stepwell.tools.page import self_contained_page
+
 if TYPE_CHECKING:
     from stepwell.tools.driver.dump import FusedGroup, Step
 
 SHOWN_DIFF_LINES = 300
-
-_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; color: #222; }
-body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; }
-th, td { padding: .25rem .7rem .25rem 0; border-bottom: 1px solid #ddd; }
-th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-tr.same { color: #999; } code, pre { font: 13px/1.4 ui-monospace, monospace; }
-.bar { display: inline-block; height: .6rem; background: #4a7; vertical-align: baseline; }
-pre { background: #f6f6f4; padding: .6rem; overflow-x: auto; max-height: 30rem; }
-ins { color: #176b2c; text-decoration: none; } del { color: #a11; text-decoration: none; }
-summary { cursor: pointer; color: #245; }
-@media (prefers-color-scheme: dark) {
-  body { background: #1b1b1b; color: #ddd; } a { color: #8bf; } pre { background: #262626; }
-  th, td { border-color: #444; } tr.same { color: #777; } ins { color: #7d8; } del { color: #f88; }
-  summary { color: #9bd; }
-}
-"""
 
 
 def page(
@@ -59,10 +41,7 @@ def page(
             f"{escape(text)}{f' ({times} times)' if times > 1 else ''}" for text, times in listed.items()
         )
         body.append(f"<h2>Remarks</h2><pre>{lines}</pre>")
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
-    )
+    return self_contained_page(title, body)
 
 
 def _passes(steps: Sequence[Step], longest: float) -> str:

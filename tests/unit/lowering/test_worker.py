@@ -12,10 +12,12 @@ from xdsl.dialects.func import FuncOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels import pool
+from stepwell.lowering.kernels import worker as worker_module
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
+from stepwell.passes.context import PassContext
 from stepwell.passes.registry import load_pass
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.tools.driver.plugins import load_plugin
 
@@ -33,6 +35,8 @@ func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sc
 }
 """
 
+WIDE = KERNEL.replace("16x", "64x").replace("<16", "<64")
+
 REFUSED = """
 func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel, sched.symbols = []} {
   %c0 = arith.constant 0 : index
@@ -43,7 +47,7 @@ func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel, sched.symbol
 
 
 def test_infinity_in_all_lanes_reaches_a_worker() -> None:
-    target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker()
+    target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker(PassContext())
     try:
         there = worker.compile("k0", f"builtin.module {{{KERNEL}}}", target)
     finally:
@@ -53,7 +57,7 @@ def test_infinity_in_all_lanes_reaches_a_worker() -> None:
 
 
 def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help() -> None:
-    target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker()
+    target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker(PassContext())
     try:
         with pytest.raises(StepwellError) as there:
             worker.compile("k0", f"builtin.module {{{REFUSED}}}", target)
@@ -64,6 +68,23 @@ def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help() -> None
     assert here.value.help
     assert there.value.help == here.value.help
     assert (there.value.code, there.value.notes) == (here.value.code, here.value.notes)
+
+
+@pytest.mark.parametrize("defect", ["broken_pass", "broken_printer"])
+def test_a_worker_reports_a_defect_of_ours(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "PROGRAM", f"tests.support.children:{defect}")
+    worker = Worker(PassContext())
+    errors: list[InternalError] = []
+    try:
+        for _ in range(2):  # the worker goes on after an error
+            with pytest.raises(InternalError, match="KeyError: 'a defect'") as caught:
+                worker.compile("k0", f"builtin.module {{{KERNEL}}}", target_from("x86-64-v3"))
+            errors.append(caught.value)
+    finally:
+        worker.close()
+    for error in errors:
+        assert error.where == "kernel k0" and "please report it" in str(error)
+        assert (error.reproducer is not None) == (defect == "broken_pass")
 
 
 PLUGIN = """
@@ -87,7 +108,7 @@ def test_a_worker_has_the_plugins_of_its_parent(tmp_path: Path, capfd: pytest.Ca
         load_plugin(str(plugin))
     finally:
         unroll.apply = plain
-    worker = Worker()
+    worker = Worker(PassContext())
     try:
         with pytest.raises(StepwellError, match="ValueError: the pass of the plugin runs"):
             worker.compile("k0", f"builtin.module {{{KERNEL}}}", target_from("x86-64-v3"))
@@ -95,14 +116,40 @@ def test_a_worker_has_the_plugins_of_its_parent(tmp_path: Path, capfd: pytest.Ca
         worker.close()
     assert "this is printed" in capfd.readouterr().err
     plugin.write_text("# another one\n" + PLUGIN.format(name="worker_plugin"))
-    changed = Worker()
+    changed = Worker(PassContext())
     changed.close()
-    assert str(changed.refusal) == f"{plugin} has changed since it was loaded"
+    assert f"it has changed since it was loaded\n  --> {plugin}" in str(changed.refusal)
+
+
+def test_a_worker_has_the_pass_context_of_its_parent() -> None:
+    worker = Worker(PassContext(disabled_pass=["unroll-vectors"], config={"fuse-ops.max-ops": 3}))
+    target, ctx = target_from("x86-64-v3"), StepwellContext()
+    try:
+        there = worker.compile("k0", f"builtin.module {{{WIDE}}}", target)
+    finally:
+        worker.close()
+    assert there.code != compile_kernel(parse_module(ctx, WIDE), ctx, target).code
+    with PassContext(disabled_pass=["unroll-vectors"]):
+        assert there.code == compile_kernel(parse_module(ctx, WIDE), ctx, target).code
+
+
+def test_a_worker_that_dies_is_named_with_its_last_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "PROGRAM", "tests.support.children:die")
+    worker = Worker(PassContext())
+    assert "it ended with status 3" in str(worker.refusal) and "these are my last output" in str(
+        worker.refusal
+    )
+    with pytest.raises(InternalError, match=r"kernel k0 gave no answer[\s\S]*these are my last output"):
+        worker.compile("k0", "", target_from("x86-64-v3"))
+    worker.close()
 
 
 def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     class BrokenWorker:
         refusal = None
+
+        def __init__(self, context: PassContext):
+            del context
 
         def compile(self, *_: object) -> KernelObject:
             raise ValueError("no such reply")
