@@ -138,8 +138,9 @@ class _Walk:
         try:
             return carry_out(patterns, op, PatternRewriter(op), watched) or ()
         except VerifyException as error:
-            code = "invalid-model" if op.name.startswith("onnx.") else "invalid-ir"
-            raise StepwellError(code, op, f"{op.name}: {error}") from error
+            raise StepwellError(
+                "invalid-model" if op.name.startswith("onnx.") else "invalid-ir", op, f"{op.name}: {error}"
+            ) from error
         except StepwellError as error:
             if error.where:
                 raise
