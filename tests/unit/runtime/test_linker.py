@@ -134,6 +134,16 @@ def test_objects_of_two_machines() -> None:
         link([*objects(CALLEE), *objects(CALLEE, mcpu="aarch64")])
 
 
+def test_symbols_without_a_name_are_nobodys() -> None:
+    """The first row of a symbol table is empty; even if it says that it is global, nothing has to define it."""
+    data = bytearray(*objects(CALLEE))
+    (start,), (count,) = struct.unpack_from("<Q", data, 0x28), struct.unpack_from("<H", data, 0x3C)
+    rows = [struct.unpack_from("<IIQQQ", data, start + 64 * number) for number in range(count)]
+    (symbols,) = [row[4] for row in rows if row[1] == 2]
+    data[symbols + 4] = 0x10
+    assert set(link([bytes(data)]).functions) == {"twice"}
+
+
 def test_functions_follow_each_other_without_gaps() -> None:
     """Each object's code begins at the next multiple of 16 bytes, its alignment."""
     linked = link(objects(*(CALLEE.replace("twice", f"twice{i}") for i in range(3))))
