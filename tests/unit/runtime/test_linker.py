@@ -135,7 +135,7 @@ def test_objects_of_two_machines() -> None:
 
 
 def test_symbols_without_a_name_are_nobodys() -> None:
-    """The first row of a symbol table is empty; even if it says that it is global, nothing has to define it."""
+    """The first row of a symbol table is empty: even if it were global, nothing would have to define it."""
     data = bytearray(*objects(CALLEE))
     (start,), (count,) = struct.unpack_from("<Q", data, 0x28), struct.unpack_from("<H", data, 0x3C)
     rows = [struct.unpack_from("<IIQQQ", data, start + 64 * number) for number in range(count)]
