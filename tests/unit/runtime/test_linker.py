@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool_code import pool_of
-from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.link.code import LinkedCode
+from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.link.code import LinkedCode, ObjectFiles
 from stepwell.runtime.link.elf import read_object
 from stepwell.runtime.link.linker import link
 from stepwell.runtime.link.memory import MappedCode
 from stepwell.runtime.link.outside import address_outside
 from stepwell.runtime.link.relocations import LOADS, PATCHES, write_stub
+from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.target import target_from
 
 # Constants, a function of another object, one outside, and the addresses of all three.
@@ -57,6 +58,16 @@ def test_linked_code_runs() -> None:
         assert ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address(function))() == wanted
     exp = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address("outside"))()
     assert exp == address_outside("exp")
+
+
+def test_objects_of_other_formats_are_linked_by_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of this system stand for them, on a system that says it has other ones."""
+    monkeypatch.setattr("stepwell.runtime.machine.loader.sys.platform", "darwin")
+    library = Library(ObjectFiles(tuple(objects(CALLEE))))
+    twice = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(library.address("twice"))
+    assert twice(21.0) == 42.0
+    with pytest.raises(InternalError):
+        library.address("thrice")
 
 
 def test_no_page_is_writable_and_executable() -> None:
@@ -121,6 +132,16 @@ def test_programs_that_cannot_be_linked(texts: Sequence[str], message: str) -> N
 def test_objects_of_two_machines() -> None:
     with pytest.raises(ValueError, match="aarch64, x86_64"):
         link([*objects(CALLEE), *objects(CALLEE, mcpu="aarch64")])
+
+
+def test_symbols_without_a_name_are_nobodys() -> None:
+    """The first row of a symbol table is empty: even if it were global, nothing would have to define it."""
+    data = bytearray(*objects(CALLEE))
+    (start,), (count,) = struct.unpack_from("<Q", data, 0x28), struct.unpack_from("<H", data, 0x3C)
+    rows = [struct.unpack_from("<IIQQQ", data, start + 64 * number) for number in range(count)]
+    (symbols,) = [row[4] for row in rows if row[1] == 2]
+    data[symbols + 4] = 0x10
+    assert set(link([bytes(data)]).functions) == {"twice"}
 
 
 def test_functions_follow_each_other_without_gaps() -> None:
