@@ -19,6 +19,7 @@ from xdsl.dialects import get_all_dialects
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.parser import AttrParser
 from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -184,6 +185,16 @@ TensorLiteralElement = AttrParser._TensorLiteralElement  # pyright: ignore[repor
 """A number in `dense<…>` as the parser keeps it."""
 
 
+class NamelessPrinter(Printer):
+    """A printer that numbers all values, whatever their name hints: equal programs have equal texts."""
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        if (name := self._ssa_values.get(value)) is None:
+            name = self._ssa_values[value] = self._get_new_valid_name_id()
+        self.print_string(f"%{name}")
+        return name
+
+
 def resume_at(parser: AttrParser, position: int) -> None:
     """Go back to a position of the text, to parse from there again."""
     parser._resume_from(position)  # pyright: ignore[reportPrivateUsage]
@@ -199,9 +210,21 @@ def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:
     """
     if declared := cast("tuple[type[Operation], ...]", getattr(pattern, "takes", ())):
         return declared
-    function = cast(FunctionType, unwrap(type(pattern).match_and_rewrite))
+    if found := _captured_types(type(pattern).match_and_rewrite):
+        return found
+    raise TypeError(f"{type(pattern).__name__}.match_and_rewrite needs @op_type_rewrite_pattern")
+
+
+@cache
+def _captured_types(method: Callable[..., None]) -> tuple[type[Operation], ...]:
+    """
+    The operation classes in the closure of a decorated method; empty for a method without the decorator.
+
+    A compilation asks for some hundred patterns several times: 7% of the time that a model of one op takes.
+    """
+    function = cast(FunctionType, unwrap(method))
     captured = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if "expected_type" not in captured:
-        raise TypeError(f"{type(pattern).__name__}.match_and_rewrite needs @op_type_rewrite_pattern")
+        return ()
     expected = cast("type[Operation] | UnionType", captured["expected_type"].cell_contents)
     return (expected,) if isinstance(expected, type) else expected.__args__

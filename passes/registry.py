@@ -111,14 +111,16 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
             "merge pad ops into the pads of convolutions and pools",
             "FoldExplicitPadding",
         ),
-        "simplify-expr": ("simplify ops by algebraic rules", "SimplifyExpr"),
+        "simplify-expr": ("simplify ops by algebraic patterns", "SimplifyExpr"),
     },
     "passes.graph.legalize": {
         "check-indices": ("check the indices of gathers and scatters at run time",),
-        "legalize": ("replace ops by the rules of a named set", "Legalize"),
+        "legalize": ("replace ops by the patterns of a named set", "Legalize"),
     },
     "passes.tensor.schedule": {
-        "choose-schedules": ("choose tile sizes, loop order and vector lanes for each kernel, by rules",),
+        "choose-schedules": (
+            "choose tile sizes, loop order and vector lanes for each kernel, by heuristics",
+        ),
         "compute-in-products": ("compute a weight matrix inside the product with few rows that reads it",),
         "pair-products": ("pair bf16 factors along the sum for dot-product instructions",),
         "stage-operands": (

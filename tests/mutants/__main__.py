@@ -18,12 +18,11 @@ from pathlib import Path
 from threading import local
 from time import monotonic
 
-from tests.mutants.reach import Reach, record, test_files
+from tests.mutants.reach import Reach, record
 from tests.mutants.results import REPORT, Results, equivalents, faults, report
 from tests.mutants.sample import Mutant, draw
-from tests.mutants.tree import WORK, copy_tree, digest_of, source_files
+from tests.mutants.tree import WORK, copy_tree, source_files
 from tests.mutants.trial import Outcome, try_mutant
-from tests.support.imports import ROOT
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,18 +34,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.list:
         print("\n".join(f"{mutant.name}\n{mutant.diff()}" for mutant in sample))
         return 0
-    results = Results(digest_of(ROOT, test_files(ROOT)))
+    known = equivalents()
     with _trees() as new_tree:
         if not args.no_record:
             for line in record(new_tree(), args.jobs):
                 print(line, flush=True)
-        waiting = [mutant for mutant in sample if results.of(mutant) is None]
+        reach = Reach()
+        results = Results(reach.digest_of)
+        waiting = [mutant for mutant in sample if mutant.key not in known and results.of(mutant) is None]
         print(f"{len(sample)} mutants, {len(waiting)} to try", flush=True)
-        for mutant, outcome in _tried(waiting, args.jobs, new_tree, end):
+        for mutant, outcome in _tried(waiting, reach, args.jobs, new_tree, end):
             results.add(mutant, outcome)
             print(f"{outcome.status}: {mutant.name} ({outcome.by}, {outcome.seconds} s)", flush=True)
-    outcomes = {mutant: outcome for mutant in sample if (outcome := results.of(mutant)) is not None}
-    known = equivalents()
+    outcomes = {m: outcome for m in sample if (outcome := results.of(m)) is not None}
+    outcomes |= {m: Outcome("equivalent") for m in sample if m.key in known}
     REPORT.write_text(report(outcomes, known), encoding="utf-8")
     wrong = faults(outcomes, known)
     print(*wrong, f"the report is in {REPORT}", sep="\n")
@@ -83,10 +84,10 @@ def _trees() -> Generator[Callable[[], Path]]:
 
 
 def _tried(
-    mutants: Sequence[Mutant], jobs: int, new_tree: Callable[[], Path], end: float
+    mutants: Sequence[Mutant], reach: Reach, jobs: int, new_tree: Callable[[], Path], end: float
 ) -> Iterator[tuple[Mutant, Outcome]]:
     """Mutants with their outcomes, from several threads, each with a copy of the tree."""
-    reach, own = Reach(), local()
+    own = local()
     trees = [new_tree() for _ in range(jobs)]
 
     def work(mutant: Mutant) -> Outcome | None:

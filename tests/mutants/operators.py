@@ -90,6 +90,8 @@ _VERIFIERS = re.compile(r"_?(verify|check|expect|require|ensure)\w*")
 _ALIGNMENTS = re.compile(r"\w*align(ment|_bytes)?", re.IGNORECASE)
 _TEXTS = ("cast", "TypeVar", "remark", "StepwellError", "VerifyException")
 """Calls whose arguments are types and messages."""
+_ORDERLESS = ("isinstance", "max", "min", "gcd", "lcm")
+"""Calls whose arguments may change places, or cannot."""
 _ONE_SIDED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.MatMult, ast.Pow)
 
 
@@ -140,7 +142,7 @@ def operands(source: Source, node: ast.AST) -> Iterator[Mutation]:
         if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr):
             return  # a format
         pair = (node.left, node.right)
-    elif isinstance(node, ast.Call) and len(node.args) > 1 and _last_name(node.func) != "isinstance":
+    elif isinstance(node, ast.Call) and len(node.args) > 1 and _last_name(node.func) not in _ORDERLESS:
         pair = (node.args[0], node.args[1])
         if not all(isinstance(side, ast.Name | ast.Attribute | ast.Subscript) for side in pair):
             return

@@ -26,6 +26,7 @@ from tests.mutants.reach_plugin import CONTEXT, TIMES
 from tests.mutants.sample import Mutant
 from tests.mutants.tree import FOLDERS, WORK, digest_of, environment, source_files
 from tests.support.components import needs
+from tests.support.imports import ROOT
 
 REACH = WORK / "reach"
 _SOURCES = WORK / "sources"
@@ -124,6 +125,11 @@ class Reach:
                 test: seconds for test, seconds in batch.seconds.items() if self._is_named(test, names, batch)
             }
         return found
+
+    def digest_of(self, mutant: Mutant) -> str:
+        """A digest of the files of the tests that reach a mutant."""
+        files = sorted({test.partition("::")[0] for test in self.tests_of(mutant)})
+        return digest_of(ROOT, [file for file in files if (ROOT / file).exists()])
 
     def _is_named(self, test: str, names: Set[str], batch: Batch) -> bool:
         """Whether a test, or a fixture of its whole file, is among the names, by the file's last record."""

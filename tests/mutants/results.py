@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,10 +27,12 @@ class Results:
     """
     Outcomes by the text of a mutant, each appended to a file at once: a run may be ended at any time.
 
-    They have the digest of the tests at the time: what survived other tests is tried again.
+    They have a digest of the tests that reach the mutant: what survived others is tried again.
+
+    Args: `tests` computes that digest.
     """
 
-    def __init__(self, tests: str, path: Path = STATE):
+    def __init__(self, tests: Callable[[Mutant], str], path: Path = STATE):
         self._tests = tests
         self._path = path
         self._known: dict[str, dict[str, Any]] = {}
@@ -42,13 +44,15 @@ class Results:
     def of(self, mutant: Mutant) -> Outcome | None:
         """The outcome of a mutant; None where it has to be tried, or tried again."""
         known = self._known.get(mutant.key)
-        if known is None or (known["outcome"]["status"] != "killed" and known["tests"] != self._tests):
+        if known is None or (
+            known["outcome"]["status"] != "killed" and known["tests"] != self._tests(mutant)
+        ):
             return None
         return Outcome(**known["outcome"])
 
     def add(self, mutant: Mutant, outcome: Outcome) -> None:
         """Store an outcome."""
-        known = {"key": mutant.key, "tests": self._tests, "outcome": asdict(outcome)}
+        known = {"key": mutant.key, "tests": self._tests(mutant), "outcome": asdict(outcome)}
         self._known[mutant.key] = known
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(known) + "\n")

@@ -34,6 +34,7 @@ CASES: list[tuple[str, str, set[str]]] = [
     ("operands", "f(a, b.c, 1)", {"f((b.c), (a), 1)"}),
     ("operands", "'%s' % a", set()),
     ("operands", "isinstance(a, b)", set()),
+    ("operands", "max(a, b)", set()),
     ("verifier", "if a: raise E(b)", {"if False: raise E(b)"}),
     ("verifier", "self._check_size(a)", {"pass"}),
     ("verifier", "f(a)", set()),
@@ -82,8 +83,9 @@ def test_lines_outside_of_functions_are_known() -> None:
 def test_samples_are_even_over_folders_and_parse() -> None:
     files = [file for file in source_files() if file.startswith(("patterns/", "runtime/l", "passes/loop/"))]
     sample = draw(files, 38, seed=1)
-    folders = Counter(mutant.file.rpartition("/")[0] for mutant in sample)
-    assert sorted(folders.values()) == [7, 7, 8, 8, 8]
+    drawn = Counter(mutant.file.rpartition("/")[0] for mutant in sample)
+    assert drawn.keys() == {file.rpartition("/")[0] for file in files}
+    assert max(drawn.values()) - min(drawn.values()) <= 1
     for mutant in sample:
         compile(mutant.text(), mutant.file, "exec")
         assert mutant.text() != mutant.source
@@ -100,13 +102,13 @@ MUTANT = Mutant("patterns/f.py", Mutation(11, 12, "2", "off by one", 2), "def f(
 
 def test_results_go_on(tmp_path: Path) -> None:
     other = Mutant("lowering/g.py", Mutation(0, 1, "2", "off by one", 1), "1")
-    results = Results("digest", tmp_path / "results")
+    results = Results(lambda _: "digest", tmp_path / "results")
     assert results.of(MUTANT) is None
     results.add(MUTANT, Outcome("survived"))
     results.add(other, Outcome("killed", "a test"))
-    again = Results("digest", tmp_path / "results")
+    again = Results(lambda _: "digest", tmp_path / "results")
     assert again.of(MUTANT) == Outcome("survived")
-    changed = Results("new tests", tmp_path / "results")
+    changed = Results(lambda _: "new tests", tmp_path / "results")
     assert changed.of(MUTANT) is None, "a survivor is tried again when the tests have changed"
     assert changed.of(other) == Outcome("killed", "a test")
 
