@@ -229,3 +229,12 @@ func.func @f(%a: vector<4xf32>, %b: vector<4xi32>) -> (vector<4xi1>, vector<4xi1
     assert len(comparisons) == 2
     for op in comparisons:
         assert {use.operation for use in op.lhs.uses} == {op}
+
+
+def test_a_text_without_names_leaves_the_names() -> None:
+    module = parse_module(StepwellContext(), KERNEL)
+    func = next(op for op in module.ops if isinstance(op, FuncOp))
+    before = str(module)
+    text = canonical_text(func)
+    assert str(module) == before and "%lowest" in before
+    assert "@kernel" in text and "%lowest" not in text and "%0" in text
