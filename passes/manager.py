@@ -24,7 +24,7 @@ from stepwell.passes.instruments import PASS_SECONDS
 from stepwell.passes.nesting import expect_function_passes, flattened
 from stepwell.passes.registry import canonical_name, load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
-from stepwell.patterns.watch import watching
+from stepwell.patterns.driver.watch import watching
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.plugins import plugin_error, plugin_of

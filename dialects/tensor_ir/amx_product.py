@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.arith import DotBytesOp
-from stepwell.dialects.tensor_ir.emit import Emitter, Index
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir.structured import linear, map_dims, single_dim
 
 
@@ -103,7 +103,7 @@ class Operand:
     map: AffineMap
     rows: TileRows
 
-    def indices(self, emit: Emitter, at: Mapping[int, Index]) -> list[Index]:
+    def indices(self, emit: IRBuilder, at: Mapping[int, Index]) -> list[Index]:
         """The indices into the buffer at given values of loops; loops that are not in `at` count as 0."""
         found: list[Index] = []
         for expr in self.map.results:

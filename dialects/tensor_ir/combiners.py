@@ -19,7 +19,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from stepwell.dialects.arith import SelectOp
-from stepwell.dialects.tensor_ir.emit import Emitter, scalar_attr
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.transfers import element_type, vector_of
 
 _BinaryType: TypeAlias = type[FloatingPointLikeBinaryOperation] | type[SignlessIntegerBinaryOperation]
@@ -107,14 +107,14 @@ _LEAST_MASK = 4
 _NAN_WINS = {CombiningKindFlag.MAXIMUMF: "ogt", CombiningKindFlag.MINIMUMF: "olt"}
 
 
-def _neutral(emit: Emitter, kind: CombiningKindFlag, value: SSAValue) -> SSAValue:
+def _neutral(emit: IRBuilder, kind: CombiningKindFlag, value: SSAValue) -> SSAValue:
     element = element_type(value.type)
     number = next(k.neutral(_bits(element)) for k in _KINDS.values() if k.flag is kind)
-    return emit.constants.of(scalar_attr(element, number), element)
+    return emit.number(number, element)
 
 
 def reduce_vectors(
-    emit: Emitter, kind: CombiningKindFlag, vectors: Sequence[SSAValue], start: SSAValue
+    emit: IRBuilder, kind: CombiningKindFlag, vectors: Sequence[SSAValue], start: SSAValue
 ) -> SSAValue:
     """
     Reduce all lanes of vectors (the last one may be narrower) and a scalar to one value.
@@ -146,7 +146,7 @@ def _has_mask(value: SSAValue) -> bool:
     return lanes >= _LEAST_MASK and lanes & (lanes - 1) == 0
 
 
-def _extremum(emit: Emitter, kind: CombiningKindFlag, vectors: Sequence[SSAValue]) -> SSAValue:
+def _extremum(emit: IRBuilder, kind: CombiningKindFlag, vectors: Sequence[SSAValue]) -> SSAValue:
     """
     The greatest or least of all lanes, or NaN where there is one.
 
@@ -172,7 +172,7 @@ def _extremum(emit: Emitter, kind: CombiningKindFlag, vectors: Sequence[SSAValue
         seen = [emit.compare("uno", a, b) for a, b in pairs]
         nans.append(_all_lanes(emit, CombiningKindFlag.OR, _in_pairs(seen, either), _NO_FLAGS))
     element = element_type(vectors[0].type)
-    nan = emit.constants.of(scalar_attr(element, float("nan")), element)
+    nan = emit.number(float("nan"), element)
     return emit.value(SelectOp(_in_pairs(nans, either), nan, _in_pairs(best, better)))
 
 
@@ -185,7 +185,9 @@ def _in_pairs(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue]
     return left[0]
 
 
-def _all_lanes(emit: Emitter, kind: CombiningKindFlag, value: SSAValue, flags: FastMathFlagsAttr) -> SSAValue:
+def _all_lanes(
+    emit: IRBuilder, kind: CombiningKindFlag, value: SSAValue, flags: FastMathFlagsAttr
+) -> SSAValue:
     """The reduction of a vector's lanes to a scalar (`vector.reduction`)."""
     properties = {"kind": vector.CombiningKindAttr(kind), "fastmath": flags}
     return emit.value(
@@ -195,6 +197,6 @@ def _all_lanes(emit: Emitter, kind: CombiningKindFlag, value: SSAValue, flags: F
     )
 
 
-def _combine(emit: Emitter, kind: CombiningKindFlag, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def _combine(emit: IRBuilder, kind: CombiningKindFlag, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     op_type = _ELEMENTWISE[kind, isinstance(element_type(lhs.type), AnyFloat)]
     return emit.value(op_type(lhs, rhs))

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from stepwell.dialects.tensor_ir.emit import Emitter, Index
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir.pieces import extract, insert
 from stepwell.dialects.tensor_ir.vector_values import VectorValues
 
@@ -67,7 +67,7 @@ def read_lanes(op: tensor.ExtractOp, values: VectorValues, loops: Mapping[int, S
     values[op.result] = result
 
 
-def _from_loops(emit: Emitter, value: SSAValue, block: Block, steps: Mapping[int, int]) -> Index | None:
+def _from_loops(emit: IRBuilder, value: SSAValue, block: Block, steps: Mapping[int, int]) -> Index | None:
     """An index that is a sum of loops, constants and values from outside; None for any other."""
     owner = value.owner
     if owner is block:

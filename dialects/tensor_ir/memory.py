@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import SSAValue
 
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir import transfers
-from stepwell.dialects.tensor_ir.emit import Emitter, Index
 from stepwell.dialects.tensor_ir.pieces import Layout, Pieces, Position, broadcast, extract, gather
 from stepwell.dialects.tensor_ir.reshapes import collapse, joined_rows
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
@@ -35,14 +35,14 @@ class StridedView:
     strides: tuple[int, ...]
 
     @staticmethod
-    def of(emit: Emitter, value: SSAValue) -> StridedView:
+    def of(emit: IRBuilder, value: SSAValue) -> StridedView:
         """The view of a tensor: a slice as a block of its innermost unsliced source, any other as a whole."""
         if not isinstance(op := value.owner, tensor.ExtractSliceOp) or len(op.strides):
             rank = len(tensor_shape(value))
             return StridedView(value, (0,) * rank, (1,) * rank)
         return StridedView.of(emit, op.source).cut(emit, slice_offsets(op), op.static_strides.get_values())
 
-    def cut(self, emit: Emitter, offsets: Sequence[Index], strides: Sequence[int]) -> StridedView:
+    def cut(self, emit: IRBuilder, offsets: Sequence[Index], strides: Sequence[int]) -> StridedView:
         """The block at offsets and strides within this block."""
         inner = [emit.times(o, s) for o, s in zip(offsets, self.strides, strict=True)]
         return StridedView(
@@ -51,7 +51,7 @@ class StridedView:
             tuple(s * t for s, t in zip(self.strides, strides, strict=True)),
         )
 
-    def at(self, emit: Emitter, indices: Sequence[int]) -> list[SSAValue]:
+    def at(self, emit: IRBuilder, indices: Sequence[int]) -> list[SSAValue]:
         """The indices of an element in the root."""
         return [
             emit.materialize(emit.plus(o, s * i))
@@ -72,7 +72,7 @@ def slice_sizes(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> list[Index]
 
 
 def start_of(
-    emit: Emitter, view: StridedView, op: vector.TransferReadOp | vector.TransferWriteOp
+    emit: IRBuilder, view: StridedView, op: vector.TransferReadOp | vector.TransferWriteOp
 ) -> StridedView:
     """The part of a view that begins at the first element of a transfer."""
     numbers = [constant_index(i) for i in op.indices]
@@ -80,7 +80,7 @@ def start_of(
     return view.cut(emit, start, (1,) * len(start))
 
 
-def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
+def reads(emit: IRBuilder, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     """
     The pieces of a `vector.transfer_read`, each read once however often it repeats.
 
@@ -95,9 +95,9 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
         lead, start, _ = position
         return indices_at(view, dims, (*lead, start))
 
-    def make(at: Emitter, position: Position) -> SSAValue:
+    def make(at: IRBuilder, position: Position) -> SSAValue:
         indices, size = indices_of(position), position[2]
-        key = (at.block, size, *indices)
+        key = (at.insertion_point.block, size, *indices)
         if key not in seen:
             seen[key] = _read(at, view, indices, vector_lanes=dims[-1], size=size)
         return seen[key]
@@ -111,7 +111,7 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     return pieces if is_local and _is_only_read(view.root) else pieces.settle(emit)
 
 
-def reads_to_the_end(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
+def reads_to_the_end(emit: IRBuilder, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     """The pieces of a `vector.transfer_read` along a row that may end inside; lanes after it are padding."""
     pieces = [
         transfers.read(
@@ -127,14 +127,14 @@ def reads_to_the_end(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -
     return Pieces(layout, pieces)
 
 
-def write_to_the_end(emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue) -> SSAValue:
+def write_to_the_end(emit: IRBuilder, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue) -> SSAValue:
     """`into` with the pieces of a `vector.transfer_write` in it, as far as the row goes."""
     for piece, (_, start, _) in zip(pieces.all(emit), pieces.layout.positions, strict=True):
         into = transfers.write(emit, piece, into, _moved(emit, op, start), dim_of(op), in_bounds=False)
     return into
 
 
-def _moved(emit: Emitter, op: vector.TransferReadOp | vector.TransferWriteOp, lanes: int) -> list[SSAValue]:
+def _moved(emit: IRBuilder, op: vector.TransferReadOp | vector.TransferWriteOp, lanes: int) -> list[SSAValue]:
     """The indices of a transfer, advanced by some lanes along the last dimension."""
     *outer, last = op.indices
     number = constant_index(last)
@@ -160,7 +160,7 @@ def _rows(view: StridedView, dims: DimOf, layout: Layout) -> int | None:
 
 
 def _read_transposed(
-    emit: Emitter, view: StridedView, dims: DimOf, layout: Layout, row: int
+    emit: IRBuilder, view: StridedView, dims: DimOf, layout: Layout, row: int
 ) -> list[SSAValue]:
     """All pieces of a vector from blocks that are read along their rows and transposed in registers."""
     made: dict[Position, SSAValue] = {}
@@ -184,7 +184,7 @@ def _alternates(view: StridedView, dims: DimOf, width: int) -> bool:
 
 
 def _read_alternating(
-    emit: Emitter, view: StridedView, dims: DimOf, layout: Layout, row: int
+    emit: IRBuilder, view: StridedView, dims: DimOf, layout: Layout, row: int
 ) -> list[SSAValue]:
     """
     All pieces of a vector whose rows alternate in memory: contiguous reads, then a shuffle a row.
@@ -216,7 +216,7 @@ def _read_alternating(
     return [made[position] for position in layout.positions]
 
 
-def joined_index(emit: Emitter, row: SSAValue, width: int, lane: int) -> SSAValue:
+def joined_index(emit: IRBuilder, row: SSAValue, width: int, lane: int) -> SSAValue:
     """The index `row * width + lane` of an element of a tensor whose rows were merged into one dimension."""
     number = constant_index(row)
     return emit.materialize(emit.plus(emit.times(row if number is None else number, width), lane))
@@ -238,7 +238,7 @@ def _is_only_read(value: SSAValue) -> bool:
 
 
 def _read(
-    emit: Emitter, view: StridedView, indices: list[int], *, vector_lanes: int | None, size: int
+    emit: IRBuilder, view: StridedView, indices: list[int], *, vector_lanes: int | None, size: int
 ) -> SSAValue:
     """Read a piece: as a broadcast scalar, a contiguous vector, a strided one, or element by element."""
     if vector_lanes is None:
@@ -258,7 +258,7 @@ def _read(
     return gather(emit, scalars)
 
 
-def _read_apart(emit: Emitter, view: StridedView, indices: list[int], size: int) -> SSAValue:
+def _read_apart(emit: IRBuilder, view: StridedView, indices: list[int], size: int) -> SSAValue:
     """Read elements with a small stride: contiguous vectors from the first to the last, then shuffles."""
     stride = view.strides[-1]
     dense = StridedView(view.root, view.offsets, (*view.strides[:-1], 1))
@@ -281,7 +281,11 @@ def _read_apart(emit: Emitter, view: StridedView, indices: list[int], size: int)
 
 
 def write(
-    emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue, view: StridedView | None = None
+    emit: IRBuilder,
+    op: vector.TransferWriteOp,
+    pieces: Pieces,
+    into: SSAValue,
+    view: StridedView | None = None,
 ) -> SSAValue:
     """`into` after the pieces of a `vector.transfer_write`, whose tensor is the block `view` if given."""
     if view is None:
@@ -300,7 +304,7 @@ def write(
 
 
 def _write(
-    emit: Emitter,
+    emit: IRBuilder,
     view: StridedView,
     indices: list[int],
     value: SSAValue,
@@ -320,7 +324,7 @@ def _write(
     return into
 
 
-def element_at(emit: Emitter, view: StridedView, indices: Sequence[int]) -> SSAValue:
+def element_at(emit: IRBuilder, view: StridedView, indices: Sequence[int]) -> SSAValue:
     """Read a single element of a block as a scalar."""
     operands = [view.root, *view.at(emit, indices)]
     return emit.value(tensor.ExtractOp.create(operands=operands, result_types=[tensor_element(view.root)]))

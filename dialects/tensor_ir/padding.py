@@ -17,8 +17,8 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import SSAValue
 
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir.combiners import combiner_of
-from stepwell.dialects.tensor_ir.emit import Emitter, Index
 from stepwell.dialects.tensor_ir.groups import is_empty
 from stepwell.dialects.tensor_ir.memory import slice_offsets
 from stepwell.dialects.tensor_ir.structured import Structured, linear, tensor_shape
@@ -81,7 +81,7 @@ def _is_zeros(value: SSAValue) -> bool:
 
 
 def steps_inside(
-    emit: Emitter, view: Structured, dim: int, padded: Mapping[SSAValue, Inside]
+    emit: IRBuilder, view: Structured, dim: int, padded: Mapping[SSAValue, Inside]
 ) -> tuple[Index, Index] | None:
     """
     The bounds (first, end) of a summed loop without steps that read only padding; None where none may be.
@@ -137,7 +137,7 @@ def _reach(view: Structured, terms: Sequence[tuple[int, int]]) -> int | None:
     return sum((n - 1) * factor for n, (_, factor) in zip(extents, terms, strict=True) if n is not None)
 
 
-def _first_from(emit: Emitter, start: Index, bound: int, step: int) -> Index:
+def _first_from(emit: IRBuilder, start: Index, bound: int, step: int) -> Index:
     """The smallest n >= 0 with `start + n * step >= bound`."""
     return emit.quotient(emit.plus(emit.most(emit.minus(bound, start), 0), step - 1), step)
 

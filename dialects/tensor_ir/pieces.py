@@ -9,7 +9,7 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
 from xdsl.ir import Attribute, SSAValue
 
-from stepwell.dialects.tensor_ir.emit import Emitter
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.transfers import Vector, element_type, vector_type
 
 Position = tuple[tuple[int, ...], int, int]
@@ -61,7 +61,7 @@ class Pieces:
         self,
         layout: Layout,
         values: Sequence[SSAValue] | None = None,
-        make: Callable[[Emitter, Position], SSAValue] | None = None,
+        make: Callable[[IRBuilder, Position], SSAValue] | None = None,
         same: Sequence[Hashable] | None = None,
     ):
         self.layout = layout
@@ -69,23 +69,23 @@ class Pieces:
         self._values = list(values) if values is not None else None
         self._make = make
 
-    def get(self, emit: Emitter, number: int) -> SSAValue:
+    def get(self, emit: IRBuilder, number: int) -> SSAValue:
         """The piece of a number, built at the emitter unless it exists."""
         if self._values is not None:
             return self._values[number]
         assert self._make is not None
         return self._make(emit, self.layout.positions[number])
 
-    def all(self, emit: Emitter) -> list[SSAValue]:
+    def all(self, emit: IRBuilder) -> list[SSAValue]:
         """All pieces, in order."""
         return [self.get(emit, i) for i in range(len(self.layout.positions))]
 
-    def settle(self, emit: Emitter) -> Pieces:
+    def settle(self, emit: IRBuilder) -> Pieces:
         """Build all pieces here, for users elsewhere."""
         self._values = self.all(emit)
         return self
 
-    def scalars(self, emit: Emitter) -> list[SSAValue]:
+    def scalars(self, emit: IRBuilder) -> list[SSAValue]:
         """All elements in row-major order."""
         return [
             extract(emit, self.get(emit, i), lane)
@@ -94,7 +94,7 @@ class Pieces:
         ]
 
 
-def extract(emit: Emitter, value: SSAValue, *position: int) -> SSAValue:
+def extract(emit: IRBuilder, value: SSAValue, *position: int) -> SSAValue:
     """An element of a vector as a scalar; the source of a broadcast without an extract."""
     # A vector made from one scalar is that scalar in every lane.
     if isinstance(owner := value.owner, vector.BroadcastOp) and not isinstance(owner.source.type, VectorType):
@@ -107,13 +107,13 @@ def extract(emit: Emitter, value: SSAValue, *position: int) -> SSAValue:
     return emit.value(op)
 
 
-def broadcast(emit: Emitter, scalar: SSAValue, width: int) -> SSAValue:
+def broadcast(emit: IRBuilder, scalar: SSAValue, width: int) -> SSAValue:
     """A vector with a scalar in all lanes."""
     type = vector_type(scalar.type, (width,))
     return emit.value(vector.BroadcastOp.create(operands=[scalar], result_types=[type]))
 
 
-def gather(emit: Emitter, scalars: Sequence[SSAValue]) -> SSAValue:
+def gather(emit: IRBuilder, scalars: Sequence[SSAValue]) -> SSAValue:
     """A vector of scalars, lane by lane."""
     value = broadcast(emit, scalars[0], len(scalars))
     for lane, scalar in enumerate(scalars[1:], 1):
@@ -121,7 +121,7 @@ def gather(emit: Emitter, scalars: Sequence[SSAValue]) -> SSAValue:
     return value
 
 
-def insert(emit: Emitter, scalar: SSAValue, value: SSAValue, *position: int) -> SSAValue:
+def insert(emit: IRBuilder, scalar: SSAValue, value: SSAValue, *position: int) -> SSAValue:
     """A vector with the element at a position replaced by a scalar."""
     op = vector.InsertOp.create(
         operands=[scalar, value],
@@ -131,7 +131,7 @@ def insert(emit: Emitter, scalar: SSAValue, value: SSAValue, *position: int) -> 
     return emit.value(op)
 
 
-def from_scalars(emit: Emitter, layout: Layout, scalars: Sequence[SSAValue]) -> Pieces:
+def from_scalars(emit: IRBuilder, layout: Layout, scalars: Sequence[SSAValue]) -> Pieces:
     """A vector from all of its elements in row-major order."""
     values: list[SSAValue] = []
     for _, _, size in layout.positions:

@@ -10,13 +10,13 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, TensorType, i64
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.tensor_ir.emit import Emitter
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.types import tensor_of
 
 
-def collapse(emit: Emitter, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
+def collapse(emit: IRBuilder, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
     """A tensor with each group of dimensions merged: a view, or a new empty tensor for an empty one."""
     shape = tensor_shape(value)
     if len(groups) == len(shape):
@@ -41,7 +41,7 @@ def collapse(emit: Emitter, value: SSAValue, groups: Sequence[Sequence[int]]) ->
     return emit.value(op)
 
 
-def expand(emit: Emitter, merged: SSAValue, like: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
+def expand(emit: IRBuilder, merged: SSAValue, like: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
     """A tensor whose dimensions are groups of those of `like`, in the shape of `like`."""
     if merged.type == like.type:
         return merged

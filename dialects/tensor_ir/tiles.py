@@ -13,7 +13,8 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from stepwell.dialects.tensor_ir.emit import INDEX, Emitter, Index, Slice
+from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
+from stepwell.dialects.tensor_ir.slices import Slice
 from stepwell.dialects.tensor_ir.structured import Structured, generic, linear, tensor_shape
 from stepwell.dialects.types import DimsAttr
 
@@ -39,14 +40,14 @@ class TileLoop:
     """Whether there may be iterations after the full tiles."""
 
 
-Body = Callable[[Emitter, Mapping[int, Tile], Sequence[SSAValue]], Sequence[SSAValue]]
+Body = Callable[[IRBuilder, Mapping[int, Tile], Sequence[SSAValue]], Sequence[SSAValue]]
 
 # Lanes of the loop between the full tiles of a dynamic extent and its last single elements.
 TAIL_LANES = 16
 
 
 def build_loops(
-    emit: Emitter,
+    emit: IRBuilder,
     loops: Sequence[TileLoop],
     lanes: int | None,
     tiles: Mapping[int, Tile],
@@ -82,7 +83,7 @@ def build_loops(
 
 
 def _one_loop(
-    emit: Emitter,
+    emit: IRBuilder,
     loop: TileLoop,
     inner: Sequence[TileLoop],
     lanes: int | None,
@@ -108,7 +109,7 @@ def _one_loop(
 
 
 def cut(
-    emit: Emitter, view: Structured, value: SSAValue, map: AffineMap, tiles: Mapping[int, Tile]
+    emit: IRBuilder, view: Structured, value: SSAValue, map: AffineMap, tiles: Mapping[int, Tile]
 ) -> tuple[Slice | None, AffineMap]:
     """
     The slice of an operand that a tile reaches, and the map from the tile's loops into that slice.
@@ -131,7 +132,7 @@ def cut(
 
 
 def _region(
-    emit: Emitter, view: Structured, expr: AffineExpr, tiles: Mapping[int, Tile]
+    emit: IRBuilder, view: Structured, expr: AffineExpr, tiles: Mapping[int, Tile]
 ) -> tuple[Index, Index, int, AffineExpr] | None:
     """Offset, size, stride and inner index along one dimension of an operand; None when no tile cuts it."""
     index = linear(expr)
@@ -161,7 +162,7 @@ def _region(
     return offset, span, 1, inner
 
 
-def dim_size(emit: Emitter, value: SSAValue, position: int) -> Index:
+def dim_size(emit: IRBuilder, value: SSAValue, position: int) -> Index:
     """The size of a dimension of a tensor: a number, an existing value, or else a `tensor.dim`."""
     size = tensor_shape(value)[position]
     if size != DYNAMIC_INDEX:
@@ -178,7 +179,7 @@ def dim_size(emit: Emitter, value: SSAValue, position: int) -> Index:
         return dim_size(emit, producer.inits[value.index], position)
     if isinstance(value, BlockArgument) and (symbol := _symbol(value, position)) is not None:
         return symbol
-    return emit.value(tensor.DimOp(value, emit.constants.index(position)))
+    return emit.value(tensor.DimOp(value, emit.materialize(position)))
 
 
 def _symbol(value: BlockArgument, position: int) -> SSAValue | None:
@@ -198,7 +199,7 @@ def _symbol(value: BlockArgument, position: int) -> SSAValue | None:
     return value.block.args[len(value.block.args) - len(names) + names.index(name)]
 
 
-def extent(emit: Emitter, view: Structured, dim: int) -> Index:
+def extent(emit: IRBuilder, view: Structured, dim: int) -> Index:
     """The extent of a loop, as a number or as a value."""
     source = view.sources[dim]
     assert source is not None  # the verifier of linalg ops asks for it
@@ -206,7 +207,7 @@ def extent(emit: Emitter, view: Structured, dim: int) -> Index:
 
 
 def rebuild(
-    emit: Emitter,
+    emit: IRBuilder,
     view: Structured,
     inputs: Sequence[SSAValue],
     inits: Sequence[SSAValue],
@@ -217,10 +218,10 @@ def rebuild(
     """The op on other operands, such as its tiles; `linalg.index` in it counts from the tile's offset."""
     if isinstance(view.op, linalg.FillOp):
         types = [init.type for init in inits]
-        return emit.add(linalg.FillOp(inputs, inits, types, dict(attributes))).results
+        return emit.insert(linalg.FillOp(inputs, inits, types, dict(attributes))).results
     op = generic(inputs, inits, view.op.body.clone(), maps, view.op.iterator_types.data)
     op.attributes |= attributes
-    emit.add(op)
+    emit.insert(op)
     for index in [inner for inner in op.body.block.ops if isinstance(inner, linalg.IndexOp)]:
         tile = tiles.get(index.dim.value.data)
         if tile is not None and tile.offset != 0:

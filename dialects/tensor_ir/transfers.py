@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
-from stepwell.dialects.tensor_ir.emit import Emitter
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.structured import tensor_shape
 from stepwell.dialects.types import Tensor
 
@@ -60,7 +60,7 @@ def element_type(type: Attribute) -> Attribute:
 
 
 def read(
-    emit: Emitter,
+    emit: IRBuilder,
     source: SSAValue,
     start: Sequence[SSAValue],
     type: Vector,
@@ -70,7 +70,7 @@ def read(
     """A vector of the elements of a tensor from `start` on; lanes after its end are `beyond`, if given."""
     rank = len(start)
     op = vector.TransferReadOp.create(
-        operands=[source, *start, emit.constants.zero(type.element_type) if beyond is None else beyond],
+        operands=[source, *start, emit.number(0, type.element_type) if beyond is None else beyond],
         result_types=[type],
         properties=_properties(rank, dim_of, (1, rank, 1, 0), beyond is None).copy(),
     )
@@ -78,7 +78,7 @@ def read(
 
 
 def write(
-    emit: Emitter,
+    emit: IRBuilder,
     value: SSAValue,
     into: SSAValue,
     start: Sequence[SSAValue],

@@ -8,7 +8,7 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.tensor_ir.emit import Emitter
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.transfers import element_type, vector_of, vector_type
 from stepwell.dialects.types import element_bytes
 
@@ -16,7 +16,7 @@ from stepwell.dialects.types import element_bytes
 _PART_BYTES = 16
 
 
-def transposed(emit: Emitter, rows: Sequence[SSAValue]) -> list[SSAValue]:
+def transposed(emit: IRBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]:
     """
     The columns of a block whose rows are vectors.
 
@@ -40,7 +40,7 @@ def transposed(emit: Emitter, rows: Sequence[SSAValue]) -> list[SSAValue]:
     return [_lanes(emit, column, range(count), count) for column in columns]
 
 
-def _by_interleaving(emit: Emitter, rows: list[SSAValue]) -> list[SSAValue]:
+def _by_interleaving(emit: IRBuilder, rows: list[SSAValue]) -> list[SSAValue]:
     """Transpose the square blocks in the parts of registers: column `c` of each part, for all `c`."""
     part = len(rows)
     for _ in range(part.bit_length() - 1):
@@ -49,14 +49,14 @@ def _by_interleaving(emit: Emitter, rows: list[SSAValue]) -> list[SSAValue]:
     return rows
 
 
-def _interleaved(emit: Emitter, a: SSAValue, b: SSAValue, part: int, upper: int) -> SSAValue:
+def _interleaved(emit: IRBuilder, a: SSAValue, b: SSAValue, part: int, upper: int) -> SSAValue:
     """The lower or upper halves of all parts, an element of `a`, then one of `b`."""
     (size,) = vector_of(a).get_shape()
     firsts = [start + upper * part // 2 + i for start in range(0, size, part) for i in range(part // 2)]
     return shuffle(emit, a, b, [lane + k * size for lane in firsts for k in (0, 1)])
 
 
-def _by_parts(emit: Emitter, values: list[SSAValue], part: int) -> list[SSAValue]:
+def _by_parts(emit: IRBuilder, values: list[SSAValue], part: int) -> list[SSAValue]:
     """Transpose parts: the first ones of all values, the second ones, and so on."""
     count = len(values)
     for _ in range(count.bit_length() - 1):
@@ -65,21 +65,21 @@ def _by_parts(emit: Emitter, values: list[SSAValue], part: int) -> list[SSAValue
     return values
 
 
-def _every_other(emit: Emitter, a: SSAValue, b: SSAValue, part: int, odd: int) -> SSAValue:
+def _every_other(emit: IRBuilder, a: SSAValue, b: SSAValue, part: int, odd: int) -> SSAValue:
     """The parts of even or odd numbers of two values."""
     (size,) = vector_of(a).get_shape()
     firsts = range(odd * part, 2 * size, 2 * part)
     return shuffle(emit, a, b, [first + i for first in firsts for i in range(part)])
 
 
-def _lanes(emit: Emitter, value: SSAValue, lanes: Sequence[int], size: int) -> SSAValue:
+def _lanes(emit: IRBuilder, value: SSAValue, lanes: Sequence[int], size: int) -> SSAValue:
     """A vector of `size` lanes that begins with the given lanes of another; the other lanes are arbitrary."""
     if vector_of(value).get_shape() == (size,):
         return value
     return shuffle(emit, value, value, [*lanes, *[0] * (size - len(lanes))])
 
 
-def shuffle(emit: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+def shuffle(emit: IRBuilder, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
     """A `vector.shuffle` of two vectors; `mask` numbers the lanes of `a`, then those of `b`."""
     type = vector_type(element_type(a.type), (len(mask),))
     op = vector.ShuffleOp.create(
@@ -88,7 +88,7 @@ def shuffle(emit: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSA
     return emit.value(op)
 
 
-def assembled(emit: Emitter, sources: Sequence[SSAValue], lanes: Sequence[int]) -> SSAValue:
+def assembled(emit: IRBuilder, sources: Sequence[SSAValue], lanes: Sequence[int]) -> SSAValue:
     """
     A vector assembled from lanes of several vectors of equal size, numbered through all of them in order.
 

@@ -9,14 +9,14 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.arith import vector_form
-from stepwell.dialects.tensor_ir.emit import Emitter
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.transfers import vector_type
 
 
 class VectorValues:
     """Maps a body's scalars to vectors of a common shape; scalars without an entry are broadcast."""
 
-    def __init__(self, emit: Emitter, shape: tuple[int, ...], known: Mapping[SSAValue, SSAValue]):
+    def __init__(self, emit: IRBuilder, shape: tuple[int, ...], known: Mapping[SSAValue, SSAValue]):
         self.emit = emit
         self.shape = shape
         self._known = dict(known)
@@ -38,7 +38,7 @@ class VectorValues:
     def compute(self, op: Operation) -> None:
         """Emit an elementwise op of the body on vectors, and record its results."""
         if isinstance(op, arith.ConstantOp):
-            self[op.result] = self.broadcast(self.emit.constants.of(op.value, op.result.type))
+            self[op.result] = self.broadcast(self.emit.constant(op.value, op.result.type))
             return
         made = vector_form(type(op)).create(
             operands=[self[v] for v in op.operands],
@@ -46,7 +46,7 @@ class VectorValues:
             properties=op.properties.copy(),
             attributes=op.attributes.copy(),
         )
-        self.emit.add(made)
+        self.emit.insert(made)
         self._known.update(zip(op.results, made.results, strict=True))
 
 

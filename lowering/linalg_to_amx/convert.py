@@ -26,8 +26,8 @@ from stepwell.dialects.amx import (
     TileZeroOp,
 )
 from stepwell.dialects.arith import DotBytesOp
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.tensor_ir.amx_product import Operand, TileProduct
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import count, remark
 from stepwell.runtime.machine.target import target_from
@@ -88,7 +88,7 @@ class ConvertLinalgToAMXPass(FunctionPass):
 
 def _rewrite(product: TileProduct, constants: Constants) -> None:
     """Replace a product, and a fill of its result with zeros just before it, by blocks of tile ops."""
-    emit = Emitter.before(product.op, constants)
+    emit = IRBuilder.before(product.op, constants)
     fill = _fill_before(product.op, product.out.buffer)
     rows = 1 if product.loops.rows is None else product.extents[product.loops.rows]
     for row in _cut(rows, TILE_ROWS):
@@ -147,7 +147,7 @@ class _Registers:
 class _Block:
     """The code of a block of sums: up to two by two tiles."""
 
-    def __init__(self, product: TileProduct, rows: _Side, columns: _Side, emit: Emitter):
+    def __init__(self, product: TileProduct, rows: _Side, columns: _Side, emit: IRBuilder):
         self._product = product
         self._rows = rows
         self._columns = columns
@@ -164,10 +164,10 @@ class _Block:
     def write(self, *, starts_at_zero: bool) -> None:
         """Emit the block: configuration, initial sums, products, stores of the sums."""
         emit, out = self._emit, self._product.out
-        emit.add(self._configuration())
+        emit.insert(self._configuration())
         for i, j in self._sums:
             if starts_at_zero:
-                emit.add(TileZeroOp(_SIDE * i + j))
+                emit.insert(TileZeroOp(_SIDE * i + j))
             else:
                 self._move(TileLoadOp, emit, _SIDE * i + j, out, self._position(i, j))
         self._sum_over(emit, self._product.loops.sums, {})
@@ -188,7 +188,7 @@ class _Block:
                 set_size(registers.rhs[j], (registers.words, self._columns.size))
         return ConfigureOp(rows, words)
 
-    def _sum_over(self, emit: Emitter, loops: Sequence[int], at: Mapping[int, Index]) -> None:
+    def _sum_over(self, emit: IRBuilder, loops: Sequence[int], at: Mapping[int, Index]) -> None:
         """Emit the products inside the given reduction loops, at the indices `at` of the loops around."""
         if loops:
             first, *inner = loops
@@ -201,7 +201,7 @@ class _Block:
 
     def _loop(
         self,
-        emit: Emitter,
+        emit: IRBuilder,
         dim: int,
         stop: int,
         step: int,
@@ -210,7 +210,7 @@ class _Block:
     ) -> None:
         """Emit a loop around the products, or around the `inner` loops; a single step needs none."""
 
-        def body(inside: Emitter, index: Index) -> None:
+        def body(inside: IRBuilder, index: Index) -> None:
             point = {**at, dim: index}
             if inner is None:
                 self._multiply(inside, self._main, point)
@@ -221,13 +221,13 @@ class _Block:
             body(emit, 0)
             return
 
-        def loop_body(inside: Emitter, index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def loop_body(inside: IRBuilder, index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
             body(inside, index)
             return ()
 
         emit.loop(0, stop, step, [], loop_body)
 
-    def _multiply(self, emit: Emitter, registers: _Registers, at: Mapping[int, Index]) -> None:
+    def _multiply(self, emit: IRBuilder, registers: _Registers, at: Mapping[int, Index]) -> None:
         """Emit one step of all sums; an operand is loaded unless its tile register contains it already."""
         loaded: dict[int, int] = {}
         product = self._product
@@ -239,7 +239,7 @@ class _Block:
                 if loaded.get(tile) != number:
                     loaded[tile] = number
                     self._move(TileLoadOp, emit, tile, operand, {**at, **self._position(i, j)})
-            emit.add(TileMulOp(_SIDE * i + j, registers.lhs[i], registers.rhs[j]))
+            emit.insert(TileMulOp(_SIDE * i + j, registers.lhs[i], registers.rhs[j]))
 
     def _position(self, i: int, j: int) -> dict[int, Index]:
         """The first row and column of a tile of sums, by loop."""
@@ -251,11 +251,11 @@ class _Block:
     def _move(
         self,
         op_type: type[TileLoadOp | TileStoreOp],
-        emit: Emitter,
+        emit: IRBuilder,
         tile: int,
         operand: Operand,
         at: Mapping[int, Index],
     ) -> None:
         """Emit a load or store of a tile at the position of an operand for the loop indices `at`."""
         indices = [emit.materialize(index) for index in operand.indices(emit, at)]
-        emit.add(op_type(tile, operand.buffer, indices, operand.rows.along, operand.rows.step))
+        emit.insert(op_type(tile, operand.buffer, indices, operand.rows.along, operand.rows.step))

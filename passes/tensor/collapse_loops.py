@@ -13,9 +13,9 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
+from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched import KERNEL, SCHEDULE
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand
 from stepwell.dialects.tensor_ir.structured import Structured, generic, map_dims, single_dim, tensor_shape
 from stepwell.passes.base import FunctionPass
@@ -168,7 +168,7 @@ class _Rewriter:
         # Also the bodies of ops that read a tensor at computed positions.
         for result in [result for op in ops for result in op.view.op.results]:
             for use in [use for use in result.uses if use.operation not in rebuilt]:
-                emit = Emitter.before(use.operation, self._constants)
+                emit = IRBuilder.before(use.operation, self._constants)
                 seen = expand(emit, self._merged[result], result, self._groups(result))
                 use.operation.operands[use.index] = seen
         for op in reversed(ops):
@@ -182,7 +182,7 @@ class _Rewriter:
     def _rebuild(self, op: _Op) -> None:
         view = op.view
         loops = _runs(view.rank, {d for d in range(view.rank) if op.can_join(d, self._joined)})
-        emit = Emitter.before(view.op, self._constants)
+        emit = IRBuilder.before(view.op, self._constants)
         operands = [self._operand(emit, value) for value in view.op.operands]
         count = len(view.inputs)
         maps = [
@@ -192,7 +192,7 @@ class _Rewriter:
         made = _rebuilt(emit, view, operands[:count], operands[count:], maps, loops)
         self._merged.update(zip(view.op.results, made, strict=True))
 
-    def _operand(self, emit: Emitter, value: SSAValue) -> SSAValue:
+    def _operand(self, emit: IRBuilder, value: SSAValue) -> SSAValue:
         """The operand in its merged shape: the rebuilt tensor, or a `collapse_shape` of it."""
         groups = self._groups(value)
         if value in self._merged:
@@ -207,7 +207,7 @@ class _Rewriter:
 
 
 def _rebuilt(
-    emit: Emitter,
+    emit: IRBuilder,
     view: Structured,
     inputs: Sequence[SSAValue],
     inits: Sequence[SSAValue],
@@ -215,7 +215,7 @@ def _rebuilt(
     loops: Sequence[Sequence[int]],
 ) -> Sequence[SSAValue]:
     if isinstance(view.op, linalg.FillOp):
-        return emit.add(linalg.FillOp(inputs, inits, [init.type for init in inits])).results
+        return emit.insert(linalg.FillOp(inputs, inits, [init.type for init in inits])).results
     kinds = [view.op.iterator_types.data[group[0]] for group in loops]
     body = view.op.body.clone()
     for index in [op for op in body.block.ops if isinstance(op, linalg.IndexOp)]:
@@ -223,7 +223,7 @@ def _rebuilt(
         index.properties["dim"] = IntegerAttr(number, i64)
     op = generic(inputs, inits, body, maps, kinds)
     op.attributes |= view.op.attributes
-    return emit.add(op).results
+    return emit.insert(op).results
 
 
 def _runs(count: int, joined: set[int]) -> list[list[int]]:

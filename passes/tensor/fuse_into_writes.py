@@ -15,9 +15,9 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
+from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.tensor_ir import transfers
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter
 from stepwell.dialects.tensor_ir.structured import Structured, single_dim, tensor_element
 from stepwell.dialects.tensor_ir.transfers import dim_of, vector_of, vector_type
 from stepwell.dialects.tensor_ir.vector_values import VectorValues, has_vector_form
@@ -160,7 +160,7 @@ class _Epilogue:
         self, write: vector.TransferWriteOp, constants: Constants, reads: dict[tuple[object, ...], SSAValue]
     ) -> SSAValue:
         """Replace a write by one of the op's result on the written vector; returns the tensor after it."""
-        view, emit = self.view, Emitter.before(write, constants)
+        view, emit = self.view, IRBuilder.before(write, constants)
         shape = vector_of(write.vector).get_shape()
         values = VectorValues(emit, shape, {view.body.args[self.position]: write.vector})
         for number, (arg, value, map) in enumerate(zip(view.body.args, view.inputs, view.maps, strict=False)):
@@ -202,9 +202,9 @@ def _operand(
     return reads[key]
 
 
-def _index(expr: AffineExpr, indices: Sequence[SSAValue], emit: Emitter) -> SSAValue:
+def _index(expr: AffineExpr, indices: Sequence[SSAValue], emit: IRBuilder) -> SSAValue:
     if isinstance(expr, AffineConstantExpr):
-        return emit.constants.index(expr.value)
+        return emit.materialize(expr.value)
     dim = single_dim(expr)
     assert dim is not None  # `obstacle` has seen to that
     return indices[dim]

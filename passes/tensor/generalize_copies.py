@@ -15,11 +15,12 @@ from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.ir import Block, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, Slice
 from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand
+from stepwell.dialects.tensor_ir.slices import Slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import Structured, generic, tensor_element, tensor_shape
 from stepwell.passes.base import FunctionPass
 
@@ -76,7 +77,7 @@ class _Rows:
     def copy(self, op: tensor.InsertSliceOp) -> None:
         """Replace an `insert_slice` by an elementwise copy into the slice, on merged dimensions."""
         # Source and destination with the dimensions from `first` on merged into the one before.
-        emit, first = Emitter.before(op, self.constants), _first_whole(op)
+        emit, first = IRBuilder.before(op, self.constants), _first_whole(op)
         row = prod(tensor_shape(op.dest)[first:])
         dest = self._merge(emit, op.dest, first)
         source = collapse(emit, op.source, _groups(op.source, first))
@@ -87,12 +88,12 @@ class _Rows:
             tuple(_times_last(emit, sizes[:first], row)),
             (1,) * first,
         )
-        result = emit.insert(_copy(emit, source, block.sizes), dest, block)
+        result = insert_slice(emit, _copy(emit, source, block.sizes), dest, block)
         whole = expand(emit, result, op.dest, _groups(op.dest, first))
         self.merged[whole, first] = result
         op.result.replace_all_uses_with(whole)
 
-    def _merge(self, emit: Emitter, value: SSAValue, first: int) -> SSAValue:
+    def _merge(self, emit: IRBuilder, value: SSAValue, first: int) -> SSAValue:
         if (value, first) not in self.merged:
             self.merged[value, first] = collapse(emit, value, _groups(value, first))
         return self.merged[value, first]
@@ -113,16 +114,16 @@ def _groups(value: SSAValue, first: int) -> list[list[int]]:
     return [*([d] for d in range(first - 1)), list(range(first - 1, rank))]
 
 
-def _times_last(emit: Emitter, numbers: Sequence[Index], factor: int) -> list[Index]:
+def _times_last(emit: IRBuilder, numbers: Sequence[Index], factor: int) -> list[Index]:
     return [*numbers[:-1], emit.times(numbers[-1], factor)]
 
 
-def _copy(emit: Emitter, source: SSAValue, sizes: Sequence[Index]) -> SSAValue:
+def _copy(emit: IRBuilder, source: SSAValue, sizes: Sequence[Index]) -> SSAValue:
     """A copy of a tensor by an elementwise `linalg.generic` into an empty one."""
     element, rank = tensor_element(source), len(tensor_shape(source))
     into = emit.empty(element, sizes)
     body = Block(arg_types=[element, element])
-    emit.inside(body).add(linalg.YieldOp(body.args[0]))
+    emit.inside(body).insert(linalg.YieldOp(body.args[0]))
     identity = AffineMap.identity(rank)
     kinds = [IteratorTypeAttr.parallel()] * rank
     return emit.value(generic([source], [into], Region(body), [identity, identity], kinds))

@@ -89,7 +89,7 @@ def _print_tile_registers() -> None:
 
 def _print_tiles(shares: TileShares) -> None:
     if not shares:
-        print("the order of register tiles was not measured for this target: they are chosen by rules")
+        print("the order of register tiles was not measured for this target: they are chosen by heuristics")
         return
     print("register tiles, rows x vectors, the fastest first, in percent of the fastest")
     for name, rows in shares:

@@ -23,7 +23,7 @@ def page(
     remarks: Iterable[object],
     summary: Mapping[str, object],
 ) -> str:
-    """The page as HTML: the summary, the passes by level, the kernels by fusion rule, the remarks."""
+    """The page as HTML: the summary, the passes by level, the kernels by kind, the remarks."""
     facts = ", ".join(f"{name}: {_shown(value)}" for name, value in summary.items())
     body = [f"<h1>{escape(title)}</h1>", f"<p>{escape(facts)}</p>"]
     body.append(
@@ -34,7 +34,7 @@ def page(
     longest = max((step.milliseconds for step in steps), default=0.0)
     for level, some in groupby(steps, key=lambda step: step.level):
         body += [f"<h2>{escape(level)}</h2>", _passes(list(some), longest)]
-    body += [f"<h2>{len(groups)} kernels, by the rule that made them</h2>", _groups(groups)]
+    body += [f"<h2>{len(groups)} kernels, by kind</h2>", _groups(groups)]
     listed = Counter(str(remark) for remark in remarks)
     if listed:
         lines = "\n".join(
@@ -84,9 +84,9 @@ def _coloured(line: str) -> str:
 
 
 def _groups(groups: Sequence[FusedGroup]) -> str:
-    rows = ['<table><tr><th class="n">#</th><th>rule</th><th>ops inside</th><th>nodes of the model</th></tr>']
+    rows = ['<table><tr><th class="n">#</th><th>kind</th><th>ops inside</th><th>nodes of the model</th></tr>']
     rows += [
-        f'<tr><td class="n">{index}</td><td>{escape(group.rule)}</td>'
+        f'<tr><td class="n">{index}</td><td>{escape(group.kind)}</td>'
         f"<td><code>{escape(_counted(group.ops))}</code></td><td>{escape(', '.join(group.nodes))}</td></tr>"
         for index, group in enumerate(groups)
     ]

@@ -20,7 +20,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, Slice
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
+from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.support import (
@@ -70,7 +71,7 @@ class AttentionLowering(RewritePattern):
         """Choose the block sizes and emit the loops over blocks into an empty result."""
         tiling = AttentionTiling.of(op)
         y = empty(tensor_type(f32, dims_of(op.result.type)), rewriter)
-        emit = Emitter.before(op, Constants(enclosing_kernel(rewriter)))
+        emit = IRBuilder.before(op, Constants(enclosing_kernel(rewriter)))
         rewriter.replace(op, [], [_over_blocks(op, tiling, y, emit, rewriter)])
 
 
@@ -85,7 +86,7 @@ class _Sizes:
 
 
 def _over_blocks(
-    op: graph.AttentionOp, tiling: AttentionTiling, y: SSAValue, emit: Emitter, rewriter: PatternRewriter
+    op: graph.AttentionOp, tiling: AttentionTiling, y: SSAValue, emit: IRBuilder, rewriter: PatternRewriter
 ) -> SSAValue:
     """The result `y` with the blocks of all batches written into it, in parallel groups of blocks."""
 
@@ -97,18 +98,18 @@ def _over_blocks(
         [size(d) for d in tiling.batch], size(tiling.blocks), size(tiling.queries), size(tiling.keys)
     )
 
-    def one_group(emit: Emitter, group: SSAValue, carried: Carried) -> Carried:
+    def one_group(emit: IRBuilder, group: SSAValue, carried: Carried) -> Carried:
         start = emit.times(group, share) if isinstance(share, int) else emit.value(arith.MuliOp(group, share))
         stop = _minimum(emit, emit.plus(start, share), items)
 
-        def one_item(emit: Emitter, item: SSAValue, carried: Carried) -> Carried:
+        def one_item(emit: IRBuilder, item: SSAValue, carried: Carried) -> Carried:
             at = _BlockPosition.of(emit, item, tiling, sizes)
             return [_Block(op, tiling, sizes, emit, rewriter, at).run(carried[0])]
 
         return emit.loop(start, stop, 1, carried, one_item)
 
     result = emit.loop(0, tiling.groups, 1, [y], one_group, parallel=True)[0]
-    rewriter.insertion_point = emit.place
+    rewriter.insertion_point = emit.insertion_point
     return result
 
 
@@ -121,7 +122,7 @@ class _BlockPosition:
     count: Index
 
     @staticmethod
-    def of(emit: Emitter, item: SSAValue, tiling: AttentionTiling, sizes: _Sizes) -> _BlockPosition:
+    def of(emit: IRBuilder, item: SSAValue, tiling: AttentionTiling, sizes: _Sizes) -> _BlockPosition:
         """The position of the block with number `item`, counted over batches and blocks."""
         *batch, block = _unravel(emit, item, [*sizes.batch, sizes.blocks])
         first = emit.times(block, tiling.block)
@@ -145,7 +146,7 @@ class _Block:
     op: graph.AttentionOp
     tiling: AttentionTiling
     sizes: _Sizes
-    emit: Emitter
+    emit: IRBuilder
     rewriter: PatternRewriter
     at: _BlockPosition
 
@@ -176,7 +177,7 @@ class _Block:
         tiling, keys = self.tiling, self.sizes.keys
 
         # Each iteration rescales the sums so far, as the maxima may have grown, and adds its own.
-        def one_block(emit: Emitter, first: SSAValue, carried: Carried) -> Carried:
+        def one_block(emit: IRBuilder, first: SSAValue, carried: Carried) -> Carried:
             sums, *state = carried
             is_whole = isinstance(keys, int) and keys % step == 0
             part = first, step if is_whole else _minimum(emit, step, emit.minus(keys, first))
@@ -201,7 +202,7 @@ class _Block:
         block = Slice((*batch, rows[0], columns[0]), (*ones, rows[1], columns[1]), (*ones, 1, 1))
         zeros = [AffineExpr.constant(0)] * len(batch)
         d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
-        return self.emit.extract(value, block), AffineMap(2, 0, (*zeros, d0, d1))
+        return extract_slice(self.emit, value, block), AffineMap(2, 0, (*zeros, d0, d1))
 
     def _transposed(self, value: SSAValue, part: _Range, factor: float = 1) -> SSAValue:
         """
@@ -217,20 +218,22 @@ class _Block:
             columns = self._filled(columns)
         elif pads:
             rest = Slice((0, self.tiling.block), (width, pads), (1, 1))
-            columns = self.emit.insert(self._filled(self.emit.extract(columns, rest)), columns, rest)
+            columns = insert_slice(
+                self.emit, self._filled(extract_slice(self.emit, columns, rest)), columns, rest
+            )
         whole = Slice((0, 0), (width, self.at.count), (1, 1))
         # The transposed copy, written into the columns of real queries.
         transposed = self._generic(
             [(rows, by_row.compose(projection(2, [1, 0])))],
-            (self.emit.extract(columns, whole), projection(2, [0, 1])),
+            (extract_slice(self.emit, columns, whole), projection(2, [0, 1])),
             [PARALLEL] * 2,
             lambda s: s[0] if factor == 1 else scalars.multiply(s[0], scalars.constant(factor)),
         )
-        return self.emit.insert(transposed, columns, whole)
+        return insert_slice(self.emit, transposed, columns, whole)
 
     def _filled(self, tensor: SSAValue) -> SSAValue:
         """A tensor of zeros that overwrites `tensor`."""
-        return self.emit.value(FillOp([self.emit.constants.zero(f32)], [tensor]))
+        return self.emit.value(FillOp([self.emit.number(0, f32)], [tensor]))
 
     def _queries(self) -> SSAValue:
         """The block's queries, transposed and scaled: [depth, queries]."""
@@ -261,7 +264,7 @@ class _Block:
             found, by_row = self._cut(mask, (0, 1), columns)
             by_row = by_row.compose(AffineMap(2, 0, (AffineExpr.constant(0), AffineExpr.dimension(0))))
         elif is_of_keys:
-            found = self.emit.extract(mask, Slice((part[0],), (part[1],), (1,)))
+            found = extract_slice(self.emit, mask, Slice((part[0],), (part[1],), (1,)))
             by_row = projection(2, [0])
         else:
             found, by_row = mask, projection(2, [0] * len(own))
@@ -274,7 +277,7 @@ class _Block:
     def _weighed(self, powers: SSAValue, part: _Range) -> SSAValue:
         """Values of some keys, weighted by the powers and summed: [queries, columns]."""
         tiling = self.tiling
-        powers = self.emit.extract(powers, Slice((0, 0), (part[1], tiling.block), (1, 1)))
+        powers = extract_slice(self.emit, powers, Slice((0, 0), (part[1], tiling.block), (1, 1)))
         values, by_row = self._cut(self.op.v, part, (0, tiling.columns))
         reads = (powers, projection(3, [2, 0])), (values, by_row.compose(projection(3, [2, 1])))
         return self._sum_of_products(reads, [tiling.block, tiling.columns], projection(3, [0, 1]))
@@ -282,7 +285,7 @@ class _Block:
     def _rescaled(self, sums: SSAValue, factors: SSAValue, more: SSAValue) -> SSAValue:
         """The sums so far, each query's times its factor, plus `more`."""
         scalars, identity = Scalars(f32), AffineMap.identity(2)
-        factors = self.emit.extract(factors, Slice((0,), (self.tiling.block,), (1,)))
+        factors = extract_slice(self.emit, factors, Slice((0,), (self.tiling.block,), (1,)))
         reads = [(factors, projection(2, [0])), (more, identity)]
         return self._elementwise(
             reads, (sums, identity), lambda s: scalars.add(scalars.multiply(s[2], s[0]), s[1])
@@ -292,15 +295,15 @@ class _Block:
         """The result `y` with the block's sums, each query's times the inverse of its sum of powers."""
         emit, tiling, at = self.emit, self.tiling, self.at
         if at.count != tiling.block:
-            sums = emit.extract(sums, Slice((0, 0), (at.count, tiling.columns), (1, 1)))
-        inverses = emit.extract(inverses, Slice((0,), (at.count,), (1,)))
+            sums = extract_slice(emit, sums, Slice((0, 0), (at.count, tiling.columns), (1, 1)))
+        inverses = extract_slice(emit, inverses, Slice((0,), (at.count,), (1,)))
         ones = (1,) * len(tiling.batch)
         block = Slice((*at.batch, at.first, 0), (*ones, at.count, tiling.columns), (*ones, 1, 1))
         rank = len(tiling.batch)
         reads = [(sums, projection(rank + 2, [rank, rank + 1])), (inverses, projection(rank + 2, [rank]))]
-        write = (emit.extract(y, block), AffineMap.identity(rank + 2))
+        write = (extract_slice(emit, y, block), AffineMap.identity(rank + 2))
         result = self._elementwise(reads, write, lambda s: Scalars(f32).multiply(s[0], s[1]))
-        return emit.insert(result, y, block)
+        return insert_slice(emit, result, y, block)
 
     def _elementwise(self, reads: Sequence[Read], write: Read, body: Body) -> SSAValue:
         """An elementwise op over all loops of `write`."""
@@ -320,18 +323,18 @@ class _Block:
         self, reads: Sequence[Read], write: Read, loops: Sequence[IteratorTypeAttr], body: Body
     ) -> SSAValue:
         """A `linalg.generic` emitted at the current position of `emit`."""
-        self.rewriter.insertion_point = self.emit.place
+        self.rewriter.insertion_point = self.emit.insertion_point
         return generic(reads, write, loops, body, self.rewriter)
 
 
-def _minimum(emit: Emitter, a: Index, b: Index) -> Index:
+def _minimum(emit: IRBuilder, a: Index, b: Index) -> Index:
     """The lesser of two indices, at compile time if both are numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
     return emit.value(arith.MinSIOp(emit.materialize(a), emit.materialize(b)))
 
 
-def _unravel(emit: Emitter, number: SSAValue, sizes: Sequence[Index]) -> list[Index]:
+def _unravel(emit: IRBuilder, number: SSAValue, sizes: Sequence[Index]) -> list[Index]:
     """The indices of the `number`-th element of a shape in row-major order."""
     indices: list[Index] = []
     rest = number

@@ -13,8 +13,8 @@ from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import SelectOp
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import NOT_POSITIVE
-from stepwell.dialects.tensor_ir.emit import Emitter, Index, dense_attr, scalar_attr
 from stepwell.dialects.tensor_ir.transfers import Vector, read, vector_type, write
 
 LANES = 8
@@ -26,14 +26,14 @@ _CHAINS = 4
 
 Carried: TypeAlias = Sequence[SSAValue]
 """Tensors and vectors carried by loops."""
-_Step: TypeAlias = Callable[[Emitter, Sequence[SSAValue], Carried], Carried]
+_Step: TypeAlias = Callable[[IRBuilder, Sequence[SSAValue], Carried], Carried]
 """Emits the work for some rows of the matrix, from their indices and the carried values, chains last."""
-_OfLanes: TypeAlias = Callable[[Emitter, "_Lanes", Carried], Carried]
+_OfLanes: TypeAlias = Callable[[IRBuilder, "_Lanes", Carried], Carried]
 """Emits the work for a vector of columns."""
 
 
 def lane_softmax(
-    emit: Emitter, x: SSAValue, rows: Index, columns: int, *, zero_masked: bool
+    emit: IRBuilder, x: SSAValue, rows: Index, columns: int, *, zero_masked: bool
 ) -> tuple[SSAValue, SSAValue]:
     """
     The tensor `x` overwritten by exp(x - max) of each column, and the inverses of the columns' sums.
@@ -48,7 +48,7 @@ def lane_softmax(
     -inf gives zeros instead of NaN.
     """
 
-    def body(emit: Emitter, lanes: _Lanes, carried: Carried) -> Carried:
+    def body(emit: IRBuilder, lanes: _Lanes, carried: Carried) -> Carried:
         x, inverses = carried
         shift = lanes.finite(emit, lanes.maximum(emit, x, rows))
         x, total = lanes.powers(emit, x, rows, shift)
@@ -72,22 +72,21 @@ class OnlineSoftmax:
     totals: SSAValue
 
     @staticmethod
-    def start(emit: Emitter, columns: int) -> OnlineSoftmax:
+    def start(emit: IRBuilder, columns: int) -> OnlineSoftmax:
         """The state before any row: maxima of -inf, sums of 0."""
         tops, totals = (
-            emit.value(FillOp([emit.constants.of(scalar_attr(f32, n), f32)], [emit.empty(f32, [columns])]))
-            for n in (-inf, 0)
+            emit.value(FillOp([emit.number(n, f32)], [emit.empty(f32, [columns])])) for n in (-inf, 0)
         )
         return OnlineSoftmax(tops, totals)
 
     def add(
-        self, emit: Emitter, x: SSAValue, rows: Index, columns: int
+        self, emit: IRBuilder, x: SSAValue, rows: Index, columns: int
     ) -> tuple[SSAValue, SSAValue, OnlineSoftmax]:
         """
         exp(x - top) of a block's columns, written over `x`; the factors of earlier sums; and the next state.
         """
 
-        def body(emit: Emitter, lanes: _Lanes, carried: Carried) -> Carried:
+        def body(emit: IRBuilder, lanes: _Lanes, carried: Carried) -> Carried:
             x, tops, totals, factors = carried
             before, sums = lanes.read(emit, tops), lanes.read(emit, totals)
             top = lanes.maximum(emit, x, rows, before)
@@ -102,27 +101,27 @@ class OnlineSoftmax:
         x, tops, totals, factors = _over_lanes(emit, columns, held, body)
         return x, factors, OnlineSoftmax(tops, totals)
 
-    def inverses(self, emit: Emitter, columns: int, *, zero_masked: bool) -> SSAValue:
+    def inverses(self, emit: IRBuilder, columns: int, *, zero_masked: bool) -> SSAValue:
         """1 / sum of powers of each column; with `zero_masked` 1 for a column of -inf."""
 
-        def body(emit: Emitter, lanes: _Lanes, carried: Carried) -> Carried:
+        def body(emit: IRBuilder, lanes: _Lanes, carried: Carried) -> Carried:
             total = lanes.read(emit, self.totals)
             return [lanes.write(emit, lanes.inverse(emit, total, zero_masked), carried[0])]
 
         return _over_lanes(emit, columns, [emit.empty(f32, [columns])], body)[0]
 
 
-def _over_lanes(emit: Emitter, columns: int, carried: Carried, body: _OfLanes) -> Carried:
+def _over_lanes(emit: IRBuilder, columns: int, carried: Carried, body: _OfLanes) -> Carried:
     """Values carried through `body` for each vector of columns in turn."""
 
-    def of_vector(width: int) -> Callable[[Emitter, SSAValue, Carried], Carried]:
+    def of_vector(width: int) -> Callable[[IRBuilder, SSAValue, Carried], Carried]:
         type = vector_type(f32, (width,))
         return lambda emit, first, carried: body(emit, _Lanes(first, type), carried)
 
     whole = columns // _VECTOR * _VECTOR
     held = emit.loop(0, whole, _VECTOR, carried, of_vector(_VECTOR))
     if whole != columns:
-        held = of_vector(columns - whole)(emit, emit.constants.index(whole), held)
+        held = of_vector(columns - whole)(emit, emit.materialize(whole), held)
     return held
 
 
@@ -133,20 +132,20 @@ class _Lanes:
     first: SSAValue
     type: Vector
 
-    def read(self, emit: Emitter, row: SSAValue) -> SSAValue:
+    def read(self, emit: IRBuilder, row: SSAValue) -> SSAValue:
         """The columns' elements of a one-dimensional tensor."""
         return read(emit, row, [self.first], self.type, (0,))
 
-    def write(self, emit: Emitter, value: SSAValue, into: SSAValue) -> SSAValue:
+    def write(self, emit: IRBuilder, value: SSAValue, into: SSAValue) -> SSAValue:
         """A one-dimensional tensor with the columns' elements replaced."""
         return write(emit, value, into, [self.first], (0,))
 
-    def finite(self, emit: Emitter, top: SSAValue) -> SSAValue:
+    def finite(self, emit: IRBuilder, top: SSAValue) -> SSAValue:
         """The number to subtract from a column: its maximum, or 0 for -inf, since exp(-inf - 0) is 0."""
         is_masked = emit.compare("oeq", top, self._number(emit, -inf))
         return emit.value(SelectOp(is_masked, self._number(emit, 0), top))
 
-    def inverse(self, emit: Emitter, total: SSAValue, zero_masked: bool) -> SSAValue:
+    def inverse(self, emit: IRBuilder, total: SSAValue, zero_masked: bool) -> SSAValue:
         """1 / sum of powers; a column of -inf, whose sum is 0, gives infinity, or 1 with `zero_masked`."""
         one = self._number(emit, 1)
         if zero_masked:
@@ -154,16 +153,16 @@ class _Lanes:
             total = emit.value(SelectOp(is_masked, one, total))
         return emit.value(arith.DivfOp(one, total))
 
-    def _number(self, emit: Emitter, number: float) -> SSAValue:
+    def _number(self, emit: IRBuilder, number: float) -> SSAValue:
         """A constant in all lanes."""
-        return emit.constants.of(dense_attr(self.type, [number]), self.type)
+        return emit.number(number, self.type)
 
-    def maximum(self, emit: Emitter, x: SSAValue, rows: Index, start: SSAValue | None = None) -> SSAValue:
+    def maximum(self, emit: IRBuilder, x: SSAValue, rows: Index, start: SSAValue | None = None) -> SSAValue:
         """
         The maximum of `start` and each column, an instruction for each vector; exp propagates NaN later.
         """
 
-        def step(inside: Emitter, places: Sequence[SSAValue], tops: Carried) -> Carried:
+        def step(inside: IRBuilder, places: Sequence[SSAValue], tops: Carried) -> Carried:
             found = [self._of_row(inside, x, row) for row in places]
             pairs = zip(tops, found, strict=True)
             return [greater(inside, a, b) for a, b in pairs]
@@ -172,10 +171,10 @@ class _Lanes:
         (top,) = _along_rows(emit, rows, [], start, step, greater)
         return top
 
-    def powers(self, emit: Emitter, x: SSAValue, rows: Index, shift: SSAValue) -> tuple[SSAValue, SSAValue]:
+    def powers(self, emit: IRBuilder, x: SSAValue, rows: Index, shift: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The matrix with exp(x - shift) in the columns, and the columns' sums."""
 
-        def step(inside: Emitter, places: Sequence[SSAValue], carried: Carried) -> Carried:
+        def step(inside: IRBuilder, places: Sequence[SSAValue], carried: Carried) -> Carried:
             x, *sums = carried
             found = [self._of_row(inside, x, row) for row in places]
             powers = [_power(inside, value, shift) for value in found]
@@ -186,34 +185,34 @@ class _Lanes:
         x, total = _along_rows(emit, rows, [x], self._number(emit, 0), step, _sum)
         return x, total
 
-    def _of_row(self, emit: Emitter, x: SSAValue, row: SSAValue) -> SSAValue:
+    def _of_row(self, emit: IRBuilder, x: SSAValue, row: SSAValue) -> SSAValue:
         """The columns' elements of a row of the matrix."""
         return read(emit, x, [row, self.first], self.type, (1,))
 
 
-def _power(emit: Emitter, x: SSAValue, top: SSAValue) -> SSAValue:
+def _power(emit: IRBuilder, x: SSAValue, top: SSAValue) -> SSAValue:
     """e^(x - top), for x not above `top`."""
     power = math.ExpOp(emit.value(arith.SubfOp(x, top)))
     power.attributes[NOT_POSITIVE] = UnitAttr()
     return emit.value(power)
 
 
-def greater(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+def greater(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     """The greater number in each lane; a NaN in `b` is never chosen, one in `a` always."""
     return emit.value(SelectOp(emit.compare("ogt", b, a), b, a))
 
 
-def _sum(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+def _sum(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     return emit.value(arith.AddfOp(a, b))
 
 
 def _along_rows(
-    emit: Emitter,
+    emit: IRBuilder,
     rows: Index,
     carried: Carried,
     start: SSAValue,
     step: _Step,
-    combine: Callable[[Emitter, SSAValue, SSAValue], SSAValue],
+    combine: Callable[[IRBuilder, SSAValue, SSAValue], SSAValue],
 ) -> Carried:
     """
     Apply `step` to the rows, several at a time with a chain for each, then combine the chains.
@@ -223,8 +222,8 @@ def _along_rows(
     combined chains.
     """
 
-    def body(count: int) -> Callable[[Emitter, SSAValue, Carried], Carried]:
-        def steps(emit: Emitter, row: SSAValue, carried: Carried) -> Carried:
+    def body(count: int) -> Callable[[IRBuilder, SSAValue, Carried], Carried]:
+        def steps(emit: IRBuilder, row: SSAValue, carried: Carried) -> Carried:
             return step(emit, [emit.materialize(emit.plus(row, i)) for i in range(count)], carried)
 
         return steps

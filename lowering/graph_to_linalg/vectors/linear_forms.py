@@ -8,7 +8,7 @@ from fractions import Fraction
 from xdsl.dialects import arith, vector
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.tensor_ir.emit import Emitter, dense_attr
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.transfers import vector_of
 from stepwell.runtime.winograd import Matrix
 
@@ -16,7 +16,7 @@ Terms = Mapping[int, Fraction]
 """Coefficients by the index of the value that they multiply; zeros left out."""
 
 
-def apply_matrix(emit: Emitter, matrix: Matrix, values: Sequence[SSAValue]) -> list[SSAValue]:
+def apply_matrix(emit: IRBuilder, matrix: Matrix, values: Sequence[SSAValue]) -> list[SSAValue]:
     """
     The product of a matrix of numbers with values of one vector type: a sum for each row.
 
@@ -80,7 +80,7 @@ def _merged(row: Terms, j: int, k: int, total: int) -> Terms:
     return {**{i: c for i, c in row.items() if i not in (j, k)}, index: row[j]}
 
 
-def _sum(emit: Emitter, terms: Terms, values: Sequence[SSAValue]) -> SSAValue:
+def _sum(emit: IRBuilder, terms: Terms, values: Sequence[SSAValue]) -> SSAValue:
     """The sum of products of a row; it starts from a term with coefficient 1, if there is one."""
     first = next((k for k, c in terms.items() if c == 1), None)
     if first is None:
@@ -99,15 +99,15 @@ def _sum(emit: Emitter, terms: Terms, values: Sequence[SSAValue]) -> SSAValue:
     return total
 
 
-def _splat(emit: Emitter, like: SSAValue, number: Fraction) -> SSAValue:
+def _splat(emit: IRBuilder, like: SSAValue, number: Fraction) -> SSAValue:
     """A constant vector of a number in all lanes, of the type of `like`."""
     type = vector_of(like)
-    return emit.constants.of(dense_attr(type, [float(number)]), type)
+    return emit.number(float(number), type)
 
 
-def _add(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+def _add(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     return emit.value(arith.AddfOp(a, b))
 
 
-def _subtract(emit: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
+def _subtract(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     return emit.value(arith.SubfOp(a, b))

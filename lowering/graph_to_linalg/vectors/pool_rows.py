@@ -15,7 +15,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, dense_attr, scalar_attr
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder, dense_attr
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.dialects.tensor_ir.transposes import assembled
 from stepwell.dialects.types import tensor_of
@@ -59,17 +59,17 @@ def pool_by_rows(
     if not _has_vector_rows(op, windows):
         return None
     result = empty(tensor_of(op.outputs[0]), rewriter)
-    emit = Emitter.before(op, Constants(enclosing_kernel(rewriter)))
+    emit = IRBuilder.before(op, Constants(enclosing_kernel(rewriter)))
     sizes = [dim.value if dim.is_static else extent(dim, rewriter) for dim in windows.out[:2]]
 
-    def of_channel(emit: Emitter, plane: Sequence[SSAValue], result: SSAValue) -> SSAValue:
+    def of_channel(emit: IRBuilder, plane: Sequence[SSAValue], result: SSAValue) -> SSAValue:
         firsts, most = _starts(windows.out[3].value), _most_strips(windows)
         for start in range(0, len(firsts), most):
             strips = _Strips(op, windows, counts, tuple(plane), firsts[start : start + most])
             result = strips.run(emit, result)
         return result
 
-    def of_sample(emit: Emitter, sample: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def of_sample(emit: IRBuilder, sample: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return emit.loop(
             0,
             sizes[1],
@@ -80,7 +80,7 @@ def pool_by_rows(
         )
 
     made = emit.loop(0, sizes[0], 1, [result], of_sample, parallel=True)[0]
-    rewriter.insertion_point = emit.place
+    rewriter.insertion_point = emit.insertion_point
     return made
 
 
@@ -138,7 +138,7 @@ class _Strips:
         """The identity of the reduction: -inf for maxima, 0 for sums."""
         return float("-inf") if self.counts is None else 0
 
-    def _combined(self, emit: Emitter, values: Sequence[SSAValue]) -> SSAValue:
+    def _combined(self, emit: IRBuilder, values: Sequence[SSAValue]) -> SSAValue:
         """The maximum or sum of vectors, lane by lane."""
         total, *others = values
         for value in others:
@@ -148,7 +148,7 @@ class _Strips:
                 total = emit.value(arith.AddfOp(total, value))
         return total
 
-    def run(self, emit: Emitter, result: SSAValue) -> SSAValue:
+    def run(self, emit: IRBuilder, result: SSAValue) -> SSAValue:
         """The tensor `result` with these columns written: a few rows unrolled, many in a loop."""
         begin, stop = self.windows.without_padding(0)
         rows, made = self.windows.out[2].value, dict[int, Sequence[SSAValue]]()
@@ -167,7 +167,7 @@ class _Strips:
         size = self.windows.sizes[0].value
         return [line for line in range(low, low + self.windows.kernel[0]) if 0 <= line < size]
 
-    def _inside(self, emit: Emitter, begin: int, stop: int, result: SSAValue) -> SSAValue:
+    def _inside(self, emit: IRBuilder, begin: int, stop: int, result: SSAValue) -> SSAValue:
         """
         The tensor `result` with all rows whose windows need no padding: a loop carries the rows needed again.
         """
@@ -175,7 +175,7 @@ class _Strips:
         kept = max(0, height - stride)
         ahead = [value for line in self._lines(begin)[:kept] for value in self._along(emit, line)]
 
-        def step(emit: Emitter, row: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def step(emit: IRBuilder, row: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             *before, result = carried
             low = emit.plus(emit.times(row, stride), -self.windows.begins[0])
             seen: list[Sequence[SSAValue]] = [before[i : i + each] for i in range(0, len(before), each)]
@@ -185,15 +185,15 @@ class _Strips:
 
         return emit.loop(begin, stop, 1, [*ahead, result], step)[-1]
 
-    def _along(self, emit: Emitter, line: Index) -> list[SSAValue]:
+    def _along(self, emit: IRBuilder, line: Index) -> list[SSAValue]:
         """An input row, reduced along the width of the windows, for each vector of columns."""
         known: dict[int, SSAValue] = {}
         return [self._reduced(emit, line, first, known) for first in self.firsts]
 
-    def _reduced(self, emit: Emitter, line: Index, first: int, known: dict[int, SSAValue]) -> SSAValue:
+    def _reduced(self, emit: IRBuilder, line: Index, first: int, known: dict[int, SSAValue]) -> SSAValue:
         """An input row, reduced along the width of the windows, for the vector of columns from `first` on."""
         type = vector_type(f32, (self._lanes,))
-        start = emit.constants.of(dense_attr(type, [self._start]), type)
+        start = emit.number(self._start, type)
         low = first * self.windows.strides[1] - self.windows.begins[1]
         points = range(low, low + self.windows.kernel[1])
         seen = [self._columns(emit, line, point, start, known) for point in points]
@@ -202,7 +202,7 @@ class _Strips:
         return self._combined(emit, [start, *seen] if self.counts is None or not seen else seen)
 
     def _columns(
-        self, emit: Emitter, line: Index, low: int, start: SSAValue, known: dict[int, SSAValue]
+        self, emit: IRBuilder, line: Index, low: int, start: SSAValue, known: dict[int, SSAValue]
     ) -> SSAValue:
         """
         The cells of a row from column `low` on, one for each window; `start` outside the plane.
@@ -228,7 +228,7 @@ class _Strips:
             lanes = [column - inside[0] if column in inside else outside for column in columns]
         return assembled(emit, [*sources, start], lanes)
 
-    def _read(self, emit: Emitter, line: Index, column: int) -> SSAValue:
+    def _read(self, emit: IRBuilder, line: Index, column: int) -> SSAValue:
         """
         A vector of a row's elements in f32; lanes beyond the row's end contain the reduction's identity.
         """
@@ -236,13 +236,13 @@ class _Strips:
         type = vector_type(element, (self._lanes,))
         beyond = None
         if column + self._lanes > self.windows.sizes[1].value:
-            beyond = emit.constants.of(scalar_attr(element, self._start), element)
-        at = [*self.plane, emit.materialize(line), emit.constants.index(column)]
+            beyond = emit.number(self._start, element)
+        at = [*self.plane, emit.materialize(line), emit.materialize(column)]
         value = read(emit, self.op.x, at, type, (3,), beyond)
         return value if element == f32 else emit.value(arith.ExtFOp(value, vector_type(f32, (self._lanes,))))
 
     def _write(
-        self, emit: Emitter, known: int, row: Index, seen: Sequence[Sequence[SSAValue]], result: SSAValue
+        self, emit: IRBuilder, known: int, row: Index, seen: Sequence[Sequence[SSAValue]], result: SSAValue
     ) -> SSAValue:
         """
         The tensor `result` with the windows of these columns written, from reduced rows.
@@ -254,11 +254,11 @@ class _Strips:
             value = self._result(emit, known, first, [line[number] for line in seen])
             if element != f32:
                 value = emit.value(arith.TruncFOp(value, vector_type(element, (self._lanes,))))
-            at = [*self.plane, emit.materialize(row), emit.constants.index(first)]
+            at = [*self.plane, emit.materialize(row), emit.materialize(first)]
             result = write(emit, value, result, at, (3,), in_bounds=first + self._lanes <= columns)
         return result
 
-    def _result(self, emit: Emitter, row: int, first: int, seen: Sequence[SSAValue]) -> SSAValue:
+    def _result(self, emit: IRBuilder, row: int, first: int, seen: Sequence[SSAValue]) -> SSAValue:
         """
         The results of windows from their reduced rows: the maximum, or the sum times 1 / number of cells.
         """
@@ -268,4 +268,4 @@ class _Strips:
         last, type = self.windows.out[3].value - 1, vector_type(f32, (self._lanes,))
         cells = [self.counts(1, min(first + lane, last)) * self.counts(0, row) for lane in range(self._lanes)]
         factors = dense_attr(type, [1 / count for count in cells])
-        return emit.value(arith.MulfOp(value, emit.constants.of(factors, type)))
+        return emit.value(arith.MulfOp(value, emit.constant(factors, type)))

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, scalar_attr
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.tensor_ir.pieces import broadcast
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.dialects.types import dims_of, element_bytes, tensor_of, tensor_type
@@ -89,13 +89,13 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
     walk = _Columns(op, join_dims(op.input, groups, rewriter), extent(dims[axis], rewriter))
     sizes = [extent(dim, rewriter) for dim in dims[:axis]]
     result = join_dims(empty(type, rewriter), groups, rewriter)
-    emit = Emitter.before(op, Constants(enclosing_kernel(rewriter)))
+    emit = IRBuilder.before(op, Constants(enclosing_kernel(rewriter)))
     columns = prod(dim.value for dim in dims[axis + 1 :])
     block = _BLOCK_BYTES // element_bytes(type.element_type)
     whole = columns // block * block
 
     # Loops over the dimensions before the axis, then over whole blocks of columns, then the remainder.
-    def of_layers(emit: Emitter, outer: Sequence[SSAValue], result: SSAValue) -> SSAValue:
+    def of_layers(emit: IRBuilder, outer: Sequence[SSAValue], result: SSAValue) -> SSAValue:
         if len(outer) < len(sizes):
             return emit.loop(
                 0,
@@ -117,7 +117,7 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
         return walk.down(emit, outer, whole, columns - whole, result) if columns > whole else result
 
     result = of_layers(emit, [], result)
-    rewriter.insertion_point = emit.place
+    rewriter.insertion_point = emit.insertion_point
     return split_dims(result, groups, rewriter)
 
 
@@ -130,15 +130,15 @@ class _Columns:
     count: SSAValue
 
     def down(
-        self, emit: Emitter, outer: Sequence[SSAValue], first: Index, width: int, result: SSAValue
+        self, emit: IRBuilder, outer: Sequence[SSAValue], first: Index, width: int, result: SSAValue
     ) -> SSAValue:
         """The tensor `result` with the scan of `width` columns from `first` on written into it."""
         scalars, kind = Scalars(tensor_of(self.input).element_type), KINDS[self.op.kind.data]
         vector, column = vector_type(scalars.type, (width,)), emit.materialize(first)
-        start = emit.constants.of(scalar_attr(scalars.type, kind.start(scalars)), scalars.type)
+        start = emit.number(kind.start(scalars), scalars.type)
         last = emit.minus(self.count, 1) if bool(self.op.reverse) else None
 
-        def step(emit: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def step(emit: IRBuilder, index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             so_far, result = carried
             row = index if last is None else emit.materialize(emit.minus(last, index))
             at, lanes = [*outer, row, column], (len(outer) + 1,)

@@ -23,7 +23,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import shape_text
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, dense_attr
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
@@ -70,7 +70,7 @@ class WinogradLowering(RewritePattern):
         points, panels, _, panel = dims_of(op.u.type)
         channels = [Dim.of(tiling.blocks), Dim.of(tiling.lanes)]
         u = split_dims(op.u, [[points], [panels], channels, [panel]], rewriter)
-        emit = Emitter.before(op, Constants(enclosing_kernel(rewriter)))
+        emit = IRBuilder.before(op, Constants(enclosing_kernel(rewriter)))
         y = empty_like(op.result, rewriter)
         rewriter.replace(op, [], [_Emission(tiling, op.x, u, emit, rewriter).run(y)])
 
@@ -182,7 +182,7 @@ class _Emission:
     """[N, C / b, H, W, b]."""
     u: SSAValue
     """[points, panels, C / b, b, panel]."""
-    emit: Emitter
+    emit: IRBuilder
     rewriter: PatternRewriter
 
     def run(self, y: SSAValue) -> SSAValue:
@@ -199,11 +199,11 @@ class _Emission:
             )
         )
 
-        def one_sample(emit: Emitter, sample: SSAValue, carried: Carried) -> Carried:
-            def one_block(emit: Emitter, block: SSAValue, carried: Carried) -> Carried:
+        def one_sample(emit: IRBuilder, sample: SSAValue, carried: Carried) -> Carried:
+            def one_block(emit: IRBuilder, block: SSAValue, carried: Carried) -> Carried:
                 return [self._block(emit, sample, block, carried[0])]
 
-            def one_group(emit: Emitter, number: SSAValue, carried: Carried) -> Carried:
+            def one_group(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
                 start = _times(emit, number, group)
                 stop = _minimum(emit, emit.plus(start, group), count)
                 return emit.loop(start, stop, 1, carried, one_block)
@@ -218,26 +218,26 @@ class _Emission:
         """A dimension as a number or a value."""
         return dim.value if dim.is_static else extent(dim, self.rewriter)
 
-    def _block(self, emit: Emitter, sample: SSAValue, block: SSAValue, y: SSAValue) -> SSAValue:
+    def _block(self, emit: IRBuilder, sample: SSAValue, block: SSAValue, y: SSAValue) -> SSAValue:
         """
         The tensor `y` with the results of one block of tiles: input transform, products, output transform.
         """
         first = emit.times(block, self.tiling.tiles)
         v = self._transformed(emit, sample, first)
         rewriter = self.rewriter
-        outside, rewriter.insertion_point = rewriter.insertion_point, emit.place
+        outside, rewriter.insertion_point = rewriter.insertion_point, emit.insertion_point
         m = self._products(v)
         rewriter.insertion_point = outside
         return self._results(emit, m, sample, first, y)
 
-    def _transformed(self, emit: Emitter, sample: SSAValue, first: Index) -> SSAValue:
+    def _transformed(self, emit: IRBuilder, sample: SSAValue, first: Index) -> SSAValue:
         """The tiles of a block after `B d Bᵀ`: [points, C / b, tiles, b]."""
         tiling = self.tiling
         matrix = transforms(tiling.tile).input
         type = vector_type(f32, (tiling.lanes,))
-        zero, padding = emit.constants.index(0), emit.constants.of(dense_attr(type, [0.0]), type)
+        zero, padding = emit.materialize(0), emit.number(0.0, type)
 
-        def one_tile(emit: Emitter, at: _Tile, channels: SSAValue, v: SSAValue) -> SSAValue:
+        def one_tile(emit: IRBuilder, at: _Tile, channels: SSAValue, v: SSAValue) -> SSAValue:
             rows = self._coordinates(emit, at.row, tiling.rows, self._read[0])
             columns = self._coordinates(emit, at.column, tiling.columns, self._read[1])
 
@@ -248,19 +248,19 @@ class _Emission:
 
             tile = [[seen(row, column) for column in columns] for row in rows]
             for point, value in enumerate(_both_ways(emit, matrix, tile)):
-                position = [emit.constants.index(point), channels, at.number, zero]
+                position = [emit.materialize(point), channels, at.number, zero]
                 v = write(emit, value, v, position, (3,))
             return v
 
         v = emit.empty(f32, [tiling.size**2, tiling.blocks, tiling.tiles, tiling.lanes])
         return self._over_tiles(emit, tiling.blocks, first, v, one_tile)
 
-    def _coordinates(self, emit: Emitter, first: Index, axis: _Axis, size: Index) -> list[_Coordinate]:
+    def _coordinates(self, emit: IRBuilder, first: Index, axis: _Axis, size: Index) -> list[_Coordinate]:
         """The input rows or columns of a tile; 0 for those in the padding, which are masked."""
         coordinates: list[_Coordinate] = []
         for step in range(self.tiling.size):
             index = emit.materialize(emit.plus(first, step - axis.before))
-            zero, tests = emit.constants.index(0), list[SSAValue]()
+            zero, tests = emit.materialize(0), list[SSAValue]()
             if step < axis.before:
                 tests.append(emit.value(arith.CmpiOp(index, zero, "sge")))
             if axis.may_leave(step, self.tiling.tile):
@@ -281,21 +281,21 @@ class _Emission:
         dims = [Dim.of(n) for n in (tiling.size**2, tiling.panels, tiling.tiles, tiling.panel)]
         return sum_of_products(reads, f32, dims, 2, self.rewriter)
 
-    def _results(self, emit: Emitter, m: SSAValue, sample: SSAValue, first: Index, y: SSAValue) -> SSAValue:
+    def _results(self, emit: IRBuilder, m: SSAValue, sample: SSAValue, first: Index, y: SSAValue) -> SSAValue:
         """The tensor `y` with `A m Aᵀ` of the tiles of a block written into it."""
         tiling = self.tiling
         matrix = transforms(tiling.tile).output
         type = vector_type(f32, (tiling.lanes,))
-        zero = emit.constants.index(0)
+        zero = emit.materialize(0)
         parts = tiling.panel // tiling.lanes
 
-        def one_tile(emit: Emitter, at: _Tile, channels: SSAValue, y: SSAValue) -> SSAValue:
-            panel = emit.value(arith.DivUIOp(channels, emit.constants.index(parts)))
-            part = emit.value(arith.RemUIOp(channels, emit.constants.index(parts)))
+        def one_tile(emit: IRBuilder, at: _Tile, channels: SSAValue, y: SSAValue) -> SSAValue:
+            panel = emit.value(arith.DivUIOp(channels, emit.materialize(parts)))
+            part = emit.value(arith.RemUIOp(channels, emit.materialize(parts)))
             lane = emit.materialize(emit.times(part, tiling.lanes))
 
             def seen(point: int) -> SSAValue:
-                return read(emit, m, [emit.constants.index(point), panel, at.number, lane], type, (3,))
+                return read(emit, m, [emit.materialize(point), panel, at.number, lane], type, (3,))
 
             tile = [[seen(i * tiling.size + j) for j in range(tiling.size)] for i in range(tiling.size)]
             rows = self._written(emit, at.row, tiling.rows, self._last[0])
@@ -308,7 +308,7 @@ class _Emission:
 
         return self._over_tiles(emit, tiling.panels * parts, first, y, one_tile)
 
-    def _written(self, emit: Emitter, first: Index, axis: _Axis, last: Index) -> list[SSAValue]:
+    def _written(self, emit: IRBuilder, first: Index, axis: _Axis, last: Index) -> list[SSAValue]:
         """The result rows or columns of a tile; those beyond the end are the last one."""
         coordinates = [emit.plus(first, step) for step in range(self.tiling.tile)]
         if not (axis.written - axis.tiles * self.tiling.tile).is_nonnegative:
@@ -317,17 +317,17 @@ class _Emission:
 
     def _over_tiles(
         self,
-        emit: Emitter,
+        emit: IRBuilder,
         channels: int,
         first: Index,
         into: SSAValue,
-        one_tile: Callable[[Emitter, _Tile, SSAValue, SSAValue], SSAValue],
+        one_tile: Callable[[IRBuilder, _Tile, SSAValue, SSAValue], SSAValue],
     ) -> SSAValue:
         """The tensor `into` after loops over blocks of channels and over a block's tiles, from `first` on."""
         tiling = self.tiling
 
-        def over_channels(emit: Emitter, c: SSAValue, carried: Carried) -> Carried:
-            def over_tiles(emit: Emitter, number: SSAValue, carried: Carried) -> Carried:
+        def over_channels(emit: IRBuilder, c: SSAValue, carried: Carried) -> Carried:
+            def over_tiles(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
                 tile = emit.materialize(emit.plus(first, number))
                 across = emit.materialize(self._across)
                 row, column = (emit.value(op(tile, across)) for op in (arith.DivUIOp, arith.RemUIOp))
@@ -360,37 +360,37 @@ class _Tile:
 
 
 def _loop(
-    emit: Emitter,
+    emit: IRBuilder,
     count: Index,
     carried: Carried,
-    body: Callable[[Emitter, SSAValue, Carried], Carried],
+    body: Callable[[IRBuilder, SSAValue, Carried], Carried],
     *,
     parallel: bool = False,
 ) -> Carried:
     """Values carried through a loop from 0 to `count`; a single iteration is emitted without a loop."""
     if count == 1:
-        return body(emit, emit.constants.index(0), carried)
+        return body(emit, emit.materialize(0), carried)
     return emit.loop(0, count, 1, carried, body, parallel=parallel)
 
 
-def _all(emit: Emitter, tests: Sequence[SSAValue]) -> SSAValue | None:
+def _all(emit: IRBuilder, tests: Sequence[SSAValue]) -> SSAValue | None:
     """The conjunction of tests; None without any."""
     return reduce(lambda a, b: emit.value(arith.AndIOp(a, b)), tests) if tests else None
 
 
-def _minimum(emit: Emitter, a: Index, b: Index) -> Index:
+def _minimum(emit: IRBuilder, a: Index, b: Index) -> Index:
     """The lesser of two indices, at compile time if both are numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
     return emit.value(arith.MinSIOp(emit.materialize(a), emit.materialize(b)))
 
 
-def _times(emit: Emitter, a: SSAValue, b: Index) -> Index:
+def _times(emit: IRBuilder, a: SSAValue, b: Index) -> Index:
     """The product of a value with a number or a value."""
     return emit.times(a, b) if isinstance(b, int) else emit.value(arith.MuliOp(a, b))
 
 
-def _both_ways(emit: Emitter, matrix: Matrix, values: Sequence[Sequence[SSAValue]]) -> list[SSAValue]:
+def _both_ways(emit: IRBuilder, matrix: Matrix, values: Sequence[Sequence[SSAValue]]) -> list[SSAValue]:
     """The product `M d Mᵀ` of a square of values, row by row."""
     columns = [apply_matrix(emit, matrix, column) for column in zip(*values, strict=True)]
     return [value for row in zip(*columns, strict=True) for value in apply_matrix(emit, matrix, row)]

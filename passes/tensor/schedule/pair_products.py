@@ -16,8 +16,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.arith import DotBfloatsOp
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.sched import KERNEL, SCHEDULE
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
     generic,
@@ -77,7 +77,7 @@ class PairProductsPass(FunctionPass):
             view = Structured.of(op)
             product = None if view is None or SCHEDULE in op.attributes else Product.of(view)
             if product is not None and (summed := _pairs_along(product)) is not None:
-                _replace(product, summed, Emitter.before(op, constants))
+                _replace(product, summed, IRBuilder.before(op, constants))
 
 
 def _pairs_along(product: Product) -> int | None:
@@ -117,7 +117,7 @@ def _uses(view: Structured, operand: int) -> int:
     return prod(n or 1 for d, n in enumerate(view.extents) if view.parallel[d] and d not in own)
 
 
-def _replace(product: Product, summed: int, emit: Emitter) -> None:
+def _replace(product: Product, summed: int, emit: IRBuilder) -> None:
     view = product.view
     assert isinstance(view.op, linalg.GenericOp)
     pairs: list[SSAValue] = []
@@ -134,7 +134,7 @@ def _replace(product: Product, summed: int, emit: Emitter) -> None:
     view.op.erase()
 
 
-def _paired(value: SSAValue, dim: int, emit: Emitter) -> SSAValue:
+def _paired(value: SSAValue, dim: int, emit: IRBuilder) -> SSAValue:
     """A copy as i32 with two neighbours along a dimension in each element, the first in the lower half."""
     # Even and odd elements along the dimension are two operands of one elementwise op.
     sizes: list[Index] = [dim_size(emit, value, d) for d in range(len(tensor_shape(value)))]

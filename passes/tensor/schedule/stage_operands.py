@@ -17,8 +17,9 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects._xdsl import target_of
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.sched import KERNEL, SCHEDULE
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, Slice
+from stepwell.dialects.tensor_ir.slices import Slice, extract_slice
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
     generic,
@@ -84,13 +85,13 @@ class StageOperandsPass(FunctionPass):
             view = Structured.of(op)
             product = None if view is None or SCHEDULE in op.attributes else Product.of(view)
             if product is not None:
-                _Stager(product, Emitter.before(op, constants), target).run()
+                _Stager(product, IRBuilder.before(op, constants), target).run()
 
 
 class _Stager:
     """Copies operands of one product."""
 
-    def __init__(self, product: Product, emit: Emitter, target: TargetDescription):
+    def __init__(self, product: Product, emit: IRBuilder, target: TargetDescription):
         self._product = product
         self._view = view = product.view
         self._emit = emit
@@ -188,7 +189,7 @@ class _Stager:
             return self._emit.empty(f32, sizes)
         wide = self._emit.empty(f32, [*outer, last + self._target.f32_lanes])
         start, step = (0,) * len(sizes), (1,) * len(sizes)
-        return self._emit.extract(wide, Slice(start, tuple(sizes), step))
+        return extract_slice(self._emit, wide, Slice(start, tuple(sizes), step))
 
     def _replace(self) -> None:
         view = self._view
@@ -198,7 +199,7 @@ class _Stager:
             _widen_argument(arg, tensor_element(value) if isinstance(value.type, TensorType) else value.type)
         op = generic(self._inputs, view.inits, body, self._maps, view.op.iterator_types.data)
         op.attributes |= view.op.attributes
-        for old, new in zip(view.op.results, self._emit.add(op).results, strict=True):
+        for old, new in zip(view.op.results, self._emit.insert(op).results, strict=True):
             old.replace_all_uses_with(new)
         view.op.detach()
         view.op.erase()

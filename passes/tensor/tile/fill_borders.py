@@ -10,11 +10,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import SSAValue
 
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, Slice
 from stepwell.dialects.tensor_ir.groups import is_empty
 from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
+from stepwell.dialects.tensor_ir.slices import Slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.passes.base import FunctionPass
@@ -55,7 +56,7 @@ def _fill_padding(op: tensor.InsertSliceOp, fill: linalg.FillOp, constants: Cons
     is_whole = len(tensor_shape(op.source)) == rank and set(op.static_strides.get_values()) == {1}
     if not is_whole or not op.dest.has_one_use() or not is_empty(init):
         return
-    emit = Emitter.before(op, constants)
+    emit = IRBuilder.before(op, constants)
     inner = list(zip(slice_offsets(op), slice_sizes(op), strict=True))
     outer = [dim_size(emit, init, d) for d in range(rank)]
     # A dimension that is not inserted whole must be static: it decides the blocks of padding.
@@ -68,7 +69,7 @@ def _fill_padding(op: tensor.InsertSliceOp, fill: linalg.FillOp, constants: Cons
     for part in _blocks_around(inner, outer):
         empty = emit.empty(tensor_element(init), part.sizes)
         filled = emit.value(linalg.FillOp([fill.inputs[0]], [empty], [empty.type]))
-        into = emit.insert(filled, into, part)
+        into = insert_slice(emit, filled, into, part)
     op.operands[1] = into
 
 

@@ -11,9 +11,10 @@ from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.dialects.tensor_ir.combiners import Combiner
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Index, scalar_attr
+from stepwell.dialects.tensor_ir.slices import extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
     generic,
@@ -46,7 +47,7 @@ def tile_lane_reduction(
     %s = … %r + %x[0, 96] [1, 4] …
     ```
     An elementwise op that has the same loop for itself, and whose result the reduction reads, is computed in
-    this loop: one pass over the row instead of two. The order of the sum changes: the rule is of the class
+    this loop: one pass over the row instead of two. The order of the sum changes: the rewrite is of the class
     *rounding*.
     """
     producer = _RowProducer.of(view, schedule)
@@ -107,20 +108,20 @@ class _RowProducer:
         after = [user for user in users if user.parent is block and reduction.is_before_in_block(user)]
         return len(after) + 1 == len(users)
 
-    def tile(self, emit: Emitter, tile: Tile, into: SSAValue) -> tuple[SSAValue, SSAValue]:
+    def tile(self, emit: IRBuilder, tile: Tile, into: SSAValue) -> tuple[SSAValue, SSAValue]:
         """Compute a tile of the producer; returns the tile, and `into` with the tile inserted."""
         view, tiles = self.view, {self.lanes: tile}
         operands = [*view.inputs, into]
         reached = [cut(emit, view, v, m, tiles) for v, m in zip(operands, view.maps, strict=True)]
         *inputs, init = [
-            value if at is None else emit.extract(value, at)
+            value if at is None else extract_slice(emit, value, at)
             for value, (at, _) in zip(operands, reached, strict=True)
         ]
         attributes = {**view.op.attributes, SCHEDULE: Schedule((0,) * view.rank, vectorize=self.lanes).attr()}
         maps = [map for _, map in reached]
         (made,) = rebuild(emit, view, inputs, [init], maps, attributes, tiles)
         at = reached[-1][0]
-        return made, made if at is None else emit.insert(made, into, at)
+        return made, made if at is None else insert_slice(emit, made, into, at)
 
 
 class _LaneReduction:
@@ -138,7 +139,7 @@ class _LaneReduction:
         self.producer = producer
         self.schedule = schedule
         self.combiner = combiner
-        self.emit = Emitter.before(view.op, constants)
+        self.emit = IRBuilder.before(view.op, constants)
         assert schedule.vectorize is not None
         self.lanes = schedule.vectorize
         self.width = schedule.tile[self.lanes]
@@ -173,7 +174,7 @@ class _LaneReduction:
     def _partial(self, full: Index, made: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """Reduce the full tiles lane by lane; returns a partial result a lane, and the producer's result."""
         emit, rank = self.emit, len(self.shape)
-        neutral = emit.constants.of(scalar_attr(self.element, self.combiner.neutral), self.element)
+        neutral = emit.number(self.combiner.neutral, self.element)
         empty = emit.empty(self.element, [*self.shape, self.width])
         attributes: dict[str, Attribute] = {SCHEDULE: Schedule((0,) * (rank + 1), vectorize=rank).attr()}
         start = emit.value(linalg.FillOp([neutral], [empty], [empty.type], attributes))
@@ -181,7 +182,7 @@ class _LaneReduction:
         return build_loops(emit, loops, None, {}, [start, *made], self._lane_by_lane)
 
     def _lane_by_lane(
-        self, emit: Emitter, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]
+        self, emit: IRBuilder, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """The reduction on a full tile with the lanes as a parallel loop: one result a lane."""
         view = self.view
@@ -197,7 +198,7 @@ class _LaneReduction:
         return [result, *made]
 
     def _tile(
-        self, emit: Emitter, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]
+        self, emit: IRBuilder, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """The reduction on a tile with the carried init, after the producer on the same tile."""
         view, producer, made = self.view, self.producer, list(carried[1:])
@@ -208,7 +209,7 @@ class _LaneReduction:
             if producer is not None and position == producer.position:
                 value, made[0] = producer.tile(emit, tiles[self.lanes], made[0])
             elif at is not None:
-                value = emit.extract(value, at)
+                value = extract_slice(emit, value, at)
             inputs.append(value)
             maps.append(local)
         schedule = Schedule((0,) * view.rank, vectorize=self.lanes).attr()
@@ -226,8 +227,8 @@ class _LaneReduction:
             operands=[accumulator, value], result_types=[self.element], properties=like.properties.copy()
         )
         inside = self.emit.inside(block)
-        inside.add(made)
-        inside.add(linalg.YieldOp(made.results[0]))
+        inside.insert(made)
+        inside.insert(linalg.YieldOp(made.results[0]))
         identity = AffineMap.identity(rank + 1)
         maps = [identity, AffineMap(rank + 1, 0, identity.results[:-1])]
         kinds = [*[_PARALLEL] * rank, _REDUCTION]

@@ -13,11 +13,12 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched import KERNEL, Schedule
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Slice
 from stepwell.dialects.tensor_ir.groups import is_empty
 from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
+from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
     linear,
@@ -155,15 +156,15 @@ def _pad_the_slice(op: tensor.ExtractSliceOp, constants: Constants) -> None:
     if any(d not in whole and (offsets[d], sizes[d]) != (0, n) for d, n in enumerate(shape)):
         return
     # The slice of the unpadded source.
-    emit = Emitter.before(op, constants)
+    emit = IRBuilder.before(op, constants)
     inner = [n if d in whole else m for d, (n, m) in enumerate(zip(sizes, slice_sizes(padding), strict=True))]
     starts = [o if d in whole else 0 for d, o in enumerate(offsets)]
-    source = emit.extract(padding.source, Slice(tuple(starts), tuple(inner), (1,) * len(shape)))
+    source = extract_slice(emit, padding.source, Slice(tuple(starts), tuple(inner), (1,) * len(shape)))
     # A filled tensor of the slice's size, and the source slice inserted at its offset.
     fill = padding.dest.owner
     assert isinstance(fill, linalg.FillOp)
     empty = emit.empty(tensor_element(op.source), sizes)
     filled = emit.value(linalg.FillOp([fill.inputs[0]], [empty], [empty.type]))
     before = [0 if d in whole else o for d, o in enumerate(slice_offsets(padding))]
-    made = emit.insert(source, filled, Slice(tuple(before), tuple(inner), (1,) * len(shape)))
+    made = insert_slice(emit, source, filled, Slice(tuple(before), tuple(inner), (1,) * len(shape)))
     op.result.replace_all_uses_with(made)

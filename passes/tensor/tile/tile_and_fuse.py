@@ -10,12 +10,13 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
+from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, Slice
 from stepwell.dialects.tensor_ir.groups import Member, fused_group, is_empty
 from stepwell.dialects.tensor_ir.padding import Inside, padded_tensors, steps_inside
+from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import Structured, tensor_element
 from stepwell.dialects.tensor_ir.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
 from stepwell.passes.base import FunctionPass
@@ -113,7 +114,7 @@ def tile_shared_loops(op: Operation, schedule: Schedule, constants: Constants) -
     assert view is not None
     shared = [d for d in schedule.loops() if d in schedule.parallel]
     members = fused_group(view, shared)
-    emit = Emitter.before(members[-1].op, constants)
+    emit = IRBuilder.before(members[-1].op, constants)
     emit.location = op.location
     loops = [TileLoop(d, schedule.tile[d], 0, extent(emit, view, d), parallel=True) for d in shared]
     _tile_group(emit, members, loops, schedule)
@@ -137,13 +138,13 @@ def tile_own_loops(
         if not mine:
             tile_lane_reduction(view, schedule, combiner, constants)
             return
-    emit = Emitter.before(op, constants)
+    emit = IRBuilder.before(op, constants)
     loops = [_own_loop(emit, view, d, schedule.tile[d], padded) for d in mine]
     _tile_group(emit, [Member(view, tuple(range(view.rank)))], loops, schedule)
 
 
 def _own_loop(
-    emit: Emitter, view: Structured, dim: int, step: int, padded: Mapping[SSAValue, Inside]
+    emit: IRBuilder, view: Structured, dim: int, step: int, padded: Mapping[SSAValue, Inside]
 ) -> TileLoop:
     """The loop to build over loop `dim` of an op; a sum leaves out the steps that read only zero padding."""
     if step == 1 and not view.parallel[dim] and (steps := steps_inside(emit, view, dim, padded)) is not None:
@@ -164,12 +165,12 @@ class _Results:
 
 
 def _tile_group(
-    emit: Emitter, members: Sequence[Member], loops: Sequence[TileLoop], schedule: Schedule
+    emit: IRBuilder, members: Sequence[Member], loops: Sequence[TileLoop], schedule: Schedule
 ) -> None:
     """Replace the ops of a group by loops around their tiles."""
     results = _plan_results(members)
 
-    def body(inside: Emitter, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def body(inside: IRBuilder, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return _tile_members(inside, members, results, tiles, carried, schedule)
 
     final = build_loops(emit, loops, schedule.vectorize, {}, results.initial, body)
@@ -222,7 +223,7 @@ def _sole_heir(result: OpResult) -> SSAValue | None:
 
 
 def _tile_members(
-    emit: Emitter,
+    emit: IRBuilder,
     members: Sequence[Member],
     results: _Results,
     tiles: Mapping[int, Tile],
@@ -249,18 +250,20 @@ def _tile_members(
         for result, tile, (at, _) in zip(view.op.results, made, reached[count:], strict=True):
             local[result] = tile
             if (index := results.escaping.get(result)) is not None:
-                carried[index] = tile if at is None else emit.insert(tile, carried[index], at)
+                carried[index] = tile if at is None else insert_slice(emit, tile, carried[index], at)
     return carried
 
 
-def _sliced(emit: Emitter, value: SSAValue, at: Slice | None, local: Mapping[SSAValue, SSAValue]) -> SSAValue:
+def _sliced(
+    emit: IRBuilder, value: SSAValue, at: Slice | None, local: Mapping[SSAValue, SSAValue]
+) -> SSAValue:
     if value in local:
         return local[value]
-    return value if at is None or not isinstance(value.type, TensorType) else emit.extract(value, at)
+    return value if at is None or not isinstance(value.type, TensorType) else extract_slice(emit, value, at)
 
 
 def _init_tile(
-    emit: Emitter,
+    emit: IRBuilder,
     init: SSAValue,
     at: Slice | None,
     local: Mapping[SSAValue, SSAValue],

@@ -9,8 +9,9 @@ from xdsl.dialects import tensor
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir import transfers
-from stepwell.dialects.tensor_ir.emit import Emitter, Slice
+from stepwell.dialects.tensor_ir.slices import Slice, extract_slice
 from stepwell.dialects.tensor_ir.structured import linear
 from stepwell.dialects.tensor_ir.transfers import DimOf, element_type, vector_type
 
@@ -64,19 +65,19 @@ def _dimension(
     return start, stride if extents[dim] > 1 else 1, extents[dim], dim
 
 
-def read(emit: Emitter, source: SSAValue, at: Access, shape: tuple[int, ...]) -> SSAValue:
+def read(emit: IRBuilder, source: SSAValue, at: Access, shape: tuple[int, ...]) -> SSAValue:
     """Read a block as a vector, through an `extract_slice` when strided; as a scalar for an empty shape."""
     element = element_type(source.type)
     start = at.start
     if any(stride != 1 for stride in at.stride):
-        source, start = emit.extract(source, Slice(start, at.sizes, at.stride)), (0,) * len(start)
+        source, start = extract_slice(emit, source, Slice(start, at.sizes, at.stride)), (0,) * len(start)
     indices = [emit.materialize(i) for i in start]
     if not shape:
         return emit.value(tensor.ExtractOp.create(operands=[source, *indices], result_types=[element]))
     return transfers.read(emit, source, indices, vector_type(element, shape), at.dim_of)
 
 
-def write(emit: Emitter, value: SSAValue, into: SSAValue, at: Access) -> SSAValue:
+def write(emit: IRBuilder, value: SSAValue, into: SSAValue, at: Access) -> SSAValue:
     """Write a vector, or a scalar, to an unstrided block; returns the tensor after it."""
     indices = [emit.materialize(i) for i in at.start]
     if not at.dim_of:

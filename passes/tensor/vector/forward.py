@@ -6,7 +6,7 @@ from xdsl.dialects import vector
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter
+from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.tensor_ir.transfers import DimOf, Vector, covers_tensor, dim_of, vector_of, vector_type
 from stepwell.dialects.vector import ShapeCastOp
 
@@ -26,7 +26,7 @@ def forward_tiles(func: FuncOp) -> None:
         if isinstance(op, vector.TransferReadOp) and isinstance(op.source.owner, vector.TransferWriteOp):
             written = op.source.owner
             if covers_tensor(op) and covers_tensor(written):
-                emit = Emitter.before(op, constants)
+                emit = IRBuilder.before(op, constants)
                 value = as_read(emit, written.vector, dim_of(written), op)
                 if value is not None:
                     op.result.replace_all_uses_with(value)
@@ -34,7 +34,7 @@ def forward_tiles(func: FuncOp) -> None:
                     op.erase()
 
 
-def as_read(emit: Emitter, value: SSAValue, written: DimOf, read: vector.TransferReadOp) -> SSAValue | None:
+def as_read(emit: IRBuilder, value: SSAValue, written: DimOf, read: vector.TransferReadOp) -> SSAValue | None:
     """
     A vector of a whole tensor, rearranged to the type of a whole read: repeated, or with unit dimensions.
 
@@ -54,5 +54,5 @@ def as_read(emit: Emitter, value: SSAValue, written: DimOf, read: vector.Transfe
     return value if narrow == type else _broadcast(emit, value, type)
 
 
-def _broadcast(emit: Emitter, value: SSAValue, type: Vector) -> SSAValue:
+def _broadcast(emit: IRBuilder, value: SSAValue, type: Vector) -> SSAValue:
     return emit.value(vector.BroadcastOp.create(operands=[value], result_types=[type]))

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 
+from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.tensor_ir import transfers
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter
 from stepwell.dialects.tensor_ir.structured import tensor_shape
 from stepwell.dialects.tensor_ir.transfers import covers_tensor, dim_of, vector_of
 from stepwell.passes.base import FunctionPass
@@ -64,7 +64,7 @@ def hoist(loop: scf.ForOp, constants: Constants) -> None:
     found = [a for i in range(len(loop.iter_args)) if (a := _accumulator(loop, i)) is not None]
     if not found:
         return
-    block, emit = loop.body.block, Emitter.before(loop, constants)
+    block, emit = loop.body.block, IRBuilder.before(loop, constants)
     last = block.last_op
     assert last is not None
     carried = list(loop.iter_args)
@@ -113,7 +113,7 @@ def _carry_vector(block: Block, accumulator: _Accumulator, tile: SSAValue, const
     for use in list(old.uses):
         user = use.operation
         if isinstance(user, vector.TransferReadOp):
-            value = as_read(Emitter.before(user, constants), new, dim_of(write), user)
+            value = as_read(IRBuilder.before(user, constants), new, dim_of(write), user)
             assert value is not None
             user.result.replace_all_uses_with(value)
             user.detach()
@@ -132,7 +132,9 @@ def _before_whole_writes(tile: SSAValue) -> SSAValue:
     return tile
 
 
-def _replace_loop(loop: scf.ForOp, carried: list[SSAValue], found: list[_Accumulator], emit: Emitter) -> None:
+def _replace_loop(
+    loop: scf.ForOp, carried: list[SSAValue], found: list[_Accumulator], emit: IRBuilder
+) -> None:
     """Rebuild the loop around its body with carried vectors, and write their final values to the tiles."""
     tiles = list(loop.iter_args)
     new = scf.ForOp.create(
@@ -141,11 +143,11 @@ def _replace_loop(loop: scf.ForOp, carried: list[SSAValue], found: list[_Accumul
         attributes=loop.attributes,
         regions=[loop.detach_region(0)],
     )
-    emit.add(new)
+    emit.insert(new)
     arrangement = {a.position: dim_of(a.write) for a in found}
     for position, (old, result) in enumerate(zip(loop.results, new.results, strict=True)):
         if position in arrangement:
-            start = [emit.constants.index(0)] * len(tensor_shape(tiles[position]))
+            start = [emit.materialize(0)] * len(tensor_shape(tiles[position]))
             into = _before_whole_writes(tiles[position])
             result = transfers.write(emit, result, into, start, arrangement[position])
         old.replace_all_uses_with(result)

@@ -7,8 +7,8 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir import transfers
-from stepwell.dialects.tensor_ir.emit import Emitter
 from stepwell.dialects.tensor_ir.memory import (
     StridedView,
     element_at,
@@ -206,7 +206,7 @@ def _starts_row(op: vector.TransferReadOp | vector.TransferWriteOp) -> bool:
     return constant_index(op.indices[-1]) == 0
 
 
-def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
+def reads(emit: IRBuilder, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     """
     The pieces of a `vector.transfer_read` of short rows.
 
@@ -241,7 +241,7 @@ def reads(emit: Emitter, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     return Pieces(layout, made)
 
 
-def _spread(emit: Emitter, op: vector.TransferReadOp, view: StridedView, position: Position) -> SSAValue:
+def _spread(emit: IRBuilder, op: vector.TransferReadOp, view: StridedView, position: Position) -> SSAValue:
     """A register shuffled from reads of columns: elements repeated along rows, or alternating in memory."""
     (lead, start, size), width, dims = position, _width(op.result), dim_of(op)
     first = start // width
@@ -264,7 +264,11 @@ def _spread(emit: Emitter, op: vector.TransferReadOp, view: StridedView, positio
 
 
 def write(
-    emit: Emitter, op: vector.TransferWriteOp, pieces: Pieces, into: SSAValue, view: StridedView | None = None
+    emit: IRBuilder,
+    op: vector.TransferWriteOp,
+    pieces: Pieces,
+    into: SSAValue,
+    view: StridedView | None = None,
 ) -> SSAValue:
     """`into` after the pieces of a `vector.transfer_write` of short rows, to the block `view` if given."""
     rank, width = len(op.indices), _width(op.vector)

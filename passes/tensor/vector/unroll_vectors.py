@@ -13,11 +13,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects._xdsl import target_of
+from stepwell.dialects.ir_builder import Constants, IRBuilder, dense_attr
 from stepwell.dialects.sched import UNROLLED
 from stepwell.dialects.tensor_ir import memory
 from stepwell.dialects.tensor_ir.combiners import reduce_vectors
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.emit import Constants, Emitter, dense_attr
 from stepwell.dialects.tensor_ir.pieces import Layout, Pieces, broadcast, extract, from_scalars, insert
 from stepwell.dialects.tensor_ir.transfers import element_type, is_in_bounds, vector_of, vector_type
 from stepwell.dialects.tensor_ir.transposes import assembled
@@ -82,7 +82,7 @@ class _Unroller:
         """Maps tiles to their writes, delayed until the `insert_slice` of the tile gives the offset."""
         self._replaced: list[Operation] = []
         self._arguments: list[tuple[Block, BlockArgument]] = []
-        self._rules: dict[type[Operation], Callable[[Emitter, Operation], None]] = {
+        self._rules: dict[type[Operation], Callable[[IRBuilder, Operation], None]] = {
             vector.TransferReadOp: self._read,
             vector.TransferWriteOp: self._write,
             tensor.InsertSliceOp: self._insert_slice,
@@ -99,14 +99,14 @@ class _Unroller:
     def run(self, block: Block) -> None:
         """Replace all vectors of a function's body."""
         if (first := block.first_op) is not None:
-            self._block(Emitter.before(first, self._constants), block)
+            self._block(IRBuilder.before(first, self._constants), block)
         for op in reversed(self._replaced):
             op.detach()
             op.erase()
         for owner, argument in self._arguments:
             owner.erase_arg(argument)
 
-    def _block(self, emit: Emitter, block: Block) -> None:
+    def _block(self, emit: IRBuilder, block: Block) -> None:
         for op in list(block.ops):
             emit.move_before(op)
             if (rule := self._rules.get(type(op))) is not None:
@@ -140,7 +140,7 @@ class _Unroller:
         self._pieces[op.results[0]] = pieces
         self._replaced.append(op)
 
-    def _read(self, emit: Emitter, op: Operation) -> None:
+    def _read(self, emit: IRBuilder, op: Operation) -> None:
         assert isinstance(op, vector.TransferReadOp)
         if not is_in_bounds(op):
             self._replace(op, memory.reads_to_the_end(emit, op, self._layout(op.result)))
@@ -148,7 +148,7 @@ class _Unroller:
         reads = short_rows.reads if op.result in self._short_rows else memory.reads
         self._replace(op, reads(emit, op, self._layout(op.result)))
 
-    def _write(self, emit: Emitter, op: Operation) -> None:
+    def _write(self, emit: IRBuilder, op: Operation) -> None:
         assert isinstance(op, vector.TransferWriteOp) and op.result is not None
         use = op.result.get_user_of_unique_use()
         if isinstance(use, tensor.InsertSliceOp) and use.source is op.result and use.parent is op.parent:
@@ -157,7 +157,7 @@ class _Unroller:
             op.result.replace_all_uses_with(self._written(emit, op, op.source))
         self._replaced.append(op)
 
-    def _insert_slice(self, emit: Emitter, op: Operation) -> None:
+    def _insert_slice(self, emit: IRBuilder, op: Operation) -> None:
         """Write the pieces of a tile directly to the slice that the tile is inserted into."""
         assert isinstance(op, tensor.InsertSliceOp)
         write = self._writes.get(op.source)
@@ -170,7 +170,7 @@ class _Unroller:
 
     def _written(
         self,
-        emit: Emitter,
+        emit: IRBuilder,
         op: vector.TransferWriteOp,
         into: SSAValue,
         view: memory.StridedView | None = None,
@@ -180,7 +180,7 @@ class _Unroller:
         write = short_rows.write if op.vector in self._short_rows else memory.write
         return write(emit, op, self._of(op.vector), into, view)
 
-    def _broadcast(self, emit: Emitter, op: Operation) -> None:
+    def _broadcast(self, emit: IRBuilder, op: Operation) -> None:
         assert isinstance(op, vector.BroadcastOp)
         layout, source = self._layout(op.vector), op.source
         if isinstance(source.type, VectorType):
@@ -189,7 +189,7 @@ class _Unroller:
         made = {size: broadcast(emit, source, size) for size in {size for _, _, size in layout.positions}}
         self._replace(op, Pieces(layout, [made[size] for _, _, size in layout.positions]))
 
-    def _shape_cast(self, emit: Emitter, op: Operation) -> None:
+    def _shape_cast(self, emit: IRBuilder, op: Operation) -> None:
         assert isinstance(op, ShapeCastOp)
         layout, source = self._layout(op.result), self._of(op.source)
         if layout.width == source.layout.width:
@@ -197,7 +197,7 @@ class _Unroller:
         else:
             self._replace(op, from_scalars(emit, layout, source.scalars(emit)))
 
-    def _extract(self, emit: Emitter, op: Operation) -> None:
+    def _extract(self, emit: IRBuilder, op: Operation) -> None:
         """Replace `vector.extract` by an extract of a lane from the piece that contains it."""
         assert isinstance(op, vector.ExtractOp)
         source = self._of(op.vector)
@@ -205,7 +205,7 @@ class _Unroller:
         op.result.replace_all_uses_with(extract(emit, source.get(emit, number), lane))
         self._replaced.append(op)
 
-    def _insert(self, emit: Emitter, op: Operation) -> None:
+    def _insert(self, emit: IRBuilder, op: Operation) -> None:
         """Replace `vector.insert` by an insert into the piece that contains the element."""
         assert isinstance(op, vector.InsertOp)
         dest = self._of(op.dest)
@@ -220,7 +220,7 @@ class _Unroller:
         start = last // self._lanes * self._lanes
         return layout.index(lead, start), last - start
 
-    def _shuffle(self, emit: Emitter, op: Operation) -> None:
+    def _shuffle(self, emit: IRBuilder, op: Operation) -> None:
         """Replace `vector.shuffle`: each piece is assembled from operand pieces that contain its lanes."""
         assert isinstance(op, vector.ShuffleOp)
         layout, sources = self._layout(op.result), [self._of(op.v1), self._of(op.v2)]
@@ -232,7 +232,7 @@ class _Unroller:
         values = [assembled(emit, pieces, lanes[start : start + size]) for _, start, size in layout.positions]
         self._replace(op, Pieces(layout, values))
 
-    def _multi_reduction(self, emit: Emitter, op: Operation) -> None:
+    def _multi_reduction(self, emit: IRBuilder, op: Operation) -> None:
         assert isinstance(op, MultiReductionOp)
         source, kind = self._of(op.source), op.kind.data
         rank = len(source.layout.leading) + 1
@@ -252,7 +252,7 @@ class _Unroller:
         else:
             self._replace(op, from_scalars(emit, self._layout(op.dest), sums))
 
-    def _constant(self, emit: Emitter, op: Operation) -> None:
+    def _constant(self, emit: IRBuilder, op: Operation) -> None:
         assert isinstance(op, arith.ConstantOp)
         if not isinstance(op.result.type, VectorType):
             return
@@ -265,10 +265,10 @@ class _Unroller:
         for lead, start, size in layout.positions:
             first = layout.index(lead, layout.starts[0]) // len(layout.starts) * layout.width + start
             type = vector_type(layout.element, (size,))
-            values.append(emit.constants.of(dense_attr(type, numbers[first : first + size]), type))
+            values.append(emit.constant(dense_attr(type, numbers[first : first + size]), type))
         self._replace(op, Pieces(layout, values))
 
-    def _elementwise(self, emit: Emitter, op: Operation) -> None:
+    def _elementwise(self, emit: IRBuilder, op: Operation) -> None:
         """Replace an elementwise op by one for each piece; shared scalar divisors become reciprocals."""
         layouts = [self._layout(result) for result in op.results]
         types = [layout.types() for layout in layouts]
@@ -286,19 +286,19 @@ class _Unroller:
                 properties=op.properties.copy(),
                 attributes=op.attributes.copy(),
             )
-            made[i] = emit.add(piece)
+            made[i] = emit.insert(piece)
         for position, (result, layout) in enumerate(zip(op.results, layouts, strict=True)):
             values = [made[i].results[position] for i in range(len(made))]
             self._pieces[result] = Pieces(layout, values)
         self._replaced.append(op)
 
-    def _take_pieces(self, emit: Emitter, op: Operation) -> None:
+    def _take_pieces(self, emit: IRBuilder, op: Operation) -> None:
         """Replace vectors among the operands of any other op by their only piece."""
         for index, value in enumerate(op.operands):
             if value in self._pieces:
                 op.operands[index] = self._only_piece(value).get(emit, 0)
 
-    def _for(self, emit: Emitter, op: Operation) -> None:
+    def _for(self, emit: IRBuilder, op: Operation) -> None:
         """Rebuild a loop so that it carries the pieces of each vector as separate values."""
         assert isinstance(op, scf.ForOp)
         # Initial values, block arguments and the body on pieces.
@@ -312,7 +312,7 @@ class _Unroller:
         last = block.last_op
         assert isinstance(last, scf.YieldOp)
         inside.move_before(last)
-        inside.add(scf.YieldOp(*self._expanded(inside, last.arguments)))
+        inside.insert(scf.YieldOp(*self._expanded(inside, last.arguments)))
         last.detach()
         last.erase()
         # The loop around the same region; its results are the pieces of the old ones.
@@ -322,11 +322,11 @@ class _Unroller:
             attributes=op.attributes,
             regions=[op.detach_region(0)],
         )
-        emit.add(loop)
+        emit.insert(loop)
         self._collect(op.results, list(loop.results))
         self._replaced.append(op)
 
-    def _expanded(self, emit: Emitter, values: Sequence[SSAValue]) -> list[SSAValue]:
+    def _expanded(self, emit: IRBuilder, values: Sequence[SSAValue]) -> list[SSAValue]:
         """Values with each vector replaced by its pieces."""
         found: list[SSAValue] = []
         for value in values:
@@ -372,7 +372,7 @@ def _by_scalar(operands: Sequence[Pieces], count: int) -> list[int]:
     return list(range(count))
 
 
-def repeat(emit: Emitter, source: Pieces, layout: Layout) -> Pieces:
+def repeat(emit: IRBuilder, source: Pieces, layout: Layout) -> Pieces:
     """A vector repeated along new leading dimensions, and along its dimensions of size 1."""
     skipped = len(layout.leading) - len(source.layout.leading)
     seen: dict[tuple[int, int], SSAValue] = {}

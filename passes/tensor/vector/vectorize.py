@@ -15,11 +15,11 @@ from xdsl.dialects.vector import CombiningKindAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.ir_builder import INDEX, Constants, IRBuilder, dense_attr
 from stepwell.dialects.sched import schedule_of
 from stepwell.dialects.tensor_ir.combiners import Combiner, combiner_of
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.element_reads import is_element_read, read_lanes
-from stepwell.dialects.tensor_ir.emit import INDEX, Constants, Emitter, dense_attr
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.dialects.tensor_ir.transfers import element_type, vector_type
 from stepwell.dialects.tensor_ir.vector_values import (
@@ -81,7 +81,7 @@ class _TileVectorizer:
         self.kept = self.dims if view.parallel[lanes] else self.dims[:-1]
         self.steps = [d for d in range(view.rank) if d not in self.dims]
         self.combiner: Combiner | None = None if view.parallel[lanes] else combiner_of(view.body)
-        self.emit = Emitter.before(view.op, constants)
+        self.emit = IRBuilder.before(view.op, constants)
         self.fused = _products_to_fuse(view)
 
     @staticmethod
@@ -211,9 +211,9 @@ class _TileVectorizer:
     def _steps_of(self, dim: int, point: Mapping[int, int], values: VectorValues) -> SSAValue:
         """The value of `linalg.index` on a vector."""
         if dim not in self.dims:
-            return values.broadcast(self.emit.constants.index(point[dim]))
+            return values.broadcast(self.emit.materialize(point[dim]))
         type = vector_type(INDEX, self.shape)
-        return self.emit.constants.of(dense_attr(type, self._lanes_of(dim, point)), type)
+        return self.emit.constant(dense_attr(type, self._lanes_of(dim, point)), type)
 
     def _lanes_of(self, dim: int, point: Mapping[int, int]) -> list[int]:
         """The step of a loop in each lane."""

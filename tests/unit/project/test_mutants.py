@@ -83,8 +83,9 @@ def test_lines_outside_of_functions_are_known() -> None:
 def test_samples_are_even_over_folders_and_parse() -> None:
     files = [file for file in source_files() if file.startswith(("patterns/", "runtime/l", "passes/loop/"))]
     sample = draw(files, 38, seed=1)
-    folders = Counter(mutant.file.rpartition("/")[0] for mutant in sample)
-    assert sorted(folders.values()) == [7, 7, 8, 8, 8]
+    drawn = Counter(mutant.file.rpartition("/")[0] for mutant in sample)
+    assert drawn.keys() == {file.rpartition("/")[0] for file in files}
+    assert max(drawn.values()) - min(drawn.values()) <= 1
     for mutant in sample:
         compile(mutant.text(), mutant.file, "exec")
         assert mutant.text() != mutant.source

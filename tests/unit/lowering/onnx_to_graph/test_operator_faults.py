@@ -139,7 +139,7 @@ def test_a_lowering_without_end(tmp_path: Path, capsys: Capture) -> None:
     model, file = written(tmp_path / "m.mlir", text), written(tmp_path / "endless.py", PRELUDE + plugin)
     printed = shown_error(capsys, cli.main, "compile", model, "--load", file)
     assert printed.startswith("error[endless-rules]: rewriting does not end: again works on what it makes")
-    assert f"a rule of the plugin {file}" in printed
+    assert f"a pattern of the plugin {file}" in printed
 
 
 NODES = {
