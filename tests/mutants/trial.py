@@ -137,7 +137,7 @@ def _outcome(beside: Path, stopped: str, status: int) -> Outcome:
         return Outcome("survived", reason=stopped, tests=len(started))
     tail = (beside / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
     reason = f"status {status}: {' '.join(tail)[:200]}"
-    if status == _NOTHING_RAN or "not found" in reason:
+    if status == _NOTHING_RAN or "file or directory not found" in reason:
         raise RuntimeError(f"no test was found: {reason}")
     return Outcome("killed", last, reason, len(started))
 
