@@ -137,7 +137,7 @@ class OneToMany(ABC, Generic[PiecesT]):
         self._erase_later(op)
 
     def op_put_off(self, value: SSAValue) -> Operation | None:
-        """The op that was put off until the user of its value, which now replaces it; None for others."""
+        """The op put off until this user of a value, who now replaces it; None for other values."""
         return self._put_off.pop(value, None)
 
     def split_arguments(self, block: Block) -> None:
