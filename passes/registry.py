@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TypeVar, cast, overload
 
 from xdsl.passes import ModulePass
@@ -322,6 +321,8 @@ def _import_outside(name: str) -> type[ModulePass]:
 
 @cache
 def _outside_places() -> dict[str, str]:
+    from importlib.metadata import entry_points  # 10 ms
+
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
 
 

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.functions import values_read
 from stepwell.patterns.driver.carry_out import carry_out
 from stepwell.patterns.driver.lineage import MAX_DEPTH, Lineage
@@ -103,7 +104,7 @@ class _Walk:
             for arg in block.args:
                 converted = self._type_converter(arg.type)
                 if converted != arg.type:
-                    arg._type = converted  # pyright: ignore[reportPrivateUsage]
+                    set_type(arg, converted)
         for inner in list(block.ops):
             if inner.parent is block:  # neither erased nor split off meanwhile
                 self._visit(inner)
@@ -137,8 +138,9 @@ class _Walk:
         try:
             return carry_out(patterns, op, PatternRewriter(op), watched) or ()
         except VerifyException as error:
-            code = "invalid-model" if op.name.startswith("onnx.") else "invalid-ir"
-            raise StepwellError(code, op, f"{op.name}: {error}") from error
+            raise StepwellError(
+                "invalid-model" if op.name.startswith("onnx.") else "invalid-ir", op, f"{op.name}: {error}"
+            ) from error
         except StepwellError as error:
             if error.where:
                 raise

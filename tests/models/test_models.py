@@ -16,6 +16,8 @@ from stepwell.tools.measure.peers import onnxruntime_session
 
 # Run by every `make test`; `make models` runs all.
 SAMPLE = ("gru_seq", "silero_seq", "resnet18", "bert_mini_dyn")
+# The kernels of whole networks go through worker processes, as text.
+pytestmark = pytest.mark.usefixtures("kernel_workers")
 STEP = 1 / 255
 """One step of a byte that spans the range of an output."""
 

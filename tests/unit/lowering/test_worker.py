@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from xdsl.dialects.arith import CmpfOp, CmpiOp
 from xdsl.dialects.func import FuncOp
 
+import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels import pool
@@ -18,8 +21,10 @@ from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
 from stepwell.passes.registry import load_pass
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.machine.target import target_from
+from stepwell.runtime.machine.target import TargetDescription, target_from
+from stepwell.tools.driver import image
 from stepwell.tools.driver.plugins import load_plugin
+from tests.onnx_models import onnx_model
 
 KERNEL = """
 func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sched.symbols = []} {
@@ -171,6 +176,45 @@ def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pyte
         pool.compile_kernels(kernels, target_from("x86-64-v3"), None, processes=2)
 
 
+NETWORK = """g (float[N, 3, 8, 8] x, float[16, 3, 3, 3] w, float[16, 24] v) => (float[N, 24] p, int64[N, 1] a)
+{
+  c = Conv <pads = [1, 1, 1, 1]> (x, w)
+  r = Relu(c)
+  m = GlobalAveragePool(r)
+  f = Flatten(m)
+  d = MatMul(f, v)
+  p = Softmax(d)
+  a = ArgMax <axis = 1> (d)
+}"""
+
+
+@pytest.mark.usefixtures("kernel_workers")
+def test_workers_compile_the_kernels_of_a_model_as_this_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the largest, with which this process waits for them."""
+    found: list[tuple[Mapping[str, KernelObject], Mapping[str, KernelObject]]] = []
+    others = Event()
+
+    def wait_for_the_workers(*args: Any) -> KernelObject:
+        assert others.wait(60)
+        return compile_kernel(*args)
+
+    def compile_twice(kernels: Any, target: TargetDescription, cache: None, **_: object) -> object:
+        here = pool.compile_kernels(kernels, target, cache, processes=1)
+        monkeypatch.setattr(pool, "compile_kernel", wait_for_the_workers)
+        report = lambda done, total: others.set() if done == total - 1 else None  # noqa: E731
+        there = pool.compile_kernels(kernels, target, cache, processes=2, progress=report)
+        found.append((here[0], there[0]))
+        return here
+
+    monkeypatch.setattr(image, "compile_kernels", compile_twice)
+    stepwell.compile(onnx_model(NETWORK), use_cache=False)
+    ((here, there),) = found
+    assert len(here) >= 4
+    assert {k: (kernel.code, kernel.meta) for k, kernel in there.items()} == {
+        k: (kernel.code, kernel.meta) for k, kernel in here.items()
+    }
+
+
 def test_a_parsed_comparison_is_the_only_user_of_its_operands() -> None:
     text = """
 func.func @f(%a: vector<4xf32>, %b: vector<4xi32>) -> (vector<4xi1>, vector<4xi1>) {
@@ -183,3 +227,12 @@ func.func @f(%a: vector<4xf32>, %b: vector<4xi32>) -> (vector<4xi1>, vector<4xi1
     assert len(comparisons) == 2
     for op in comparisons:
         assert {use.operation for use in op.lhs.uses} == {op}
+
+
+def test_a_text_without_names_leaves_the_names() -> None:
+    module = parse_module(StepwellContext(), KERNEL)
+    func = next(op for op in module.ops if isinstance(op, FuncOp))
+    before = str(module)
+    text = canonical_text(func)
+    assert str(module) == before and "%lowest" in before
+    assert "@kernel" in text and "%lowest" not in text and "%0" in text
