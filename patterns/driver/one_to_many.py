@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Generic, TypeVar, cast
 
 from xdsl.builder import InsertOpInvT
@@ -49,8 +50,12 @@ class OneToMany(ABC, Generic[PiecesT]):
         self._builders: list[_Builder] = []
 
     @abstractmethod
-    def types(self, value: SSAValue) -> Sequence[Attribute] | None:
-        """The types of a value's pieces; None for a value that is not split."""
+    def is_split(self, type: Attribute) -> bool:
+        """Whether values of a type are split."""
+
+    @abstractmethod
+    def types(self, value: SSAValue) -> Sequence[Attribute]:
+        """The types of the pieces of a value that is split."""
 
     @abstractmethod
     def gathered(self, value: SSAValue, values: Sequence[SSAValue]) -> PiecesT:
@@ -62,7 +67,8 @@ class OneToMany(ABC, Generic[PiecesT]):
 
     def whole(self, value: SSAValue) -> PiecesT:
         """The pieces of a value that no pattern has replaced: itself. Raises: StepwellError `unsupported`."""
-        if len(types := self.types(value) or ()) != 1 or types[0] != value.type:
+        types = self.types(value) if self.is_split(value.type) else ()
+        if len(types) != 1 or types[0] != value.type:
             owner = value.owner if isinstance(value.owner, Operation) else None
             raise StepwellError("unsupported", owner, f"no pattern splits a value of type {value.type}")
         return self.gathered(value, [value])
@@ -105,7 +111,7 @@ class OneToMany(ABC, Generic[PiecesT]):
                 carry_out(patterns, op, builder.rewriter)
         self._builders.pop()
 
-    def is_split(self, value: SSAValue) -> bool:
+    def has_pieces(self, value: SSAValue) -> bool:
         """Whether pieces are known for a value."""
         return value in self._pieces
 
@@ -119,7 +125,7 @@ class OneToMany(ABC, Generic[PiecesT]):
         """Values, with each that is split replaced by its pieces."""
         found: list[SSAValue] = []
         for value in values:
-            found += [value] if self.types(value) is None else self.values(self.pieces(value))
+            found += self.values(self.pieces(value)) if self.is_split(value.type) else [value]
         return found
 
     def replace(self, op: Operation, *results: PiecesT | SSAValue) -> None:
@@ -143,18 +149,20 @@ class OneToMany(ABC, Generic[PiecesT]):
     def split_arguments(self, block: Block) -> None:
         """Replace the block arguments that are split by arguments for their pieces."""
         for old in list(block.args):
-            if (types := self.types(old)) is not None:
-                new = [block.insert_arg(type, old.index + i) for i, type in enumerate(types)]
+            if self.is_split(old.type):
+                new = [block.insert_arg(type, old.index + i) for i, type in enumerate(self.types(old))]
                 self._pieces[old] = self.gathered(old, new)
                 self._arguments.append((block, old))
 
-    def collected(self, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[PiecesT | SSAValue]:
-        """The results of an op with split results as the values, or pieces, of the results of the old op."""
+    def collected(
+        self, old: Sequence[SSAValue], new: Iterable[SSAValue], counts: Iterable[int]
+    ) -> list[PiecesT | SSAValue]:
+        """The values `new` as the values, or pieces, of the `old` ones, of which each has one or a count."""
         rest = iter(new)
         found: list[PiecesT | SSAValue] = []
-        for value in old:
-            types = self.types(value)
-            found.append(next(rest) if types is None else self.gathered(value, [next(rest) for _ in types]))
+        for value, count in zip(old, counts, strict=True):
+            values = list(islice(rest, count))
+            found.append(self.gathered(value, values) if self.is_split(value.type) else values[0])
         return found
 
     def _erase_later(self, op: Operation) -> None:
@@ -192,7 +200,8 @@ class SplitFor(RewritePattern, Generic[PiecesT]):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
         split, block = self.split, op.body.block
-        carried = split.expanded(op.iter_args)
+        parts = [split.expanded([value]) for value in op.iter_args]
+        carried = [value for values in parts for value in values]
         split.split_arguments(block)
         split.convert_block(block)
         # The loop around the same region; its results are the pieces of the old ones.
@@ -203,7 +212,7 @@ class SplitFor(RewritePattern, Generic[PiecesT]):
             regions=[op.detach_region(0)],
         )
         split.builder.insert(loop)
-        split.replace(op, *split.collected(op.results, loop.results))
+        split.replace(op, *split.collected(op.results, loop.results, map(len, parts)))
 
 
 class SplitYield(RewritePattern, Generic[PiecesT]):

@@ -51,7 +51,8 @@ class CutFor(SplitFor[Pieces]):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
-        carried = sum(len(self.vectors.types(value) or ()) for value in op.iter_args)
+        values = (value for value in op.iter_args if self.vectors.is_split(value.type))
+        carried = sum(len(self.vectors.layout(value).positions) for value in values)
         if carried > self.vectors.registers:
             found = f"the loop carries {carried} vectors in {self.vectors.registers} registers"
             remark(op, f"{found}: some will spill")
@@ -300,7 +301,7 @@ class UseOnlyPiece(VectorPattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         for index, value in enumerate(op.operands):
-            if self.vectors.is_split(value):
+            if self.vectors.has_pieces(value):
                 pieces = self.vectors.pieces(value)
                 self.vectors.expect_one_piece(value, pieces.layout)
                 op.operands[index] = pieces.get(self.vectors.builder, 0)

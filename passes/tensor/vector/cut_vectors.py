@@ -33,8 +33,11 @@ class CutVectors(OneToMany[Pieces]):
         """The pieces into which a vector is cut."""
         return Layout(vector_of(value), self.lanes, joined=value in self.short_rows)
 
-    def types(self, value: SSAValue) -> Sequence[Attribute] | None:
-        return self.layout(value).types() if isinstance(value.type, VectorType) else None
+    def is_split(self, type: Attribute) -> bool:
+        return isinstance(type, VectorType)
+
+    def types(self, value: SSAValue) -> Sequence[Attribute]:
+        return self.layout(value).types()
 
     def gathered(self, value: SSAValue, values: Sequence[SSAValue]) -> Pieces:
         return Pieces(self.layout(value), values)

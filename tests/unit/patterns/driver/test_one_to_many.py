@@ -103,8 +103,11 @@ Pair = tuple[Piece, Piece]
 class Pairs(OneToMany[Pair]):
     """The numbers of each pair."""
 
-    def types(self, value: SSAValue) -> Sequence[Attribute] | None:
-        return [f32, f32] if value.type == PAIR else None
+    def is_split(self, type: Attribute) -> bool:
+        return type == PAIR
+
+    def types(self, value: SSAValue) -> Sequence[Attribute]:
+        return [f32, f32]
 
     def gathered(self, value: SSAValue, values: Sequence[SSAValue]) -> Pair:
         return Piece(values[0]), Piece(values[1])
