@@ -63,9 +63,9 @@ def pytest_collection_finish() -> None:
     compiled in them, as each core has one; the fixture `kernel_workers` starts others, which costs 0.7 s.
     """
     if _IS_WORKER:
-        from stepwell.lowering.kernels import pool
+        from tests.support.kernel_workers import compile_kernels_here
 
-        pool.WORKER_PAYS_CHARS = sys.maxsize
+        compile_kernels_here()
     for name, module in list(sys.modules.items()):
         rng = getattr(module, "RNG", None) if name.startswith("tests.") else None
         if isinstance(rng, np.random.Generator):

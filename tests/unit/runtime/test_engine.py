@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -189,6 +190,17 @@ def test_pools_of_other_code_have_workers_of_their_own() -> None:
     ]
     first, second = (get_pool(linked([pool]), 2) for pool in pools)
     assert first is get_pool(linked([pools[0]]), 2) and first is not second
+
+
+def test_a_loop_is_closed_by_the_bit_that_opened_it() -> None:
+    """It is below the number of the loop, and above the workers that are inside."""
+    text = pool_code("x86_64", is_linux=True)
+    opened, tested = (
+        re.findall(rf"%{name} = {op} i64 %\w+, (-?\d+)", text)
+        for name, op in (("opened", "or"), ("open", "and"))
+    )
+    (closed,) = re.findall(r"%closed = atomicrmw and ptr %state, i64 (-?\d+)", text)
+    assert opened == tested == [str(1 << 31)] and int(closed) == ~(1 << 31)
 
 
 def test_threads_are_bounded() -> None:
