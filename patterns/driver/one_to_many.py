@@ -108,7 +108,7 @@ class OneToMany(ABC, Generic[PiecesT]):
             if op.parent is block and (patterns := self._patterns.of(type(op))):
                 builder.move_before(op)
                 builder.rewriter = PatternRewriter(op)
-                carry_out(patterns, op, builder.rewriter)
+                carry_out(patterns, op, builder.rewriter, located=True)
         self._builders.pop()
 
     def has_pieces(self, value: SSAValue) -> bool:
@@ -172,7 +172,7 @@ class OneToMany(ABC, Generic[PiecesT]):
 
 
 class _Builder(IRBuilder):
-    """A builder whose insertions the rewriter of the visited op reports, for locations and listeners."""
+    """A builder whose insertions the rewriter of the visited op reports, for listeners."""
 
     rewriter: PatternRewriter | None = None
 
