@@ -220,7 +220,7 @@ def _captured_types(method: Callable[..., None]) -> tuple[type[Operation], ...]:
     """
     The operation classes in the closure of a decorated method; empty for a method without the decorator.
 
-    A compilation asks for some hundred patterns several times: 7% of the time that a model of one op takes.
+    A compilation asks for those of some hundred patterns in each of its pipelines.
     """
     function = cast(FunctionType, unwrap(method))
     captured = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))

@@ -60,12 +60,14 @@ def carry_out(
     lineage: Lineage | None = None,
     *,
     matched: Sequence[Operation] = (),
+    located: bool = False,
 ) -> Sequence[Operation] | None:
     """
     Try patterns on an op, in order, until one rewrites it.
 
     New ops get the location of the op, as far as they have none. `matched`: the ops that a graph pattern has
-    matched, when `op` is but the place of insertion; their locations are fused.
+    matched, when `op` is but the place of insertion; their locations are fused. `located`: a builder has
+    given new ops their location, so regions that moved into them are not walked again.
     Returns: the new ops, or None when no pattern did anything.
     Raises: StepwellError `endless-rules`, with a `lineage` only.
     """
@@ -84,7 +86,7 @@ def carry_out(
                 break
     finally:
         rewriter.operation_insertion_handler.pop()
-        for new in made:
+        for new in () if located else made:
             adopt_location(new, location)
     if done is None:
         return None

@@ -31,7 +31,7 @@ class PatternSet:
         self._found: dict[type[Operation], tuple[RewritePattern, ...]] = {}
 
     def of(self, op_type: type[Operation]) -> tuple[RewritePattern, ...]:
-        """The patterns for a class: its own before those of its bases, each in the order of the set."""
+        """The patterns for a class, the most specific class first, then in the order of the set."""
         if (found := self._found.get(op_type)) is None:
             lists = (self._declared.get(base, ()) for base in op_type.__mro__)
             found = self._found[op_type] = tuple(pattern for patterns in lists for pattern in patterns)

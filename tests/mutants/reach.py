@@ -128,13 +128,13 @@ class Reach:
 
     def digest_of(self, mutant: Mutant) -> str:
         """A digest of the files of the tests that reach a mutant."""
-        files = sorted({test.partition("::")[0] for test in self.tests_of(mutant)})
-        return digest_of(ROOT, [file for file in files if (ROOT / file).exists()])
+        return digest_of(ROOT, sorted({test.partition("::")[0] for test in self.tests_of(mutant)}))
 
     def _is_named(self, test: str, names: Set[str], batch: Batch) -> bool:
         """Whether a test, or a fixture of its whole file, is among the names, by the file's last record."""
         file = test.partition("::")[0]
-        return (test in names or file in names) and self._owner.get(file) is batch
+        is_last = self._owner.get(file) is batch and (ROOT / file).exists()
+        return is_last and (test in names or file in names)
 
 
 def record(tree: Path, jobs: int, only: Sequence[str] = ("",)) -> Iterator[str]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from time import monotonic, time
 
 from tests.mutants.sample import Mutant
@@ -59,11 +59,11 @@ def run_tests(tree: Path, tests: Mapping[str, float], limit_s: float = LIMIT_S, 
     """
     Run tests in a copy of the tree, quickest first, until one fails or the time is up.
 
-    Some that bear the name of the mutated file, or of its folder, come first: of what thousands reach, the
-    others may take hours.
+    Some whose path has most of the mutated file's names in it come first: where thousands of tests reach a
+    line, the time is up before the others ran.
     """
     order = sorted(tests, key=lambda name: (tests[name], name))
-    near = [name for name in order if _bears_name(name, file)][:_NEAR_TESTS]
+    near = sorted(order, key=lambda name: -_names_shared(name, file))[:_NEAR_TESTS]
     order = list(dict.fromkeys([*near, *order]))
     start, ran, reason = monotonic(), 0, ""
     for part in (order[:_FIRST_TESTS], order[_FIRST_TESTS:]):
@@ -76,11 +76,10 @@ def run_tests(tree: Path, tests: Mapping[str, float], limit_s: float = LIMIT_S, 
     return Outcome("survived", reason=reason, tests=ran, seconds=round(monotonic() - start, 1))
 
 
-def _bears_name(test: str, file: str) -> bool:
-    """Whether the path of a test has the name of a source file in it, or of the folder of that."""
-    path = PurePosixPath(file)
+def _names_shared(test: str, file: str) -> int:
+    """The number of names in the path of a source file that are in the path of a test too."""
     words = test.partition("::")[0].replace("-", "_")
-    return any(name and name in words for name in (path.stem, path.parent.name))
+    return sum(name in words for name in file.removesuffix(".py").split("/") if name)
 
 
 def _run_part(tree: Path, part: Sequence[str], tests: Mapping[str, float], limit_s: float) -> Outcome:
@@ -138,7 +137,7 @@ def _outcome(beside: Path, stopped: str, status: int) -> Outcome:
         return Outcome("survived", reason=stopped, tests=len(started))
     tail = (beside / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
     reason = f"status {status}: {' '.join(tail)[:200]}"
-    if status == _NOTHING_RAN:
+    if status == _NOTHING_RAN or "file or directory not found" in reason:
         raise RuntimeError(f"no test was found: {reason}")
     return Outcome("killed", last, reason, len(started))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -51,23 +51,25 @@ func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel, sched.symbol
 """
 
 
-def test_infinity_in_all_lanes_reaches_a_worker() -> None:
-    target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker(PassContext())
-    try:
-        there = worker.compile("k0", f"builtin.module {{{KERNEL}}}", target)
-    finally:
-        worker.close()
+@pytest.fixture(scope="module")
+def plain_worker() -> Iterator[Worker]:
+    """A worker without plugins, in the default pass context."""
+    worker = Worker(PassContext())
+    yield worker
+    worker.close()
+
+
+def test_infinity_in_all_lanes_reaches_a_worker(plain_worker: Worker) -> None:
+    target, ctx = target_from("x86-64-v3"), StepwellContext()
+    there = plain_worker.compile("k0", f"builtin.module {{{KERNEL}}}", target)
     here = compile_kernel(parse_module(ctx, KERNEL), ctx, target)
     assert there.code == here.code
 
 
-def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help() -> None:
-    target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker(PassContext())
-    try:
-        with pytest.raises(StepwellError) as there:
-            worker.compile("k0", f"builtin.module {{{REFUSED}}}", target)
-    finally:
-        worker.close()
+def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help(plain_worker: Worker) -> None:
+    target, ctx = target_from("x86-64-v3"), StepwellContext()
+    with pytest.raises(StepwellError) as there:
+        plain_worker.compile("k0", f"builtin.module {{{REFUSED}}}", target)
     with pytest.raises(StepwellError) as here:
         compile_kernel(parse_module(ctx, REFUSED), ctx, target)
     assert here.value.help

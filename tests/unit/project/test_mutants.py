@@ -179,6 +179,13 @@ def test_trials(tree: Path) -> None:
     assert run_tests(tree, TESTS).status == "survived"
 
 
+def test_a_test_that_is_gone_kills_nothing(tree: Path) -> None:
+    with pytest.raises(RuntimeError, match="no test was found"):
+        run_tests(tree, {"tests/test_gone.py::test_it": 0.1})
+    with pytest.raises(RuntimeError, match="no test was found"):
+        run_tests(tree, {"tests/test_f.py::test_gone": 0.1})
+
+
 def test_trials_have_a_limit(tree: Path) -> None:
     outcome = try_mutant(_returns("3"), tree, TESTS, limit_s=3)
     assert (outcome.status, outcome.reason, outcome.tests) == ("survived", "the time was up", 2)
