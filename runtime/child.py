@@ -16,7 +16,7 @@ from stepwell.runtime.frames import MAX_BODY_BYTES, BadFrame, Frame, read_frame,
 LAST_OUTPUT_BYTES = 4096
 _END_SECONDS = 5
 """How long a child may take to end after its input has ended."""
-_LAST_MOMENT_SECONDS = 0.5
+_LAST_MOMENT_SECONDS = 5
 """How long it may take to end after its output has."""
 
 # Ctrl-C is sent to a child too: it ends silently, also while it still imports. Replies go to the standard
