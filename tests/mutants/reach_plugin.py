@@ -20,9 +20,9 @@ import pytest
 from stepwell.runtime.environment import CACHE
 from tests.support.components import needs
 
-CONTEXT = "STEPWELL_MUTANTS_CONTEXT"
+CONTEXT = "MUTANTS_CONTEXT"
 """The environment variable with the context of child processes."""
-TIMES = "STEPWELL_MUTANTS_TIMES"
+TIMES = "MUTANTS_TIMES"
 """The environment variable with the file for the seconds of each test that passed."""
 _SECONDS: dict[str, float] = {}
 _FAILED: set[str] = set()

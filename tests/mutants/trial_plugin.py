@@ -1,8 +1,8 @@
 """
 A pytest plugin for the trial of a mutant: the chosen tests only, in their order, until one fails.
 
-`STEPWELL_MUTANTS_TESTS` names a file with the tests, a line each; what runs is written to the file that
-`STEPWELL_MUTANTS_PROGRESS` names, so that a test that hangs is known.
+`MUTANTS_TESTS` names a file with the tests, a line each; what runs is written to the file that
+`MUTANTS_PROGRESS` names, so that a test that hangs is known.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pytest
 
 import stepwell
 
-CHOSEN = "STEPWELL_MUTANTS_TESTS"
-PROGRESS = "STEPWELL_MUTANTS_PROGRESS"
+CHOSEN = "MUTANTS_TESTS"
+PROGRESS = "MUTANTS_PROGRESS"
 _MEMORY_BYTES = 16 << 30
 """Address space of a trial: a mutant may ask for as much as there is."""
 
