@@ -4,12 +4,13 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 # Two processes suit a machine of two cores; `make test JOBS=8` on a larger one.
 JOBS ?= 2
+MINUTES ?= 60
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 PYRIGHT := $(BIN)/pyright --pythonpath $(BIN)/python
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models conformance fuzz emulated bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models conformance fuzz mutants emulated bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -39,6 +40,10 @@ conformance: .venv/with-test
 
 fuzz: .venv/with-test
 	$(PYTEST) -m fuzz
+
+# Small faults in copies of the source, which the tests that reach them must find; goes on where it was ended.
+mutants: .venv/with-test .venv/with-mutants
+	$(BIN)/python -m tests.mutants --jobs $(JOBS) --minutes $(MINUTES)
 
 # Code for aarch64, run on an emulated CPU.
 emulated: .venv/with-test .venv/with-emulate

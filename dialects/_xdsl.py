@@ -1,6 +1,5 @@
 """
-Everything of ours that leans on xDSL's private parts, in one place: the compilation context and rewriter
-hooks.
+The context of a compilation, and all uses of xDSL's private names: docs/xdsl.md lists them with the reasons.
 """
 
 from __future__ import annotations
@@ -11,15 +10,16 @@ from contextvars import ContextVar
 from copy import copy
 from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import entry_points
 from inspect import unwrap
 from types import FunctionType, UnionType
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.parser import AttrParser
 from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -120,6 +120,8 @@ def _decorated_dialect(name: str) -> Dialect:
 
 @cache
 def _outside_dialects() -> dict[str, Callable[[], Dialect]]:
+    from importlib.metadata import entry_points  # 10 ms
+
     points = entry_points(group=DIALECT_ENTRY_POINTS)
     return {p.name: _loader(p.value) if p.attr else partial(_imported, p.name, p.module) for p in points}
 
@@ -174,6 +176,30 @@ def target_of(ctx: Context) -> TargetDescription:
     return ctx.target if isinstance(ctx, StepwellContext) else host_target()
 
 
+def set_type(value: SSAValue, type: Attribute) -> None:
+    """Give a value another type in place, without a new op or block argument, as xDSL's rewriter does."""
+    value._type = type  # pyright: ignore[reportPrivateUsage]
+
+
+TensorLiteralElement = AttrParser._TensorLiteralElement  # pyright: ignore[reportPrivateUsage]
+"""A number in `dense<…>` as the parser keeps it."""
+
+
+class NamelessPrinter(Printer):
+    """A printer that numbers all values, whatever their name hints: equal programs have equal texts."""
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        if (name := self._ssa_values.get(value)) is None:
+            name = self._ssa_values[value] = self._get_new_valid_name_id()
+        self.print_string(f"%{name}")
+        return name
+
+
+def resume_at(parser: AttrParser, position: int) -> None:
+    """Go back to a position of the text, to parse from there again."""
+    parser._resume_from(position)  # pyright: ignore[reportPrivateUsage]
+
+
 def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:
     """
     The operation classes that a pattern written with `@op_type_rewrite_pattern` matches.
@@ -184,9 +210,21 @@ def matched_op_types(pattern: RewritePattern) -> tuple[type[Operation], ...]:
     """
     if declared := cast("tuple[type[Operation], ...]", getattr(pattern, "takes", ())):
         return declared
-    function = cast(FunctionType, unwrap(type(pattern).match_and_rewrite))
+    if found := _captured_types(type(pattern).match_and_rewrite):
+        return found
+    raise TypeError(f"{type(pattern).__name__}.match_and_rewrite needs @op_type_rewrite_pattern")
+
+
+@cache
+def _captured_types(method: Callable[..., None]) -> tuple[type[Operation], ...]:
+    """
+    The operation classes in the closure of a decorated method; empty for a method without the decorator.
+
+    A compilation asks for those of some hundred patterns in each of its pipelines.
+    """
+    function = cast(FunctionType, unwrap(method))
     captured = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if "expected_type" not in captured:
-        raise TypeError(f"{type(pattern).__name__}.match_and_rewrite needs @op_type_rewrite_pattern")
+        return ()
     expected = cast("type[Operation] | UnionType", captured["expected_type"].cell_contents)
     return (expected,) if isinstance(expected, type) else expected.__args__

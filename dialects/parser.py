@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
+from stepwell.dialects._xdsl import TensorLiteralElement
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 
@@ -63,7 +64,7 @@ def _is_text(literal: StringLiteral) -> bool:
         return False
 
 
-class _BitPattern(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+class _BitPattern(TensorLiteralElement):
     """
     A hexadecimal element of `dense<…>`: of a float type it is the bits, which is how NaN and Inf are printed.
 
@@ -85,7 +86,7 @@ class _BitPattern(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPr
 class ExactParser(Parser):
     """xDSL's parser, which also reads `dense<…>` with NaN or infinities as bit patterns."""
 
-    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
+    def _parse_tensor_literal_element(self) -> TensorLiteralElement:
         is_pattern = self._current_token.text.startswith("0x")
         element = super()._parse_tensor_literal_element()
         return _BitPattern(element.is_negative, element.value, element.span) if is_pattern else element

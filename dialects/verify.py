@@ -18,7 +18,7 @@ MAX_REPORTED = 10
 
 @dataclass(frozen=True)
 class Violation:
-    """An op that breaks a rule, and the rule in words."""
+    """An op that violates a constraint, and the constraint in words."""
 
     op: Operation
     message: str

@@ -45,7 +45,7 @@ class Pass(ModulePass):
 
     numerics: ClassVar[Numerics] = Numerics.EXACT
     """
-    The class of its rules, which tests check for graph passes; below that level the schedule decides the
+    The class of its patterns, which tests check for graph passes; below that level the schedule decides the
     order of sums.
     """
 

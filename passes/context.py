@@ -209,11 +209,6 @@ class PassContext:
         refuses = any(type(i).should_run is not Instrument.should_run for i in self.instruments)
         return refuses or bool(self.config or self.required_pass or self.disabled_pass)
 
-    @property
-    def is_special(self) -> bool:
-        """Whether another process, without this context, would compile kernels otherwise or unwatched."""
-        return bool(self.instruments) or self.as_data() != PassContext().as_data()
-
     def with_own_remarks(self) -> PassContext:
         """This context with a list of remarks of its own, empty as yet."""
         derived = copy(self)

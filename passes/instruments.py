@@ -1,10 +1,11 @@
-"""Instruments with hooks around passes: timing, printing, verification, snapshots, op counts."""
+"""Instruments with hooks around passes: timing, printing, verification, snapshots, counts."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from io import StringIO
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import TextIO
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
 from stepwell.dialects.verify import verify_module
 from stepwell.passes.text_diff import text_diff
+from stepwell.patterns.driver.carry_out import RewriteListener, listening
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.whole_files import make_folder, write_text
 
@@ -230,6 +233,32 @@ class OpCounts(Instrument):
         self.changes.append(OpChange(step.name, self._before.pop(), _count_ops(module)))
         if self._report is not None:
             self._report(self.changes[-1])
+
+
+class RewriteCounts(Instrument, RewriteListener):
+    """Counts the rewrites that each pattern does; `counts` has them by pass, of a pass in a pass by that."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Counter[str]] = {}
+        self._running: list[str] = []
+        self._listening = ExitStack()
+
+    def enter_pass_ctx(self) -> None:
+        self._running.clear()  # of a pass that failed
+        self._listening.enter_context(listening(self))
+
+    def exit_pass_ctx(self) -> None:
+        self._listening.close()
+
+    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        self._running.append(step.name)
+
+    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        self._running.pop()
+
+    def rewrote(self, pattern: str, op: Operation, made: Sequence[Operation]) -> None:
+        if self._running:
+            self.counts.setdefault(self._running[-1], Counter())[pattern] += 1
 
 
 def _count_ops(module: ModuleOp) -> Counter[str]:

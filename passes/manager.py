@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields, replace
+from functools import lru_cache
 from inspect import isfunction
 from time import perf_counter
 from typing import cast, get_type_hints
@@ -24,7 +25,7 @@ from stepwell.passes.instruments import PASS_SECONDS
 from stepwell.passes.nesting import expect_function_passes, flattened
 from stepwell.passes.registry import canonical_name, load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
-from stepwell.patterns.watch import watching
+from stepwell.patterns.driver.watch import watching
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.plugins import plugin_error, plugin_of
@@ -46,8 +47,7 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     if "(" in pipeline or ")" in pipeline:
         pipeline, in_function = flattened(pipeline)
     try:
-        text = _LAYOUT.sub(lambda match: match["quoted"] or "", pipeline).strip()
-        specs = [resolve(spec) for spec in parse_pipeline(text)]
+        specs = [resolve(spec) for spec in _specs(pipeline)]
     except ArgSpecParseError as error:
         place, *excerpt = str(error).partition("\n")[2].rstrip().split("\n")
         *excerpt, caret, message = excerpt
@@ -58,6 +58,13 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     steps = [_make_pass(spec) for spec in specs]
     expect_function_passes(steps, in_function or [False] * len(steps))
     return steps
+
+
+@lru_cache(256)
+def _specs(pipeline: str) -> tuple[ArgSpec, ...]:
+    """The passes of a text without nesting, as it names them. Raises: ArgSpecParseError."""
+    text = _LAYOUT.sub(lambda match: match["quoted"] or "", pipeline).strip()
+    return tuple(parse_pipeline(text))
 
 
 def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:

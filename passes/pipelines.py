@@ -41,7 +41,7 @@ MARKERS = ("PLUGINS", "BACKENDS")
 """Steps that stand for passes of plugins and of partitioning."""
 # In capitals: what depends on the target and on options.
 GRAPH = (
-    Step("fold-qdq", "finds operators between dequantize and quantize before other rules separate them", 1),
+    Step("fold-qdq", "finds operators between dequantize and quantize before other passes separate them", 1),
     Step("fold-constant", "computes what depends on constants alone, such as the arithmetic of shapes"),
     Step("dynamic-to-static", "makes attributes of shape operands that are constants or follow from inputs"),
     Step("flatten-atrous-conv", "recognizes dilated convolutions before simplify-expr merges their views", 1),
@@ -63,7 +63,7 @@ GRAPH = (
     Step("legalize{set=kernels}", "writes attention as products and softmax where no kernel computes it", 1),
     Step("legalize{set=wide-convs}", "computes convolutions of 16-bit floats in f32, which have layouts", 1),
     Step("legalize{set=transposed-products}", "lets products read a transposed operand itself", 1),
-    Step("fold-constant", "computes the weights that these rules convert", 1),
+    Step("fold-constant", "computes the weights that these patterns convert", 1),
     Step("decompose-conv-transpose", "makes convolutions, which the next passes know, of transposed ones", 1),
     Step("pack-integers{lanes=LANES shorts=SHORTS}", "packs bytes for instructions that sum 4 products", 2),
     Step("convert-layout{block=LANES winograd=REDUCED}", "stores feature maps in blocks of a vector", 2),

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TypeVar, cast, overload
 
 from xdsl.passes import ModulePass
@@ -112,14 +111,16 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
             "merge pad ops into the pads of convolutions and pools",
             "FoldExplicitPadding",
         ),
-        "simplify-expr": ("simplify ops by algebraic rules", "SimplifyExpr"),
+        "simplify-expr": ("simplify ops by algebraic patterns", "SimplifyExpr"),
     },
     "passes.graph.legalize": {
         "check-indices": ("check the indices of gathers and scatters at run time",),
-        "legalize": ("replace ops by the rules of a named set", "Legalize"),
+        "legalize": ("replace ops by the patterns of a named set", "Legalize"),
     },
     "passes.tensor.schedule": {
-        "choose-schedules": ("choose tile sizes, loop order and vector lanes for each kernel, by rules",),
+        "choose-schedules": (
+            "choose tile sizes, loop order and vector lanes for each kernel, by heuristics",
+        ),
         "compute-in-products": ("compute a weight matrix inside the product with few rows that reads it",),
         "pair-products": ("pair bf16 factors along the sum for dot-product instructions",),
         "stage-operands": (
@@ -320,6 +321,8 @@ def _import_outside(name: str) -> type[ModulePass]:
 
 @cache
 def _outside_places() -> dict[str, str]:
+    from importlib.metadata import entry_points  # 10 ms
+
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
 
 

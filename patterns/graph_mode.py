@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.rewriter import InsertPoint
 from xdsl.traits import Pure
 
-from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.dialects.types import dims_of
 from stepwell.patterns.compile import program_of
+from stepwell.patterns.driver.carry_out import carry_out
+from stepwell.patterns.driver.lineage import MAX_DEPTH, Lineage
 from stepwell.patterns.edges import Edge, GraphPattern
 from stepwell.patterns.groups import Remark, blocks_of
 from stepwell.patterns.machine import Binding, Blocks, Machine
 from stepwell.patterns.matching import block_of, is_core
 from stepwell.patterns.nodes import Pattern
 from stepwell.patterns.partition import ignore
-from stepwell.patterns.rewrite import MAX_DEPTH, erase_unused, expect_type, expect_value
+from stepwell.patterns.rewrite import erase_unused, expect_type, expect_value
 from stepwell.patterns.values import owner_of
-from stepwell.runtime.errors import StepwellError
 
 Bound = dict[Pattern, SSAValue]
 GraphCallback = Callable[[Bound, PatternRewriter], Mapping[SSAValue, SSAValue]]
@@ -42,22 +42,20 @@ def rewrite_graph(
     these nodes. New ops are inserted after the definitions of all operands; pure ops that define operands are
     moved up when needed, else the binding is skipped, with a `remark`.
     Returns: the number of bindings rewritten.
+    Raises: StepwellError `endless-rules`, `bad-rule`.
     """
     done = 0
-    depth: dict[Operation, int] = {}
+    lineage = Lineage(func, MAX_DEPTH, "let the pattern not match what the callback makes")
     for block in list(blocks_of(func)):
         used: set[SSAValue] = set()
         while (found := _next(graph, block, used, remark)) is not None:
             bound, place = found
             interior = _interior(bound)
             used |= set(interior)
-            level = 1 + max(depth.get(op, 0) for value in interior if (op := owner_of(value)) is not None)
-            if level > MAX_DEPTH:
-                raise StepwellError(
-                    "endless-rules", func, "rewriting a graph works on what it makes, without end"
-                )
-            depth |= dict.fromkeys(_apply(interior, bound, callback, place), level)
-            done += 1
+            ops = [op for value in interior if (op := owner_of(value)) is not None]
+            replacement = _Replacement(callback, bound, ops)
+            rewriter = PatternRewriter(place)
+            done += carry_out([replacement], place, rewriter, lineage, matched=ops) is not None
     return done
 
 
@@ -78,26 +76,24 @@ def _next(
     return None
 
 
-def _apply(
-    values: Sequence[SSAValue], bound: Bound, callback: GraphCallback, place: Operation
-) -> list[Operation]:
-    """Call the callback and replace interior values by the returned ones. Returns: the new ops."""
-    rewriter = PatternRewriter(place)
-    rewriter.insertion_point = InsertPoint.before(place)
-    made: list[Operation] = []
-    rewriter.operation_insertion_handler.append(made.append)
-    interior = [op for value in values if (op := owner_of(value)) is not None]
-    location = fused_location(interior)
-    for old, given in callback(bound, rewriter).items():
-        new = expect_value("the callback", old, given)
-        expect_type("the callback", old, new)
-        new.name_hint = new.name_hint or old.name_hint
-        old.replace_all_uses_with(new)
-    for op in made:
-        adopt_location(op, location)
-    order = {op: i for i, op in enumerate(place.parent.ops)} if place.parent is not None else {}
-    erase_unused([op for op in sorted(interior, key=order.__getitem__) if op.has_trait(Pure)])
-    return made
+@dataclass(frozen=True)
+class _Replacement:
+    """The rewrite of a binding by a callback."""
+
+    origin: GraphCallback
+    bound: Bound
+    interior: Sequence[Operation]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        """Replace interior values by those that the callback returns, inserted before `op`."""
+        for old, given in self.origin(self.bound, rewriter).items():
+            new = expect_value("the callback", old, given)
+            expect_type("the callback", old, new)
+            new.name_hint = new.name_hint or old.name_hint
+            old.replace_all_uses_with(new)
+        rewriter.has_done_action = True  # a binding is rewritten once, whatever the callback returns
+        order = {op: i for i, op in enumerate(op.parent.ops)} if op.parent is not None else {}
+        erase_unused([op for op in sorted(self.interior, key=order.__getitem__) if op.has_trait(Pure)])
 
 
 def _interior(bound: Bound) -> list[SSAValue]:

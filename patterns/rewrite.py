@@ -12,10 +12,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp
-from stepwell.dialects.locations import adopt_location
+from stepwell.patterns.driver.carry_out import carry_out
+from stepwell.patterns.driver.lineage import MAX_DEPTH, Lineage
 from stepwell.patterns.groups import blocks_of
 from stepwell.patterns.index import PatternIndex
-from stepwell.patterns.lineage import MAX_DEPTH, Lineage
 from stepwell.patterns.machine import Blocks
 from stepwell.patterns.matching import Match, match
 from stepwell.patterns.nodes import Pattern
@@ -94,7 +94,7 @@ class _Rounds:
         replaced: dict[SSAValue, SSAValue] = {}
         changed = False
         for rule, matched in found:
-            changed |= self._apply(rule, matched, replaced)
+            changed |= self._replace(rule, matched, replaced)
         if self.is_first:
             self.is_first = False
             self.set_rules([rule for rule in self.rules if not rule.rewrite_once])
@@ -128,32 +128,43 @@ class _Rounds:
                     return self.rules[i], matched
         return None
 
-    def _apply(self, rule: Rule, matched: Match, replaced: dict[SSAValue, SSAValue]) -> bool:
-        root = matched.value
-        op = owner_of(root)
+    def _replace(self, rule: Rule, matched: Match, replaced: dict[SSAValue, SSAValue]) -> bool:
+        op = owner_of(matched.value)
         assert op is not None
-        nodes = {p: [_follow(node, replaced) for node in found] for p, found in matched.items()}
-        rewriter = PatternRewriter(op)
-        made: list[Operation] = []
-        rewriter.operation_insertion_handler.append(made.append)
-        new = expect_value(rule, root, rule.callback(root, root, nodes, rewriter))
-        for inserted in made:
-            adopt_location(inserted, op.location)
-        if new is root:
+        replacement = _Replacement(rule, matched, replaced)
+        if carry_out([replacement], op, PatternRewriter(op), self.lineage) is None:
             return False
-        self.lineage.note(rule, op, made)
+        self.done.add(matched.value)
+        self.replacements += 1
+        return True
+
+
+@dataclass(frozen=True)
+class _Replacement:
+    """The rewrite of a match by the callback of its rule."""
+
+    origin: Rule
+    matched: Match
+    replaced: dict[SSAValue, SSAValue]
+    """The replaced roots of the round, and their new values."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        """Replace the uses of the root, and erase what has none afterwards."""
+        rule, root = self.origin, self.matched.value
+        nodes = {p: [_follow(node, self.replaced) for node in found] for p, found in self.matched.items()}
+        new = expect_value(rule, root, rule.callback(root, root, nodes, rewriter))
+        rewriter.has_done_action = new is not root
+        if new is root:
+            return
         if rule.require_type:
             expect_type(rule, root, new)
-        replaced[root] = new
+        self.replaced[root] = new
         if new.name_hint is None:
             new.name_hint = root.name_hint
         root.replace_all_uses_with(new)
         _type_users(rule, new, root.type)
-        self.done.add(root)
-        inside = [above for node in matched.interior() if (above := owner_of(node)) is not None]
+        inside = [above for node in self.matched.interior() if (above := owner_of(node)) is not None]
         erase_unused([above for above in inside if above is op or above.has_trait(Pure)])
-        self.replacements += 1
-        return True
 
 
 def _follow(value: SSAValue, replaced: dict[SSAValue, SSAValue]) -> SSAValue:

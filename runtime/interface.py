@@ -18,7 +18,7 @@ from stepwell.runtime.packages import needed
 
 Array = npt.NDArray[np.generic]
 
-LONG_RULE = 40  # characters; a longer equation of sizes is a note, after a message without it
+LONG_EQUATION = 40  # characters; a longer equation of sizes is a note, after a message without it
 NARROW_TYPES = frozenset(
     "bfloat16 int2 int4 uint2 uint4 float4_e2m1fn float6_e2m3fn float6_e3m2fn "
     "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu".split()
@@ -187,11 +187,13 @@ class Interface(NamedTuple):
             left, right = check.left.evaluate(values), check.right.evaluate(values)
             if left != right:
                 sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
-                rule, notes = f"{check.left} must equal {check.right}", [f"with {sizes}"]
-                message = f"{rule}, found {left} and {right}"
-                if check.where and len(rule) > LONG_RULE:  # the check's text says the same without symbols
+                equation, notes = f"{check.left} must equal {check.right}", [f"with {sizes}"]
+                message = f"{equation}, found {left} and {right}"
+                if (
+                    check.where and len(equation) > LONG_EQUATION
+                ):  # the check's text says the same without symbols
                     message = f"a size must be {right}, found {left}"
-                    notes.append(rule)
+                    notes.append(equation)
                 raise StepwellError("shape-mismatch", check.where, message, note=notes)
 
     def to_json(self) -> dict[str, object]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stepwell.passes.instruments import Instrument as Instrument
     from stepwell.passes.instruments import OpCounts as OpCounts
     from stepwell.passes.instruments import PrintIR as PrintIR
+    from stepwell.passes.instruments import RewriteCounts as RewriteCounts
     from stepwell.passes.instruments import Snapshots as Snapshots
     from stepwell.passes.instruments import VerifyEach as VerifyEach
     from stepwell.passes.registry import register_pass as register_pass
@@ -56,6 +57,7 @@ _LAZY = {
     "OpCounts": "stepwell.passes.instruments:OpCounts",
     "PassContext": "stepwell.passes.context:PassContext",
     "PrintIR": "stepwell.passes.instruments:PrintIR",
+    "RewriteCounts": "stepwell.passes.instruments:RewriteCounts",
     "Snapshots": "stepwell.passes.instruments:Snapshots",
     "StepwellError": "stepwell.runtime.errors:StepwellError",
     "Timing": "stepwell.tools.api.instruments:Timing",
@@ -92,6 +94,7 @@ __all__ = [
     "OpCounts",
     "PassContext",
     "PrintIR",
+    "RewriteCounts",
     "Snapshots",
     "StepwellError",
     "Timing",

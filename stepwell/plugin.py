@@ -68,7 +68,6 @@ from stepwell.dialects import graph, onnx
 from stepwell.dialects.plugins.operators import onnx_op
 from stepwell.dialects.plugins.ops import Op, attribute, op
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
-from stepwell.lowering.conversion import convert
 from stepwell.lowering.plugin_lowerings import constant, lower, value_of
 from stepwell.passes import FunctionPass, Pass, remark
 from stepwell.passes.registry import register_pass
@@ -81,7 +80,8 @@ from stepwell.patterns import (
     rewrite,
     wildcard,
 )
-from stepwell.patterns.rule_sets import apply_rules
+from stepwell.patterns.driver.conversion import convert
+from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.backends import register_backend
 from stepwell.runtime.errors import StepwellError
 
@@ -120,7 +120,7 @@ __all__ = [
     "UnitAttr",
     "VarConstraint",
     "VerifyException",
-    "apply_rules",
+    "apply_patterns",
     "attr_def",
     "attribute",
     "base",

@@ -44,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     Replace the user's kernel cache by a temporary folder; workers inherit the variable and share the folder.
     """
+    # Most IR is freed by reference counts: the collector runs more rarely than after every 700 objects.
+    gc.set_threshold(50_000, 20, 100)
     if not _IS_WORKER:
         os.environ[CACHE.name] = tempfile.mkdtemp(prefix="stepwell-tests-")
 
@@ -57,8 +59,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """
     Note the state of the generators of random numbers of modules of tests, and take what lives as long as the
-    process, modules and tests, out of the collector's rounds.
+    process, modules and tests, out of the collector's rounds. Where several processes run tests, kernels are
+    compiled in them, as each core has one; the fixture `kernel_workers` starts others, which costs 0.7 s.
     """
+    if _IS_WORKER:
+        from tests.support.kernel_workers import compile_kernels_here
+
+        compile_kernels_here()
     for name, module in list(sys.modules.items()):
         rng = getattr(module, "RNG", None) if name.startswith("tests.") else None
         if isinstance(rng, np.random.Generator):
@@ -82,6 +89,14 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
             return (yield)
     finally:
         logging.getLogger("stepwell").setLevel(logging.NOTSET)
+
+
+@pytest.fixture
+def kernel_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worker processes take part as soon as there are two kernels to compile."""
+    from stepwell.lowering.kernels import pool
+
+    monkeypatch.setattr(pool, "WORKER_PAYS_CHARS", 0)
 
 
 @pytest.fixture(scope="session")

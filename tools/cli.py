@@ -11,6 +11,7 @@ from stepwell.runtime.environment import variables_text
 from stepwell.runtime.installation import expect_compiler
 from stepwell.tools.arguments import WRONG_USAGE, CommandLine, warnings_for_users
 from stepwell.tools.failure import user_error
+from stepwell.tools.json_facts import add_json, facts_as_json, with_joined_places
 
 # Subcommand -> (module in tools/commands, one line); the module is imported when the subcommand runs.
 COMMANDS = {
@@ -49,6 +50,7 @@ def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
     for name, line in COMMANDS.items():
         found[name] = command = commands.add_parser(name, help=line, description=line)
         command.add_argument("--debug", action="store_true", help="show tracebacks")
+        add_json(command)
         if name in chosen:
             import_module(f"stepwell.tools.commands.{name}").add_arguments(command)
     return found
@@ -57,7 +59,7 @@ def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
 def _main(arguments: Sequence[str]) -> int:
     chosen = next((a for a in arguments if not a.startswith("-")), "")
     parser = command_lines((chosen,))["stepwell"]
-    args = parser.parse_args(arguments)
+    args = parser.parse_args(with_joined_places(arguments))
     if args.version:
         from stepwell import __version__
 
@@ -68,7 +70,7 @@ def _main(arguments: Sequence[str]) -> int:
         return WRONG_USAGE
     try:
         expect_compiler("the command `stepwell`")
-        with warnings_for_users():
+        with warnings_for_users(), facts_as_json(args.json) as args.facts:
             return import_module(f"stepwell.tools.commands.{args.command}").run(args)
     except BrokenPipeError:
         sys.stderr.close()

@@ -1,16 +1,115 @@
-"""Made-up inputs for a model, seeded."""
+"""Inputs of a model: read from a file of numpy's, or made up, seeded."""
 
 from __future__ import annotations
 
+import lzma
+import os
+import zlib
 from collections.abc import Mapping, Sequence
 from math import prod
+from pathlib import Path
+from typing import IO
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
+from numpy.lib import format as npy_format
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, Interface, TensorSpec
 
 FILLS = ("random", "ones", "zeros")
+UNNAMED = ""
+"""The name of the array of a .npy file."""
+
+_ENTRY_SUFFIX = ".npy"
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """
+    The arrays of a .npz file by name; that of a .npy file is named `UNNAMED`.
+
+    Sizes are checked before memory is asked for: an entry has as many bytes as its shape and element type
+    say, and all together fit into this machine's memory. Python objects (pickles) are refused.
+
+    Raises: StepwellError `no-file`, `bad-inputs`.
+    """
+    try:
+        with path.open("rb") as file:
+            is_array = file.read(len(npy_format.MAGIC_PREFIX)) == npy_format.MAGIC_PREFIX
+            file.seek(0)
+            if is_array:
+                return {UNNAMED: _read_array(file, path.stat().st_size)}
+            with ZipFile(file) as entries:
+                _expect_room(sum(entry.file_size for entry in entries.infolist()))
+                return dict(_read_entry(entries, entry) for entry in entries.infolist())
+    except OSError as error:
+        raise StepwellError(
+            "no-file", str(path), f"cannot read the inputs: {error.strerror or error}"
+        ) from None
+    except (
+        ValueError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+    ) as error:
+        message = f"the inputs cannot be read: {error}"
+        help = "write them with numpy.savez"
+        raise StepwellError("bad-inputs", str(path), message, help=help) from None
+
+
+def _read_entry(entries: ZipFile, entry: ZipInfo) -> tuple[str, Array]:
+    with entries.open(entry) as file:
+        return entry.filename.removesuffix(_ENTRY_SUFFIX), _read_array(file, entry.file_size)
+
+
+def _read_array(file: IO[bytes], size: int) -> Array:
+    """
+    The array of a file of `size` bytes in numpy's format. Raises: ValueError, EOFError.
+
+    Source: numpy.lib.format, "Format Version 1.0".
+    """
+    version = npy_format.read_magic(file)
+    read_header = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+    if version not in read_header:
+        raise ValueError(f"version {version} of the format is not known")
+    shape, is_column_major, dtype = read_header[version](file)
+    if dtype.hasobject:
+        raise ValueError("Object arrays cannot be loaded: their elements are Python objects")
+    expected = prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or file.tell() + expected != size:
+        raise ValueError(f"an array of {dtype}{list(shape)} has {expected} bytes, found {size - file.tell()}")
+    array = np.frombuffer(bytearray(file.read(expected)), dtype)
+    return array.reshape(shape, order="F" if is_column_major else "C")
+
+
+def _expect_room(size: int) -> None:
+    """Refuse more bytes than this machine's memory has. Raises: ValueError."""
+    memory = _memory_bytes()
+    if size > memory:
+        raise ValueError(f"the arrays have {size} bytes, and this machine's memory has {memory}")
+
+
+def _memory_bytes() -> int:
+    """The machine's memory; on systems that do not tell, the largest size of a tensor."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return MAX_TENSOR_BYTES
+
+
+def by_input(arrays: Mapping[str, Array], interface: Interface) -> dict[str, Array]:
+    """Arrays by input name; an unnamed one is the model's only input. Raises: StepwellError `bad-inputs`."""
+    if list(arrays) != [UNNAMED]:
+        return dict(arrays)
+    names = [spec.name for spec in interface.inputs]
+    if len(names) != 1:
+        message = f"the file has one array, without a name, and the model has {len(names)} inputs"
+        help = f"write them with numpy.savez: {', '.join(names) or 'none'}"
+        raise StepwellError("bad-inputs", None, message, help=help)
+    return {names[0]: arrays[UNNAMED]}
 
 
 def made_up_inputs(

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of, dtype_of
 
 
@@ -58,15 +59,31 @@ class GraphOp(IRDLOperation, ABC):
     KIND: ClassVar[Kind]
 
     @abstractmethod
-    def infer(self) -> Sequence[Attribute]:
-        """The result types, from the operands' types and the properties alone."""
+    def infer(self) -> Attribute | Sequence[Attribute]:
+        """The result types, or that of the only result, from operand types and properties alone."""
+
+    def inferred_types(self) -> Sequence[Attribute]:
+        """
+        The types that `infer` gives, one a result. Raises: VerifyException when it gives anything else.
+        """
+        inferred = cast("object", self.infer())
+        types = (inferred,) if isinstance(inferred, Attribute) else inferred
+        each = cast("Sequence[object]", types if isinstance(types, Sequence) else [None])
+        if not all(isinstance(type, Attribute) for type in each):
+            raise VerifyException(f"`infer` of {type(self).__name__} must give types, found {inferred!r}")
+        if len(each) != (count := len(self.results)):
+            found = ", ".join(map(str, each)) or "none"
+            raise VerifyException(
+                f"`infer` of {type(self).__name__} must give the types of {count} results, found {found}"
+            )
+        return cast("Sequence[Attribute]", each)
 
     def check(self) -> None:
         """Constraints on operands and properties. Raises: VerifyException, worded for the model's author."""
 
     def verify_(self) -> None:
         self.check()
-        for result, expected in zip(self.results, self.infer(), strict=True):
+        for result, expected in zip(self.results, self.inferred_types(), strict=True):
             expect_type(result, expected)
 
     def on(self, operands: Sequence[SSAValue], **properties: Attribute) -> Self:
@@ -84,7 +101,7 @@ class GraphOp(IRDLOperation, ABC):
         """Give the results the types that the type relation infers: in constructors, after a change."""
         for result, inferred in zip(self.results, self._inferred(), strict=True):
             if result.type is not inferred:
-                result._type = inferred  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does
+                set_type(result, inferred)
 
     def _inferred(self) -> Sequence[Attribute]:
         """
@@ -94,13 +111,13 @@ class GraphOp(IRDLOperation, ABC):
         """
         if self.regions or self.attributes or not self.operands:
             self.check()
-            return self.infer()
+            return self.inferred_types()
         parts = (type(self), *self.operand_types, *self.properties.values())
         key = (len(self.operands), *self.properties, *map(id, parts))
         if (known := _INFERRED.get(key)) is not None:
             return known[1]
         self.check()
-        types = self.infer()
+        types = self.inferred_types()
         if len(_INFERRED) >= _MOST_INFERRED:
             _INFERRED.clear()
         _INFERRED[key] = parts, types

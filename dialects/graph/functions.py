@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import FunctionType, SymbolRefAttr
@@ -38,6 +38,13 @@ def captured_values(region: Region) -> Sequence[SSAValue]:
         for inner in op.regions:
             inside.update(arg for block in inner.blocks for arg in block.args)
     return list(found)
+
+
+def values_read(op: Operation) -> Iterable[SSAValue]:
+    """The operands of an op and the values captured by its regions."""
+    yield from op.operands
+    for region in op.regions:
+        yield from captured_values(region)
 
 
 @irdl_op_definition

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType, Unranked
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
+from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
@@ -79,7 +80,7 @@ def _fix(arg: BlockArgument, name: str, shape: Sequence[int], symbols: dict[str,
         fixed = tensor_type(tensor.element_type, shape)
     except StepwellError as error:
         raise error.at(f"input {name!r}") from None
-    arg._type = fixed  # pyright: ignore[reportPrivateUsage]
+    set_type(arg, fixed)
     return [
         Resized(name, axis, dim.value, size)
         for axis, (dim, size) in enumerate(zip(dims, shape, strict=True))
@@ -105,7 +106,7 @@ def _expect_fit(dims: Sequence[Dim], name: str, shape: Sequence[int], symbols: d
 
 
 def _retype(value: SSAValue, symbols: Mapping[str, Dim]) -> None:
-    value._type = _substituted(value.type, symbols)  # pyright: ignore[reportPrivateUsage]
+    set_type(value, _substituted(value.type, symbols))
 
 
 def _substituted(type: Attribute, symbols: Mapping[str, Dim]) -> Attribute:

@@ -8,6 +8,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from stepwell.dialects._xdsl import resume_at
 from stepwell.dialects.pattern.base import NODE, CallLike, NodeOp, ThreeOp, parse_node
 
 
@@ -37,7 +38,7 @@ class OpOp(CallLike):
         if parser.parse_optional_punctuation("(") is None:
             properties["bare"] = UnitAttr()
         else:
-            parser._resume_from(position)  # pyright: ignore[reportPrivateUsage]
+            resume_at(parser, position)
             args, given = cls.parse_args(parser)
             properties |= given
         if wanted := parser.parse_optional_attr_dict():

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -193,4 +192,6 @@ def _import_installed(domain: str) -> None:
 
 @cache
 def _installed_modules() -> dict[str, str]:
+    from importlib.metadata import entry_points  # 10 ms
+
     return {point.name: point.module for point in entry_points(group=ENTRY_POINTS)}

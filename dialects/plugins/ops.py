@@ -52,7 +52,7 @@ class Op(GraphOp):
         )
         self.set_result_types()
 
-    def infer(self) -> Sequence[Attribute]:
+    def infer(self) -> Attribute | Sequence[Attribute]:
         if self.results and not self.operands:
             raise VerifyException(f"{self.name} has no operand whose type its results have: define `infer`")
         return [self.operands[0].type for _ in self.results]

@@ -82,7 +82,7 @@ def widest_element(view: Structured) -> int:
 
 
 def measured_tiles(registers: RegisterFile) -> Sequence[tuple[int, int]]:
-    """The tiles, rows by vectors, whose speeds a calibration measures: those that the rules allow."""
+    """The tiles, rows by vectors, whose speeds a calibration measures: those that fit the registers."""
     sizes = product(range(1, MAX_ROWS + 1), range(1, MAX_REGISTERS_ALONG_LANES + 1))
     return [(m, v) for m, v in sizes if m * v >= _ENOUGH_SUMS and fits(m, v, registers)]
 

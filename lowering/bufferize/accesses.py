@@ -1,4 +1,4 @@
-"""The table of accesses for the in-place rule: the tensors that each op reads, overwrites and views."""
+"""The table of accesses for the in-place analysis: the tensors that each op reads, overwrites and views."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ from stepwell.lowering.bufferize.views import (
     ExtractSliceBufferize,
     InsertSliceBufferize,
 )
-from stepwell.lowering.conversion import convert
+from stepwell.patterns.driver.conversion import convert
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError

@@ -1,5 +1,5 @@
 """
-The in-place rule: a write may reuse its operand's buffer when the old contents are not read afterwards.
+The in-place analysis: a write may reuse its operand's buffer when the old contents are not read afterwards.
 
 A write W and a read R of the same elements are in conflict when the value that R sees was computed before W,
 and R can run after W: later in program order, or in a later iteration of a loop around both, outside of

@@ -2,8 +2,8 @@
 Replaces `tensor.empty` destinations while values still are tensors, so that results are computed in place.
 
 A `tensor.empty` has no contents, so it may become anything of its type: the function's output, the slice of
-a larger tensor that its value is inserted in, or an operand that is not read afterwards. The in-place rule
-then finds a chain of ops on one buffer, and no copy.
+a larger tensor that its value is inserted in, or an operand that is not read afterwards. The in-place
+analysis then finds a chain of ops on one buffer, and no copy.
 """
 
 from __future__ import annotations
@@ -243,8 +243,8 @@ def _compute_into_result(op: scf.IfOp, k: int, forms: IndexForms) -> None:
 
 def compute_into_carried(body: Block, forms: IndexForms) -> None:
     """
-    Compute the next value of a carried tensor in the buffer of its current one, as far as the in-place rule
-    allows.
+    Compute the next value of a carried tensor in the buffer of its current one, as far as the in-place
+    analysis allows.
 
     ```mlir
     %r = scf.for … iter_args(%h = %h0) -> (tensor<4xf32>) {
@@ -264,7 +264,7 @@ def compute_into_carried(body: Block, forms: IndexForms) -> None:
 
 
 def _is_written_whole(empty: tensor.EmptyOp) -> bool:
-    """Whether every user overwrites all of a tensor: if the rule forbids the buffer, no copy is needed."""
+    """Whether every user overwrites all of a tensor: without the buffer, no copy is needed then."""
     users = {use.operation: use.index for use in empty.tensor.uses}
     return all(
         any(d.index == index and not d.is_read for d in destinations(user)) for user, index in users.items()

@@ -8,7 +8,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.dialects import graph
-from stepwell.lowering.conversion import convert
 from stepwell.lowering.graph_to_linalg import (
     binary,
     contraction,
@@ -32,6 +31,7 @@ from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs, type_before
 from stepwell.lowering.graph_to_linalg.vectors import attention, recurrent, scan, top_k, winograd
+from stepwell.patterns.driver.conversion import convert
 from stepwell.runtime.errors import StepwellError
 
 __all__ = ["GRAPH_TO_LINALG", "ConvertGraphToLinalgPass", "type_before"]

@@ -21,6 +21,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects import graph
+from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.host import SIGNATURE, signature_before
 from stepwell.dialects.types import DimsAttr, Tensor, WeightAttr
 from stepwell.lowering.graph_to_linalg.scalars import signless
@@ -54,7 +55,7 @@ def _retype(value: SSAValue) -> None:
     """Change a value's type to its level-2 type, in place."""
     plain = plain_type(value.type)
     if plain != value.type:
-        value._type = plain  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does
+        set_type(value, plain)
 
 
 def plain_type(type: Attribute) -> Attribute:

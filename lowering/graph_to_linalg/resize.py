@@ -364,7 +364,7 @@ def _weight(op: graph.ResizeOp, distance: SSAValue) -> SSAValue:
 
 
 def _polynomial(x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
-    """A polynomial by Horner's rule, the highest power first."""
+    """A polynomial by Horner's method, the highest power first."""
     result = F64.constant(coefficients[0])
     for coefficient in coefficients[1:]:
         result = F64.add(F64.multiply(result, x), F64.constant(coefficient))

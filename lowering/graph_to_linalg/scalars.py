@@ -194,7 +194,7 @@ class Scalars:
         return (1 << self.bits) - 1 if self.unsigned else (1 << self.bits - 1) - 1
 
     def convert(self, a: SSAValue, to: Scalars) -> SSAValue:
-        """A scalar of this type converted to another: `graph.cast` without the narrow floats' own rules."""
+        """A scalar of this type converted to another: `graph.cast` without the treatment of narrow floats."""
         if to.is_bool:
             return a if self.is_bool else self.compare("ne", a, self.constant(0))
         if self.is_float:

@@ -9,7 +9,6 @@ from xdsl.passes import ModulePass
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph_ir.dissolve import open_regions, take_fields
-from stepwell.lowering.conversion import convert
 from stepwell.lowering.graph_to_onnx import (
     activation,
     attention,
@@ -29,6 +28,7 @@ from stepwell.lowering.graph_to_onnx import (
 )
 from stepwell.lowering.graph_to_onnx.nodes import OPSET
 from stepwell.lowering.graph_to_onnx.support import OnnxExport
+from stepwell.patterns.driver.conversion import convert
 
 # A list of patterns per family; the pattern of an op is found by the op's class.
 GRAPH_TO_ONNX: list[type[OnnxExport]] = [

@@ -9,9 +9,8 @@ from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
 from xdsl.dialects.func import FuncOp
-from xdsl.printer import Printer
 
-from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects._xdsl import NamelessPrinter, StepwellContext
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes import run_pipeline
@@ -47,15 +46,8 @@ def canonical_text(func: FuncOp) -> str:
     """The text of a kernel without its name, value names and locations, which is equal for equal kernels."""
     name = func.sym_name
     func.properties["sym_name"] = StringAttr("kernel")
-    for op in func.walk():
-        for result in op.results:
-            result.name_hint = None
-        for region in op.regions:
-            for block in region.blocks:
-                for arg in block.args:
-                    arg.name_hint = None
     stream = StringIO()
-    Printer(stream).print_op(func)
+    NamelessPrinter(stream).print_op(func)
     func.properties["sym_name"] = name
     return stream.getvalue()
 

@@ -51,8 +51,8 @@ def compile_kernels(
     # Large kernels first, so that no core waits for a last long one.
     waiting = deque(sorted((k for k in kernels if k not in done), key=lambda k: -len(kernels[k][1])))
     context = PassContext.current()
-    if context.is_special:
-        processes = 1  # a worker does not know the context of this process
+    if context.instruments:
+        processes = 1  # they watch passes of this process
     _Pool(kernels, target, cache, done, waiting, progress).run(processes or os.cpu_count() or 1)
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
@@ -83,7 +83,8 @@ class _Pool:
         """
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
         helpers = min(processes - 1, len(self.waiting) - 1) if size >= WORKER_PAYS_CHARS else 0
-        threads = [Thread(target=self._serve_worker, daemon=True) for _ in range(helpers)]
+        context = PassContext.current()  # which is that of this thread alone
+        threads = [Thread(target=self._serve_worker, args=(context,), daemon=True) for _ in range(helpers)]
         for thread in threads:
             thread.start()
         ctx = StepwellContext()
@@ -93,9 +94,9 @@ class _Pool:
         if self.errors:
             raise self.errors[0]
 
-    def _serve_worker(self) -> None:
+    def _serve_worker(self, context: PassContext) -> None:
         """Feed kernels to one worker process until the queue is empty."""
-        worker = Worker()
+        worker = Worker(context)
         try:
             if worker.refusal is None:  # else the other processes compile all kernels
                 self._drain(lambda key: worker.compile(key, _text_of(self.kernels[key]), self.target))

@@ -1,19 +1,15 @@
 """
-A worker process that compiles kernels: a Python that runs `main`, with kernels as text over pipes.
+A worker process that compiles kernels, which it gets as text.
 
 Most of a compilation is Python code, which runs under the interpreter's lock, so a second core needs a second
-process. Not fork (live threads), not multiprocessing (it runs an unguarded user script again): a plain
-subprocess that reads requests and writes replies, each of them a JSON line and after it as many bytes as the
-line states. The first request has the plugins of the parent, which the worker loads too.
+process. The first request has the plugins of the parent and its pass context, which the worker takes over.
 """
 
 from __future__ import annotations
 
-import json
 import logging
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
+from traceback import extract_tb
 from typing import IO, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -21,65 +17,34 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import ExactParser
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
+from stepwell.passes.context import PassContext
+from stepwell.runtime.child import Child, ChildError
 from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.frames import Head, read_frame, write_frame
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.plugins import LOADED
 
 _LOG = logging.getLogger(__name__)
-# Ctrl-C is sent to a worker too: it ends silently, also while it still imports. What a plugin prints goes to
-# standard error, since replies are on standard output. Plugins are loaded by a folder above this one.
-_START = """
-import os, signal
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-replies = os.fdopen(os.dup(1), "wb")
-os.dup2(2, 1)
-from stepwell.lowering.kernels.worker import main
-def load(name):
-    from stepwell.tools.driver.plugins import load_plugin
-    load_plugin(name)
-main(replies, load)
-"""
-
-
-def write_frame(stream: IO[bytes], head: Mapping[str, object], body: bytes) -> None:
-    """Send a message: a JSON line with the size of the body, then the body."""
-    stream.write(json.dumps({**head, "bytes": len(body)}).encode() + b"\n" + body)
-    stream.flush()
-
-
-def read_frame(stream: IO[bytes]) -> tuple[dict[str, object], bytes] | None:
-    """A received message; None at the end of the stream, or if that cuts the body off."""
-    line = stream.readline()
-    if not line:
-        return None
-    head = cast(dict[str, object], json.loads(line))
-    size = int(cast(int, head["bytes"]))
-    body = stream.read(size)
-    return (head, body) if len(body) == size else None
+PROGRAM = "stepwell.tools.driver.kernel_worker:main"
+"""Plugins are loaded by a folder above this one."""
 
 
 class Worker:
     """The parent's side of a worker process."""
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        plugins = [[plugin.name, plugin.digest] for plugin in LOADED.values()]
-        head, _ = self._reply({"path": sys.path, "plugins": plugins}) or ({"error": "it died"}, b"")
-        self.refusal = head.get("error")
+    def __init__(self, context: PassContext):
+        """Args: `context` is the pass context that the process has too, without instruments."""
+        self._child = Child(PROGRAM)
+        self.refusal: object = None
         """Why the process cannot load the plugins of this one, and is of no use; None where it has."""
-        if self.refusal is not None:
-            _LOG.debug("a worker cannot load the plugins: %s", self.refusal)
-
-    def _reply(self, head: Mapping[str, object], body: bytes = b"") -> tuple[dict[str, object], bytes] | None:
-        """The answer to a request; None from a process that died."""
-        stdin, stdout = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
+        plugins = [[plugin.name, plugin.digest] for plugin in LOADED.values()]
         try:
-            write_frame(stdin, head, body)
-            return read_frame(stdout)
-        except OSError:
-            return None
+            answer = self._child.ask({"plugins": plugins, "context": context.as_data()})
+            self.refusal = answer.head.get("error")
+        except ChildError as error:
+            self.refusal = str(error)
+        if self.refusal is not None:
+            _LOG.debug("a worker is of no use: %s", self.refusal)
 
     def compile(self, name: str, text: str, target: TargetDescription) -> KernelObject:
         """
@@ -88,68 +53,86 @@ class Worker:
         Raises: StepwellError as `compile_kernel` does; InternalError, naming the kernel, when the worker
         died.
         """
-        reply = self._reply({"target": target.to_json()}, text.encode())
-        if reply is None:
-            raise InternalError(
-                name, f"the worker that compiled kernel {name} died (status {self._process.poll()})"
-            )
-        head, code = reply
+        try:
+            head, code = self._child.ask({"target": target.to_json()}, text.encode())
+        except ChildError as error:
+            message = f"the worker that compiled kernel {name} gave no answer: {error.reason}"
+            raise InternalError(name, message, note=error.last_output or ()) from None
         if "error" in head:
-            raise StepwellError(**cast(dict[str, Any], head["error"]))
+            raise _error_of(cast("dict[str, Any]", head["error"]), name)
         return KernelObject(code, cast(Mapping[str, object], head["meta"]))
 
     def close(self) -> None:
-        """Close the process's input, wait for its end, and close its output."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        """End the process."""
+        self._child.close()
+
+
+def _described(error: StepwellError) -> Head:
+    """The fields of an error, which `_error_of` makes an error of again."""
+    names = ("code", "where", "message", "notes", "help", "excerpt", "reproducer")
+    return {name: getattr(error, name) for name in names}
+
+
+def _error_of(fields: Mapping[str, Any], kernel: str) -> StepwellError:
+    """The error of a worker; a defect of ours is located at the kernel, if at nothing else."""
+    where, message, notes = fields["where"], fields["message"], fields["notes"]
+    if fields["code"] == "internal":
+        error: StepwellError = InternalError(where or f"kernel {kernel}", message, note=notes)
+    else:
+        rest = {name: fields[name] for name in ("help", "excerpt")}
+        error = StepwellError(fields["code"], where, message, note=notes, **rest)
+    error.reproducer = fields["reproducer"]
+    return error
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Compile kernels from `requests` until the stream ends."""
     while (request := read_frame(requests)) is not None:
-        head, text = request
         ctx = StepwellContext()
         try:
-            target = TargetDescription.from_json(cast(Mapping[str, object], head["target"]))
-            module = ExactParser(ctx, text.decode()).parse_op()
+            target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
+            module = ExactParser(ctx, request.body.decode()).parse_op()
             assert isinstance(module, ModuleOp)
             kernel = compile_kernel(module, ctx, target)
         except StepwellError as error:
-            about = {
-                "code": error.code,
-                "where": error.where,
-                "message": error.message,
-                "note": error.notes,
-                "help": error.help,
-                "excerpt": error.excerpt,
-            }
-            write_frame(replies, {"error": about}, b"")
+            write_frame(replies, {"error": _described(error)})
+        except Exception as error:  # a defect of ours, outside of passes: the parent reports it
+            frame = extract_tb(error.__traceback__)[-1]
+            note = f"raised at {frame.filename}:{frame.lineno}, in {frame.name}"
+            internal = InternalError(None, f"{type(error).__name__}: {error}", note=note)
+            write_frame(replies, {"error": _described(internal)})
         else:
             write_frame(replies, {"meta": dict(kernel.meta)}, kernel.code)
 
 
-def load_plugins(request: Mapping[str, Any], load: Callable[[str], None]) -> str | None:
-    """Load the plugins of the parent; returns what went wrong, or None."""
-    sys.path[:] = request["path"]
-    for name, digest in request["plugins"]:
-        try:
-            load(name)
-        except StepwellError as error:
-            return error.render()
+def load_plugins(request: Head, load: Callable[[str], None]) -> None:
+    """Load the plugins of the parent. Raises: StepwellError, also where one has another digest now."""
+    for name, digest in cast("list[list[str]]", request["plugins"]):
+        load(name)
         if digest not in [plugin.digest for plugin in LOADED.values()]:
-            return f"{name} has changed since it was loaded"
-    return None
+            raise StepwellError("bad-plugin", name, "it has changed since it was loaded")
 
 
-def main(replies: IO[bytes], load: Callable[[str], None]) -> None:
+def _context_of(data: dict[str, Any]) -> PassContext:
+    """The pass context that was sent: JSON has lists where options are tuples."""
+    config = cast("dict[str, object]", data.pop("config"))
+    config = {key: tuple(cast("list[object]", v)) if isinstance(v, list) else v for key, v in config.items()}
+    return PassContext(config=config, **data)
+
+
+def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -> None:
     """
-    The program of the worker process: requests on its standard input, the first of them with plugins.
+    The program of the worker process: the first request has plugins and the pass context.
+
+    Args: `load` loads a plugin by name.
     """
-    requests = sys.stdin.buffer
     if (first := read_frame(requests)) is not None:
-        failed = load_plugins(first[0], load)
-        write_frame(replies, {} if failed is None else {"error": failed}, b"")
-        serve(requests, replies)
+        try:
+            load_plugins(first.head, load)
+            context = _context_of(cast("dict[str, Any]", first.head["context"]))
+        except StepwellError as error:
+            write_frame(replies, {"error": error.render()})
+            return
+        write_frame(replies, {})
+        with context:
+            serve(requests, replies)

@@ -19,8 +19,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.sched import PARALLEL
-from stepwell.lowering.conversion import convert
 from stepwell.lowering.linalg_to_loops.nest import LoopNest
+from stepwell.patterns.driver.conversion import convert
 from stepwell.runtime.errors import StepwellError
 
 

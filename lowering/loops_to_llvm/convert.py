@@ -14,7 +14,6 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.lowering.conversion import convert
 from stepwell.lowering.loops_to_llvm import (
     affine_maps,
     arithmetic,
@@ -32,6 +31,7 @@ from stepwell.lowering.loops_to_llvm import (
     views,
 )
 from stepwell.lowering.loops_to_llvm.state import State
+from stepwell.patterns.driver.conversion import convert
 from stepwell.runtime.machine.target import target_from
 
 _PATTERNS = (

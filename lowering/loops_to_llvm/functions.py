@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code, call_symbol, segment_sizes
@@ -171,7 +172,7 @@ class FunctionLowering(LoopsToLLVMPattern):
             if isinstance(arg.type, MemRefType):
                 layout = self._argument_layout(op, arg, attributes[arg.index], {}, code)
                 self.state.layouts[arg] = layout
-                arg._type = PTR  # pyright: ignore[reportPrivateUsage]
+                set_type(arg, PTR)
 
 
 def dense_layout(

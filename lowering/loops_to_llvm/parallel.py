@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.llvm.instructions import PoisonOp, ZeroOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.lowering.loops_to_llvm.code import Code, call_pointer
@@ -300,9 +301,9 @@ class Outlined:
         code = self.code
         if len(ranges) == 1:
             (r,) = ranges
-            lower = code.plus(r.lower, code.materialize(code.times(first, r.step)))
-            upper = code.plus(r.lower, code.materialize(code.times(last, r.step)))
-            body.args[0]._type = I64  # pyright: ignore[reportPrivateUsage]
+            lower = code.plus(r.lower, code.times(first, r.step))
+            upper = code.plus(r.lower, code.times(last, r.step))
+            set_type(body.args[0], I64)
             self._loop(lower, upper, r.step, body)
             return
         # Several dimensions: one loop over iteration numbers, from which the indices are computed.

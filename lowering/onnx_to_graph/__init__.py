@@ -20,7 +20,6 @@ from stepwell.dialects._xdsl import matched_op_types, weights_of
 from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.dialects.plugins.operators import operator_of
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.conversion import convert
 from stepwell.lowering.onnx_to_graph import (
     contrib,
     control,
@@ -43,6 +42,7 @@ from stepwell.lowering.onnx_to_graph.host.string_movement import move_strings
 from stepwell.lowering.onnx_to_graph.math.elementwise import UNARY
 from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS, OnnxLowering
 from stepwell.passes.registry import load_pass
+from stepwell.patterns.driver.conversion import convert
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.plugins import described
 

@@ -1,5 +1,5 @@
 """
-Operands that broadcast: aligned by the rules of old opsets, stretched, and checked where sizes are open.
+Operands that broadcast: aligned as in old opsets, stretched, and checked where sizes are open.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stepwell.runtime.dims import Dim
 
 def legacy_broadcast(op: onnx.OnnxOp, lhs: SSAValue, rhs: SSAValue, rewriter: PatternRewriter) -> SSAValue:
     """
-    The right operand of a binary op below opset 7, reshaped so that numpy's rules broadcast it.
+    The right operand of a binary op below opset 7, reshaped so that numpy's broadcasting applies.
 
     There `axis` is the dimension of the left operand with which the right operand's first dimension is
     aligned; without it the right operand is a suffix, as in numpy.

@@ -10,9 +10,9 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from stepwell.dialects._xdsl import DECORATED_OPS
-from stepwell.lowering.conversion import convert
 from stepwell.lowering.plugin_lowerings import LOWERINGS, Call, Lowering
 from stepwell.passes.base import Pass, agree_with_return, functions_of
+from stepwell.patterns.driver.conversion import convert
 
 __all__ = ["ConvertPluginsToGraphPass"]
 
@@ -41,17 +41,17 @@ class RegisteredLowering(RewritePattern):
     def __init__(self, lowering: Lowering):
         # By name: a class that was defined again, such as by a cell of a notebook, has another object.
         self.takes = (DECORATED_OPS.get(lowering.op_class.name) or lowering.op_class,)
-        self.rule = lowering.defined
+        self.origin = lowering.defined
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """Call the plugin's function and replace the op by what it returns, or apply the plugin's pattern."""
-        call = Call(op, op.name, self.rule)
+        call = Call(op, op.name, self.origin)
         with call.running(rewriter):
             rewriter.operation_replacement_handler.append(call.expect_types)
-            if isinstance(self.rule, type):
-                cast("RewritePattern", self.rule()).match_and_rewrite(op, rewriter)
+            if isinstance(self.origin, type):
+                cast("RewritePattern", self.origin()).match_and_rewrite(op, rewriter)
                 return
-            returned = self.rule(op, rewriter)
+            returned = self.origin(op, rewriter)
             if returned is None and op.parent is None:
                 return  # the function has replaced the op itself
             values = call.results(returned, rewriter)

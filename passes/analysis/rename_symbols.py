@@ -8,6 +8,7 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, TensorType, TupleType
 from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 
+from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.structure import AssertOp
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of, tensor_type
 from stepwell.runtime.dims import Dim
@@ -33,7 +34,7 @@ def rename_symbols(region: Region, names: Mapping[str, Dim]) -> None:
 
 def _retype(value: SSAValue, names: Mapping[str, Dim]) -> None:
     if (renamed := renamed_type(value.type, names)) != value.type:
-        value._type = renamed  # pyright: ignore[reportPrivateUsage]  # as xDSL's rewriter does
+        set_type(value, renamed)
 
 
 def renamed_type(type: Attribute, names: Mapping[str, Dim]) -> Attribute:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 from xdsl.traits import IsTerminator, is_side_effect_free
 
-from stepwell.dialects.graph.functions import captured_values
+from stepwell.dialects.graph.functions import values_read
 from stepwell.dialects.graph.symbols import symbol_sources
-
-
-def values_read(op: Operation) -> Iterable[SSAValue]:
-    """The operands of an op and the values captured by its regions."""
-    yield from op.operands
-    for region in op.regions:
-        yield from captured_values(region)
 
 
 def dependences(block: Block) -> Mapping[Operation, Sequence[Operation]]:

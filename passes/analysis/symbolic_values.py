@@ -143,8 +143,8 @@ def _results(op: GraphOp, operands: list[Array | None]) -> tuple[Array, ...] | N
             return None
         results = evaluate(op.name, operands, plain_properties(op))
         return tuple(np.asarray(result, np.object_) for result in results)
-    rule = _RULES.get(type(op))
-    result = None if rule is None else rule(op, given)
+    evaluated = _EVALUATED.get(type(op))
+    result = None if evaluated is None else evaluated(op, given)
     return None if result is None else (result,)
 
 
@@ -178,14 +178,14 @@ def _lifted(array: Array) -> Symbolic:
 
 
 def _elementwise(function: Callable[..., object]) -> Callable[[GraphOp, list[Array]], Array]:
-    """A rule that applies a function of `Dim`s to operands element by element, with broadcasting."""
+    """An evaluation that applies a function of `Dim`s to operands element by element, with broadcasting."""
 
-    def rule(op: GraphOp, operands: list[Array]) -> Array:
+    def evaluated(op: GraphOp, operands: list[Array]) -> Array:
         lifted = [_lifted(array) for array in operands]
         applied = np.frompyfunc(function, len(lifted), 1)
         return np.asarray(applied(*lifted), np.object_)
 
-    return rule
+    return evaluated
 
 
 def _concatenated(op: GraphOp, operands: list[Array]) -> Array:
@@ -243,7 +243,7 @@ def _reduced(op: GraphOp, operands: list[Array]) -> Array | None:
     return np.array(reduce(combine, elements), np.object_).reshape(shape)
 
 
-_RULES: Mapping[type[GraphOp], Callable[[Any, list[Array]], Array | None]] = {
+_EVALUATED: Mapping[type[GraphOp], Callable[[Any, list[Array]], Array | None]] = {
     graph.AddOp: _elementwise(Dim.__add__),
     graph.SubtractOp: _elementwise(Dim.__sub__),
     graph.MultiplyOp: _elementwise(Dim.__mul__),

@@ -1,4 +1,4 @@
-"""Rules of `simplify-inference` that expand normalizations of rows or groups to reductions and arithmetic."""
+"""Patterns of `simplify-inference` that expand normalizations of rows or groups to arithmetic."""
 
 from __future__ import annotations
 

@@ -205,6 +205,15 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     return target
 
 
+def runnable_levels() -> list[str]:
+    """The CPU levels whose code this machine runs."""
+    host = host_target()
+    return [
+        "host",
+        *(n for n, (arch, names) in _LEVELS.items() if arch == host.arch and {*names} <= {*host.features}),
+    ]
+
+
 def _chosen_target(mcpu: str, triple: str | None) -> TargetDescription:
     if mcpu in ("host", "native"):
         return host_target() if triple is None else _host_as(triple)
@@ -213,7 +222,7 @@ def _chosen_target(mcpu: str, triple: str | None) -> TargetDescription:
             "unknown-target",
             None,
             f"no target is named {mcpu!r}",
-            help=f"the targets are host, {', '.join(_LEVELS)}",
+            help=f"{did_you_mean(mcpu, CPU_LEVELS)}the targets are {', '.join(CPU_LEVELS)}",
         )
     arch, features = _LEVELS[mcpu]
     if triple is not None and arch_of(triple) != arch:

@@ -2,7 +2,7 @@
 The measured speed of each register tile on a machine, as `stepwell calibrate` stores it in the cache's
 folder.
 
-There is a file for each target. The choosers of schedules use it; without a file, they use rules.
+There is a file for each target. The choosers of schedules use it; without a file, they use heuristics.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def _read(name: str, text: str) -> TileShares:
         data = cast(Mapping[str, Mapping[str, Sequence[Sequence[float]]]], json.loads(text))
         return tile_shares_of(tuple(data["tiles"].items()))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"{name} is no calibration ({error}): tiles are chosen by rules; run `stepwell calibrate`"
+        message = (
+            f"{name} is no calibration ({error}): tiles are chosen by heuristics; run `stepwell calibrate`"
+        )
         warnings.warn(message, CalibrationWarning, stacklevel=2)
         return ()

@@ -80,7 +80,9 @@ def _serve() -> None:
     os.dup2(2, 1)
     from tests.conformance.cases import case_named
     from tests.conformance.one_case import run_case
+    from tests.support.kernel_workers import compile_kernels_here
 
+    compile_kernels_here()
     for line in sys.stdin:
         name = line.strip()
         results.write(run_case(case_named(name)).to_line() + "\n")

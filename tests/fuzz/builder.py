@@ -202,7 +202,7 @@ def _evaluate(
     graph = helper.make_graph(nodes, "some", infos, [helper.make_empty_tensor_value_info(n) for n in names])
     model = _model(graph, opset)
     try:
-        # What ONNX's own rules refuse is no model, whatever the evaluator does with it.
+        # What ONNX's own checker refuses is no model, whatever the evaluator does with it.
         for node in nodes:
             _check_schema(node, opset)
         typed = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)

@@ -1,4 +1,4 @@
-"""Case: a pass of level 1 on a random graph or a model of the zoo, held to the class of its rules."""
+"""Case: a pass of level 1 on a random graph or a model of the zoo, held to the class of its patterns."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _CHANGE_AGAIN = frozenset(["fuse-ops,defuse-ops"])
 
 @cache
 def pipelines() -> dict[str, bool]:
-    """Each pass of level 1 in each way, and whether all its rules are exact; at most rounding ones."""
+    """Each pass of level 1 in each way, and whether all its patterns are exact; at most rounding ones."""
     found: dict[str, bool] = {}
     for name, entry in PASSES.items():
         if not entry.place.startswith("stepwell.passes.graph.") or name in _LEFT_OUT:

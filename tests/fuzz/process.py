@@ -97,6 +97,9 @@ def _serve() -> None:
     # Results go where the parent reads; whatever else prints goes to the terminal.
     results = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    from tests.support.kernel_workers import compile_kernels_here
+
+    compile_kernels_here()
     for line in sys.stdin:
         results.write(run_case(line.strip()).to_line() + "\n")
         results.flush()

@@ -45,8 +45,8 @@ def linear_attention(g: GraphBuilder) -> None:
     value = g.pick(lambda v: _is_sequence(v) and v.shape[2] % 2 == 0)
     key = weights(g, "float32", *value.shape)
     update = weights(g, "float32", value.shape[0], value.shape[1], 2 * g.integer(1, 3))
-    rule: dict[str, Any] = {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"}
-    g.node("LinearAttention", [value, key, update], outputs=2, **rule)
+    linear: dict[str, Any] = {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"}
+    g.node("LinearAttention", [value, key, update], outputs=2, **linear)
 
 
 def causal_conv(g: GraphBuilder) -> None:

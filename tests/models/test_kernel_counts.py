@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -13,6 +14,9 @@ from stepwell.tools.driver.image import main_of
 from stepwell.tools.driver.levels import to_level_1
 from stepwell.tools.driver.lower import start
 from stepwell.tools.driver.options import CompileOptions
+
+_AVERAGED = ["graph.reduce", "graph.slice", "graph.softmax"]
+"""The kernels that end a network without a product."""
 
 
 def kernels_of_model(name: str, mcpu: str = "host") -> list[list[str]]:
@@ -29,23 +33,33 @@ def kernels_of_model(name: str, mcpu: str = "host") -> list[list[str]]:
     ]
 
 
-def test_resnet50_has_a_kernel_a_convolution() -> None:
+@pytest.mark.parametrize(
+    ("name", "counts", "others"),
+    [
+        ("resnet18", (9, 8, 3), ["graph.matmul graph.bias_add", "graph.pool", "graph.reduce", "graph.slice"]),
+        ("light_squeezenet", (26, 0, 0), [*["graph.concat"] * 8, *["graph.pool"] * 3, *_AVERAGED]),
+        pytest.param(
+            "light_resnet50",
+            (33, 16, 4),
+            ["graph.matmul graph.bias_add", *["graph.pool"] * 2, "graph.slice", "graph.softmax"],
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_convolution_is_a_kernel(name: str, counts: Sequence[int], others: Sequence[str]) -> None:
     """
-    Bias, addition and relu are inside; there is nothing else but pools, the last product and softmax.
+    Bias, addition and relu are inside; `others` are all other kernels: pools, the last product, softmax.
 
     With vectors of 16 the columns of the product are filled up to whole panels, and cut off in between.
     """
-    kernels = kernels_of_model("light_resnet50", "x86-64-v4")
+    kernels = kernels_of_model(name, "x86-64-v4")
     convolutions = [ops for ops in kernels if {"graph.conv", "graph.winograd_conv"} & {*ops}]
     # Which of them are Winograd's depends on caches.
     named = Counter(" ".join(ops).replace("winograd_conv", "conv") for ops in convolutions)
-    assert named == {
-        "graph.conv graph.bias_add graph.relu": 33,
-        "graph.conv graph.bias_add graph.add graph.relu": 16,
-        "graph.conv graph.bias_add": 4,
-    }
-    rest = sorted(" ".join(ops) for ops in kernels if ops not in convolutions)
-    assert rest == ["graph.matmul graph.bias_add", *["graph.pool"] * 2, "graph.slice", "graph.softmax"]
+    ends = ("graph.relu", "graph.add graph.relu", "")
+    expected = {f"graph.conv graph.bias_add {end}".rstrip(): n for end, n in zip(ends, counts, strict=True)}
+    assert named == Counter(expected)
+    assert sorted(" ".join(ops) for ops in kernels if ops not in convolutions) == sorted(others)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,10 @@ from stepwell.runtime.interface import Array
 from stepwell.tools.check.differences import TOLERANCE, relative_difference
 from stepwell.tools.measure.peers import onnxruntime_session
 
-# Run by every `make test`; `make models` runs all.
-SAMPLE = ("gru_seq", "silero_seq", "resnet18", "bert_mini_dyn")
+# Run by every `make test`; `make models` runs all. A convolutional network among the cases of ONNX runs too.
+SAMPLE = ("gru_seq", "silero_seq", "bert_mini_dyn")
+# The kernels of whole networks go through worker processes, as text.
+pytestmark = pytest.mark.usefixtures("kernel_workers")
 STEP = 1 / 255
 """One step of a byte that spans the range of an output."""
 

@@ -1,8 +1,8 @@
 """
 IR fragments of documentation: ops that use values which the text does not define.
 
-An example with `…` in it is a sketch, which is not run. A line `// ->` separates the ops before a rule from
-those after.
+An example with `…` in it is a sketch, which is not run. A line `// ->` separates the ops before
+a rewrite from those after.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The import statements of the source tree, for the rules about who may import whom."""
+"""The import statements of the source tree, for the tests of who may import whom."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,24 +26,32 @@ def expect_reference(path: Path) -> None:
         )
 
 
-def check_against_reference(path: Path, feeds: Mapping[str, object], outputs: Mapping[str, Array]) -> int:
+class OutputDifference(NamedTuple):
+    """The largest difference of an output from the reference's, relative to its range; printed, a line."""
+
+    name: str
+    difference: float
+    ok: bool
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.ok else "DIFFERS"
+        return f"{self.name}: {verdict}, largest difference {self.difference:.2g} of the range"
+
+
+def differences_from_reference(
+    path: Path, feeds: Mapping[str, object], outputs: Mapping[str, Array]
+) -> list[OutputDifference]:
     """
-    Compare the outputs, print a line for each, and return the exit status: 1 when an output differs.
+    Each output compared with that of the reference evaluator.
 
     Raises: StepwellError `no-reference` when `path` is a model that the reference evaluator cannot run.
     """
     expected = _reference_outputs(path, feeds)
-    status = 0
-    for (name, found), wanted in zip(outputs.items(), expected, strict=True):
-        difference = relative_difference(found, np.asarray(wanted))
-        good = difference <= TOLERANCE
-        status |= not good
-        print(f"{name}: {'ok' if good else 'DIFFERS'}, largest difference {difference:.2g} of the range")
-    if status:
-        from stepwell.tools.check.first_difference import first_difference
-
-        print(first_difference(path, feeds))
-    return status
+    found: list[OutputDifference] = []
+    for (name, array), wanted in zip(outputs.items(), expected, strict=True):
+        difference = relative_difference(array, np.asarray(wanted))
+        found.append(OutputDifference(name, difference, difference <= TOLERANCE))
+    return found
 
 
 def _reference_outputs(path: Path, feeds: Mapping[str, object]) -> list[Array]:

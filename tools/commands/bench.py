@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
@@ -12,7 +11,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from stepwell.runtime.files.whole_files import write_text
 from stepwell.tools.commands.options import add_input_shape, add_seed, input_shapes, positive
 from stepwell.tools.measure.bench import ModelResult, bench_model
 from stepwell.tools.measure.peers import engine_named, installed_peers
@@ -29,7 +27,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--rounds", type=positive, default=20, metavar="N", help="interleaved rounds (default: 20)"
     )
     add_seed(parser)
-    parser.add_argument("--json", type=Path, metavar="F", help="where to write the figures")
     add_input_shape(parser.add_argument)
 
 
@@ -44,8 +41,7 @@ def run(args: Namespace) -> int:
     if not peers:
         missing = "no other engine is installed to compare with: pip install 'stepwell[bench]'"
         print(missing, file=sys.stderr)
-    if args.json is not None:
-        write_text(args.json, json.dumps([asdict(result) for result in results], indent=1))
+    args.facts["models"] = [asdict(result) for result in results]
     return 0
 
 

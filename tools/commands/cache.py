@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
 
 from stepwell.runtime.environment import CACHE
 from stepwell.runtime.files.cache import KernelCache
@@ -31,9 +32,12 @@ def run(args: Namespace) -> int:
     caches = {"kernels": KernelCache(), "models": ModelCache()}
     for kind, cache in caches.items():
         if args.action == "clear":
-            print(f"removed {cache.clear()} {kind} from {cache.folder}")
+            removed = cache.clear()
+            args.facts[kind] = {"removed": removed, "folder": cache.folder}
+            print(f"removed {removed} {kind} from {cache.folder}")
             continue
         info = cache.info()
+        args.facts[kind] = {**asdict(info), "max_bytes": cache.max_bytes}
         size = f"{readable_bytes(info.total_bytes)} of at most {readable_bytes(cache.max_bytes)}"
         print(f"{kind}: {info.entries}, {size}, in {info.folder}")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ def run(args: Namespace) -> int:
     if limits is None and not shares:
         print("nothing was measured on this machine yet: run `stepwell calibrate`")
         return 1
+    args.facts |= {"limits": limits and asdict(limits), "tiles": _tile_facts(shares)}
     if limits is not None:
         _print_limits(limits)
     _print_tiles(shares)
@@ -61,6 +63,11 @@ def _measured_tiles(target: TargetDescription, deadline: float) -> TileShares:
     except OSError as error:
         raise StepwellError("cannot-write", None, f"the measurements cannot be saved: {error}") from None
     return shares
+
+
+def _tile_facts(shares: TileShares) -> dict[str, object]:
+    """The shares of the fastest tile's speed, by class of tiles."""
+    return {name: [{"rows": m, "vectors": v, "share": s} for m, v, s in rows] for name, rows in shares}
 
 
 def _print_limits(limits: MachineLimits) -> None:
@@ -82,7 +89,7 @@ def _print_tile_registers() -> None:
 
 def _print_tiles(shares: TileShares) -> None:
     if not shares:
-        print("the order of register tiles was not measured for this target: they are chosen by rules")
+        print("the order of register tiles was not measured for this target: they are chosen by heuristics")
         return
     print("register tiles, rows x vectors, the fastest first, in percent of the fastest")
     for name, rows in shares:

@@ -14,6 +14,7 @@ from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.options import add_compile_options, add_model, compile_options, watched
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions, check_suffix
+from stepwell.tools.json_facts import STANDARD_OUTPUT, Facts, tensor_facts
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
 
@@ -66,6 +67,11 @@ def run(args: Namespace) -> int:
     if args.output is not None:
         check_place(args.output)
         _check_output_suffix(args.output, args.emit)
+    if args.json == STANDARD_OUTPUT and args.output is None and (args.emit or args.print_pipeline):
+        message = "--json and the text of the compilation both want standard output"
+        raise StepwellError(
+            "bad-option", None, message, help="name a file for one of them: -o FILE, --json F.json"
+        )
     if args.print_pipeline:
         others = ("output", "emit", "dump", "remarks", "print_memory_plan")
         if given := [name for name in others if vars(args)[name]]:
@@ -81,12 +87,26 @@ def run(args: Namespace) -> int:
     with watched(args):
         if args.emit is not None:
             _emit(args, options)
+            args.facts |= {"level": args.emit, "output": args.output}
             return 0
         image = _image(args, options)
     output = args.output or args.model.with_suffix(".stepwell").name
     save(image, output)
+    args.facts |= _facts(image) | {"output": output}
     print(summary_text(image, str(output)), file=sys.stderr)
     return 0
+
+
+def _facts(image: ModelImage) -> Facts:
+    interface, variant = image.main.interface, image.main.variants[0]
+    return {
+        "inputs": tensor_facts(interface.inputs),
+        "outputs": tensor_facts(interface.outputs),
+        "triple": variant.triple,
+        "features": list(variant.features),
+        **image.summary,
+        **image.effort,
+    }
 
 
 def _expect_text(level: str | None) -> None:

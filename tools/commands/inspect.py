@@ -22,6 +22,7 @@ from stepwell.tools.driver.image import main_of
 from stepwell.tools.driver.lower import read_module
 from stepwell.tools.driver.model_interface import KINDS, named_types, tensor_spec
 from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.json_facts import tensor_facts
 from stepwell.tools.onnx_support import MEANINGS, MISSING, operators_of
 from stepwell.tools.report import readable_bytes
 
@@ -42,16 +43,20 @@ def run(args: Namespace) -> int:
     ctx = StepwellContext()
     module = read_module(args.model, ctx)
     for kind in KINDS:
-        _print_values(
-            kind, {name: _type_text(name, type) for name, type in named_types(main_of(module), kind)}
-        )
+        types = {name: _type_text(name, type) for name, type in named_types(main_of(module), kind)}
+        args.facts[f"{kind}s"] = [{"name": name, "type": type} for name, type in types.items()]
+        _print_values(kind, types)
     elements = sum(ctx.weights.get(key).size for key in ctx.weights)
     size = sum(ctx.weights.get(key).nbytes for key in ctx.weights)
     print(f"parameters: {elements:,} in {len(ctx.weights)} tensors, {readable_bytes(size)}")
-    print("operators:")
+    args.facts["weights"] = {"elements": elements, "tensors": len(ctx.weights), "bytes": size}
     around = (ModuleOp, func.FuncOp, func.ReturnOp)
     lower = [(op.name, "") for op in module.walk() if not isinstance(op, (*around, onnx.OnnxOp))]
     kinds = Counter([*operators_of(module)] or lower)
+    args.facts["operators"] = [
+        {"name": name, "support": how or None, "count": count} for (name, how), count in kinds.most_common()
+    ]
+    print("operators:")
     for (name, how), count in kinds.most_common():
         print(f"  {count:>6}  {name:<28} {how}".rstrip())
     for how, meaning in MEANINGS.items():
@@ -65,10 +70,18 @@ def _inspect_artifact(args: Namespace) -> int:
     entry = image.main
     for kind, specs in zip(KINDS, (entry.interface.inputs, entry.interface.outputs), strict=True):
         _print_values(kind, {spec.name: spec for spec in specs})
+        args.facts[f"{kind}s"] = tensor_facts(specs)
+    args.facts["variants"] = [
+        {"triple": v.triple, "features": list(v.features), "code bytes": _code_bytes(v.code)}
+        for v in entry.variants
+    ]
     for variant in entry.variants:
         print(f"target: {variant.triple}, features: {', '.join(variant.features) or 'none'}")
         print(f"code: {_code_text(variant.code)}")
     elements = sum(prod(w.shape) for w in image.weights)
+    size = sum(w.nbytes for w in image.weights)
+    args.facts["weights"] = {"elements": elements, "tensors": len(image.weights), "bytes": size}
+    args.facts |= image.summary
     print(f"weights: {elements:,} numbers in {len(image.weights)} tensors")
     for callee in entry.callees:
         if callee.kind != NUMPY:
@@ -82,8 +95,12 @@ def _inspect_artifact(args: Namespace) -> int:
 def _code_text(code: Code) -> str:
     if isinstance(code, LinkedCode):
         calls = f", calls {', '.join(code.outside)}" if code.outside else ""
-        return f"{readable_bytes(len(code.contents))} in {len(code.functions)} functions{calls}"
-    return f"{readable_bytes(sum(map(len, code.objects)))} in {len(code.objects)} objects"
+        return f"{readable_bytes(_code_bytes(code))} in {len(code.functions)} functions{calls}"
+    return f"{readable_bytes(_code_bytes(code))} in {len(code.objects)} objects"
+
+
+def _code_bytes(code: Code) -> int:
+    return len(code.contents) if isinstance(code, LinkedCode) else sum(map(len, code.objects))
 
 
 def _type_text(name: str, type: Attribute) -> str:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import zlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from contextlib import redirect_stdout
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -17,7 +13,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools.check.check import check_against_reference, expect_reference
+from stepwell.tools.check.check import differences_from_reference, expect_reference
 from stepwell.tools.commands.options import (
     add_compile_options,
     add_model,
@@ -26,7 +22,8 @@ from stepwell.tools.commands.options import (
     positive,
     ready_model,
 )
-from stepwell.tools.inputs import FILLS, made_up_inputs, made_up_sizes
+from stepwell.tools.inputs import FILLS, by_input, made_up_inputs, made_up_sizes, read_arrays
+from stepwell.tools.json_facts import Facts
 
 _PROFILED_RUNS = 10
 
@@ -34,7 +31,9 @@ _PROFILED_RUNS = 10
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments: model, inputs, outputs and options."""
     add_model(parser)
-    parser.add_argument("--inputs", type=Path, metavar="F.npz", help="arrays by input name")
+    parser.add_argument(
+        "--inputs", type=Path, metavar="F.npz", help="arrays by input name, or F.npy, the only input"
+    )
     parser.add_argument("--fill", choices=FILLS, default="random", help="how to make up the inputs not given")
     add_seed(parser)
     parser.add_argument("--outputs", type=Path, metavar="F.npz", help="where to write the results")
@@ -42,7 +41,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--repeat", type=positive, default=1, metavar="N", help="run N times and show the times"
     )
     parser.add_argument("--profile", action="store_true", help="show the time of each kernel")
-    parser.add_argument("--json", action="store_true", help="the profile as JSON, alone on standard output")
     parser.add_argument("--check", action="store_true", help="compare with ONNX's reference evaluator")
     add_threads(parser)
     add_compile_options(parser)
@@ -54,9 +52,10 @@ def run(args: Namespace) -> int:
         check_place(args.outputs)
     if args.check:
         expect_reference(args.model)
-    given = _read_inputs(args.inputs) if args.inputs is not None else {}
-    args.profile |= args.json
+    arrays = read_arrays(args.inputs) if args.inputs is not None else {}
+    args.profile |= args.json is not None and args.model.suffix != ".stepwell"
     model = ready_model(args)
+    given = by_input(arrays, model.interface)
     sizes: dict[str, tuple[int, ...]] = dict(args.input_shape)
     sizes |= {name: np.asarray(value).shape for name, value in given.items()}
     feeds = made_up_inputs(model.interface, args.fill, args.seed, sizes) | given
@@ -66,28 +65,39 @@ def run(args: Namespace) -> int:
         if error.code == "shape-mismatch" and (open_sizes := made_up_sizes(model.interface, sizes)):
             error.with_note(f"1 was taken for {', '.join(open_sizes)}: --input-shape gives other sizes")
         raise
-    if not args.json:
-        for name, array in outputs.items():
-            print(describe(name, array))
+    args.facts["outputs"] = [_array_facts(name, array) for name, array in outputs.items()]
+    for name, array in outputs.items():
+        print(describe(name, array))
     if args.profile:
         _profile(model, feeds, args)
     elif args.repeat > 1:
-        _time(model, feeds, args.repeat)
+        times = model.benchmark(feeds, runs=args.repeat)
+        args.facts |= {"seconds": times.seconds, "threads": model.threads}
+        print(times)
     if args.outputs is not None:
         _write_outputs(args.outputs, outputs)
     if args.check:
-        with redirect_stdout(sys.stderr if args.json else sys.stdout):
-            return check_against_reference(args.model, feeds, outputs)
+        return _check(args, feeds, outputs)
     return 0
+
+
+def _array_facts(name: str, array: Array) -> Facts:
+    facts: Facts = {"name": name, "dtype": array.dtype.name, "shape": array.shape}
+    return facts | _range(array)
+
+
+def _range(array: Array) -> dict[str, float]:
+    """The least, mean and largest of numbers; nothing of strings and of no elements."""
+    if not array.size or array.dtype.kind not in "fiub":
+        return {}
+    values = array.astype(np.float64)
+    return {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}
 
 
 def describe(name: str, array: Array) -> str:
     """A line of text about an array: type, shape, range and mean."""
     text = f"{name}: {array.dtype.name}{list(array.shape)}"
-    if array.size and array.dtype.kind in "fiub":
-        values = array.astype(np.float64)
-        text += f"  min {values.min():.6g}  mean {values.mean():.6g}  max {values.max():.6g}"
-    return text
+    return text + "".join(f"  {which} {value:.6g}" for which, value in _range(array).items())
 
 
 def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace) -> None:
@@ -97,29 +107,21 @@ def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace)
     times_of(model)  # an error comes before the machine is measured
     limits = machine_limits()
     rows = profile(model, feeds, max(args.repeat, _PROFILED_RUNS), limits)
-    if args.json:
-        print(json.dumps(profile_json(rows, limits, model.threads), indent=1))
-    else:
-        print(profile_text(rows, limits, model.threads))
+    args.facts |= profile_json(rows, limits, model.threads)
+    print(profile_text(rows, limits, model.threads))
 
 
-def _time(model: CompiledModel, feeds: Mapping[str, object], repeat: int) -> None:
-    print(model.benchmark(feeds, runs=repeat))
+def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, Array]) -> int:
+    """Compare with the reference and print; returns the exit status."""
+    differences = differences_from_reference(args.model, feeds, outputs)
+    args.facts["check"] = [d._asdict() for d in differences]
+    print(*differences, sep="\n")
+    if all(difference.ok for difference in differences):
+        return 0
+    from stepwell.tools.check.first_difference import first_difference
 
-
-def _read_inputs(path: Path) -> dict[str, object]:
-    try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ValueError("it is one array, without a name")
-        with file:
-            return {name: file[name] for name in file.files}
-    except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the inputs: {error.strerror}") from None
-    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
-        raise StepwellError(
-            "bad-inputs", str(path), f"the inputs cannot be read: {error}", help="write them with numpy.savez"
-        ) from None
+    print(first_difference(args.model, feeds))
+    return 1
 
 
 def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:

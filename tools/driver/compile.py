@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+import sys
 from threading import RLock
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, TypeGuard, Unpack
 
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import ModelImage
+from stepwell.runtime.machine.cpu_features import process_triple
+from stepwell.runtime.machine.demands import missing_features
+from stepwell.runtime.machine.target import TargetDescription, runnable_levels, target_from
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.tools.driver.kept_models import kept_model
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
@@ -14,6 +19,7 @@ from stepwell.tools.driver.options import CompileKeywords, CompileOptions, optio
 if TYPE_CHECKING:  # the compiler itself is imported when something is to be compiled
     from stepwell.tools.driver.image import Progress
     from stepwell.tools.driver.options import Model
+    from stepwell.tools.driver.program import Program
 
 
 _LOG = logging.getLogger(__name__)
@@ -39,11 +45,33 @@ def compile(
     when it runs (default: all cores).
     Returns: the model as native code; call it with numpy arrays, `save` it.
     Threads may compile at the same time: they take turns.
-    Raises: StepwellError that names the node of the model, what was expected and what to do.
+    Raises: StepwellError that names the node of the model, what was expected and what to do; `wrong-cpu`
+    before anything is compiled, for a target whose code this machine cannot run.
     """
     options = options_with(options, keywords, ("threads", "progress"))
     threads = checked_threads(threads)
+    _expect_runnable(_target_of(model, options))
     return CompiledModel(build_image(model, options, progress=progress), threads=threads)
+
+
+def _target_of(model: Model, options: CompileOptions) -> TargetDescription:
+    """The target of a compilation. Raises: StepwellError `unknown-target`, `bad-option`."""
+    return model.ctx.target if _is_program(model) else target_from(options.mcpu, options.target)
+
+
+def _is_program(model: Model) -> TypeGuard[Program]:
+    """Whether a model is a program, without importing the class, which needs the whole compiler."""
+    known = sys.modules.get("stepwell.tools.driver.program")
+    return known is not None and isinstance(model, known.Program)
+
+
+def _expect_runnable(target: TargetDescription) -> None:
+    """Require a target whose code this machine runs. Raises: StepwellError `wrong-cpu`."""
+    if not (missing := missing_features(target.triple, target.needed_features)):
+        return
+    message = f"code for {target.triple} needs {', '.join(missing)}, which this machine lacks"
+    help = f"here run {', '.join(runnable_levels())}; `stepwell compile --mcpu LEVEL -o FILE` is for others"
+    raise StepwellError("wrong-cpu", None, message, note=f"this machine is {process_triple()}", help=help)
 
 
 def build_image(model: Model, options: CompileOptions, *, progress: Progress | None = None) -> ModelImage:

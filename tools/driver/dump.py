@@ -61,9 +61,9 @@ class Step:
 
 @dataclass(frozen=True)
 class FusedGroup:
-    """A kernel that fusion formed: the rule and the ops."""
+    """A kernel that fusion formed: the kind and the ops."""
 
-    rule: str
+    kind: str
     ops: Sequence[str]
     nodes: Sequence[str]
 
@@ -125,9 +125,9 @@ def fused_groups(module: ModuleOp) -> list[FusedGroup]:
         if isinstance(op, graph.FusedOp):
             names = [inner.name.removeprefix("graph.") for inner in op.body.block.ops]
             ops = [name for name in names if name not in ("yield", "constant")]
-            words = [op.attributes.get(key) for key in ("rule", "pattern")]
-            rule = " ".join(word.data for word in words if isinstance(word, StringAttr))
-            groups.append(FusedGroup(rule, ops, node_names(op.location)))
+            words = [op.attributes.get(key) for key in ("kind", "pattern")]
+            kind = " ".join(word.data for word in words if isinstance(word, StringAttr))
+            groups.append(FusedGroup(kind, ops, node_names(op.location)))
     return groups
 
 

@@ -8,30 +8,12 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from stepwell.tools.page import self_contained_page
+
 if TYPE_CHECKING:
     from stepwell.tools.driver.dump import FusedGroup, Step
 
 SHOWN_DIFF_LINES = 300
-
-_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; color: #222; }
-body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; }
-th, td { padding: .25rem .7rem .25rem 0; border-bottom: 1px solid #ddd; }
-th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-tr.same { color: #999; } code, pre { font: 13px/1.4 ui-monospace, monospace; }
-.bar { display: inline-block; height: .6rem; background: #4a7; vertical-align: baseline; }
-pre { background: #f6f6f4; padding: .6rem; overflow-x: auto; max-height: 30rem; }
-ins { color: #176b2c; text-decoration: none; } del { color: #a11; text-decoration: none; }
-summary { cursor: pointer; color: #245; }
-@media (prefers-color-scheme: dark) {
-  body { background: #1b1b1b; color: #ddd; } a { color: #8bf; } pre { background: #262626; }
-  th, td { border-color: #444; } tr.same { color: #777; } ins { color: #7d8; } del { color: #f88; }
-  summary { color: #9bd; }
-}
-"""
 
 
 def page(
@@ -41,7 +23,7 @@ def page(
     remarks: Iterable[object],
     summary: Mapping[str, object],
 ) -> str:
-    """The page as HTML: the summary, the passes by level, the kernels by fusion rule, the remarks."""
+    """The page as HTML: the summary, the passes by level, the kernels by kind, the remarks."""
     facts = ", ".join(f"{name}: {_shown(value)}" for name, value in summary.items())
     body = [f"<h1>{escape(title)}</h1>", f"<p>{escape(facts)}</p>"]
     body.append(
@@ -52,17 +34,14 @@ def page(
     longest = max((step.milliseconds for step in steps), default=0.0)
     for level, some in groupby(steps, key=lambda step: step.level):
         body += [f"<h2>{escape(level)}</h2>", _passes(list(some), longest)]
-    body += [f"<h2>{len(groups)} kernels, by the rule that made them</h2>", _groups(groups)]
+    body += [f"<h2>{len(groups)} kernels, by kind</h2>", _groups(groups)]
     listed = Counter(str(remark) for remark in remarks)
     if listed:
         lines = "\n".join(
             f"{escape(text)}{f' ({times} times)' if times > 1 else ''}" for text, times in listed.items()
         )
         body.append(f"<h2>Remarks</h2><pre>{lines}</pre>")
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
-    )
+    return self_contained_page(title, body)
 
 
 def _passes(steps: Sequence[Step], longest: float) -> str:
@@ -105,9 +84,9 @@ def _coloured(line: str) -> str:
 
 
 def _groups(groups: Sequence[FusedGroup]) -> str:
-    rows = ['<table><tr><th class="n">#</th><th>rule</th><th>ops inside</th><th>nodes of the model</th></tr>']
+    rows = ['<table><tr><th class="n">#</th><th>kind</th><th>ops inside</th><th>nodes of the model</th></tr>']
     rows += [
-        f'<tr><td class="n">{index}</td><td>{escape(group.rule)}</td>'
+        f'<tr><td class="n">{index}</td><td>{escape(group.kind)}</td>'
         f"<td><code>{escape(_counted(group.ops))}</code></td><td>{escape(', '.join(group.nodes))}</td></tr>"
         for index, group in enumerate(groups)
     ]

@@ -57,7 +57,7 @@ from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Variant
-from stepwell.runtime.interface import LONG_RULE, Array, Interface
+from stepwell.runtime.interface import LONG_EQUATION, Array, Interface
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.timing import TimedCall
@@ -272,8 +272,10 @@ def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
     rows: list[RuntimeErrorRow] = []
     for op in fallible_ops(main):
         if isinstance(op, graph.AssertOp):
-            rule = f"{op.lhs.data} must equal {op.rhs.data}"
-            message = f"{rule if len(rule) <= LONG_RULE else 'sizes do not fit'} ({op.message.data})"
+            equation = f"{op.lhs.data} must equal {op.rhs.data}"
+            message = (
+                f"{equation if len(equation) <= LONG_EQUATION else 'sizes do not fit'} ({op.message.data})"
+            )
             rows.append(RuntimeErrorRow("shape-mismatch", message, describe_location(op)))
         elif isinstance(op, graph.CheckIndicesOp):
             message = "an index lies outside of the dimension that it counts along (index, then size)"

@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
@@ -222,7 +223,7 @@ def _pass_symbols_by_shape(main: FuncOp) -> None:
     """
     for arg, about in zip(main.args, main.arg_attrs or (), strict=False):
         if isinstance(sizes := about.data.get(SYMBOLS), DimsAttr):
-            arg._type = tensor_type(i64, [0, *sizes.get()])  # pyright: ignore[reportPrivateUsage]
+            set_type(arg, tensor_type(i64, [0, *sizes.get()]))
     types = list(main.body.block.arg_types), list(main.function_type.outputs)
     main.properties["function_type"] = FunctionType.from_lists(*types)
 

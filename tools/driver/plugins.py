@@ -22,7 +22,7 @@ from stepwell.dialects._xdsl import plug_in_dialect
 from stepwell.lowering.backends import Backend
 from stepwell.lowering.kernels.fingerprint import DEPENDENCIES
 from stepwell.passes.registry import register_pass
-from stepwell.patterns.watch import watch
+from stepwell.patterns.driver.watch import watch
 from stepwell.runtime.backends import register_backend
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.plugins import LOADED, REGISTRIES, UNKEYED, Plugin, loading, place_of
@@ -59,9 +59,9 @@ def load_plugin(name: str) -> None:
         message = "defines no op, pass, backend or operator, and registers no predicate and no callback"
         raise StepwellError("bad-plugin", name, message)
     for part in modules:
-        for rule in list(vars(part).values()):
-            if _is_class_of(rule, part, RewritePattern) and "match_and_rewrite" in vars(rule):
-                watch(rule)
+        for pattern in list(vars(part).values()):
+            if _is_class_of(pattern, part, RewritePattern) and "match_and_rewrite" in vars(pattern):
+                watch(pattern)
     LOADED[file] = Plugin(name, _digest_of(modules))
     UNKEYED.difference_update(file for file in files if file is not None)
 

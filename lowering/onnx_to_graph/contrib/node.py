@@ -194,7 +194,7 @@ class ContribNode:
         return StepwellError("unsupported", self.op, f"{self.name}: {what}")
 
     def invalid(self, what: str) -> StepwellError:
-        """The error for a node that violates its operator's rules."""
+        """The error for a node that violates its operator's specification."""
         return StepwellError("invalid-model", self.op, f"{self.name}: {what}")
 
 

@@ -12,6 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.control_flow import joined_type, yield_of
 from stepwell.dialects.graph.loops import may_carry
 from stepwell.dialects.graph.symbols import fresh_symbols
@@ -135,7 +136,7 @@ def _set_argument(arg: BlockArgument, type: Attribute, location: LocationAttr) -
     Set the type of an argument; uses of a declared vector of one element get the scalar reshaped to [1].
     """
     declared = arg.type
-    arg._type = type  # pyright: ignore[reportPrivateUsage]
+    set_type(arg, type)
     if declared.name != TensorType.name or type.name != TensorType.name:
         return
     if len(dims_of(_tensor(declared))) == 1 and not dims_of(_tensor(type)):

@@ -13,10 +13,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.control_flow import joined_type, yield_of
 from stepwell.dialects.graph.symbols import fresh_symbols
-from stepwell.lowering.conversion import convert
 from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.passes.analysis.symbolic_values import SymbolicValues
+from stepwell.patterns.driver.conversion import convert
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore

@@ -20,7 +20,7 @@ class DefuseOpsPass(FunctionPass):
     Replace each `graph.fused` by the ops of its body, in order: the inverse of `fuse-ops`.
 
     ```mlir
-    %y = graph.fused (%a = %x : tensor<4xf32>) -> (tensor<4xf32>) attributes {rule = "single"} {
+    %y = graph.fused (%a = %x : tensor<4xf32>) -> (tensor<4xf32>) attributes {kind = "single"} {
       %b = graph.relu %a : tensor<4xf32> -> tensor<4xf32>
       graph.yield %b : tensor<4xf32>
     }

@@ -40,7 +40,7 @@ class FuseOpsPass(Pass):
     are copied into the kernel, all other values that it reads become its operands. Constants, views, tuples,
     calls and control flow stay outside; regions are blocks of their own.
 
-    The attribute `rule` of a kernel names the rule that made it: `contraction`, `rows`, `elementwise`,
+    The attribute `kind` of a kernel says how it was formed: `contraction`, `rows`, `elementwise`,
     `injective`, `single`, or `pattern`, with the pattern's name in `pattern`. An op with the attribute
     `graph.stop_fusion` is in no kernel with its consumers; it may join a kernel of its producers,
     so an op that is to be alone needs the attribute on those too.
@@ -54,7 +54,7 @@ class FuseOpsPass(Pass):
     max_ops: int = 64
     """The most ops in a kernel."""
     table: str = ""
-    """A file of patterns whose matches become kernels before any rule applies."""
+    """A file of patterns whose matches become kernels before others are formed."""
     only: str = ""
     """The name of a table of the file; if empty, all tables, or all patterns of a file without tables."""
 
@@ -77,7 +77,7 @@ class FuseOpsPass(Pass):
         groups = fusion_groups(block, self.max_ops)
         for group in groups:
             fused = fuse(group.ops)
-            fused.attributes["rule"] = StringAttr(group.rule)
+            fused.attributes["kind"] = StringAttr(group.kind)
         count("kernels", len(groups))
         _sort(block)
 
@@ -87,7 +87,7 @@ def _claim(composite: graph.CompositeOp) -> None:
     fused = graph.FusedOp(
         list(composite.operands), composite.result_types, composite.detach_region(composite.body)
     )
-    fused.attributes["rule"] = StringAttr("pattern")
+    fused.attributes["kind"] = StringAttr("pattern")
     if (name := composite.attributes.get("pattern")) is not None:
         fused.attributes["pattern"] = name
     adopt_location(fused, composite.location)

@@ -25,10 +25,10 @@ _FEW_ROWS = 8
 
 @dataclass(eq=False)
 class Group:
-    """The nodes of one future kernel, and the name of the rule that grouped them."""
+    """The nodes of one future kernel, and its kind."""
 
     nodes: list[Node]
-    rule: str = "single"
+    kind: str = "single"
 
     @property
     def ops(self) -> list[GraphOp]:
@@ -40,8 +40,9 @@ def fusion_groups(block: Block, max_ops: int) -> list[Group]:
     """
     A partition of the computing ops of a block into groups, each to be one kernel.
 
-    An op joins its immediate post-dominator when every op on every path between allows it. The rules run one
-    after the other over the whole block, so that a contraction is fused with its followers before others are.
+    An op joins its immediate post-dominator when every op on every path between allows it. One kind of
+    kernel is formed after the other over the whole block, so that a contraction is fused with its followers
+    before others are.
     Last, an elementwise op whose result a group reads may join that group, as a second output.
     Source: the post-dominator scheme of Relay's FuseOps, with rows.
     """
@@ -49,7 +50,7 @@ def fusion_groups(block: Block, max_ops: int) -> list[Group]:
     nodes = list(flow.nodes.values())
     for node in nodes:
         node.group = Group([node])
-    for name, starts, allows in _RULES:
+    for name, starts, allows in _KINDS:
         for node in nodes:
             if starts(node.kind) and (sink := node.sink) is not None and sink.group is not node.group:
                 way = way_to(node, sink, max_ops)
@@ -99,25 +100,25 @@ def _movement(way: Way, sink: Node) -> bool:
     return way.edge <= Kind.INJECTIVE and way.kind <= Kind.INJECTIVE and sink.kind <= Kind.INJECTIVE
 
 
-_RULES: Sequence[tuple[str, Callable[[Kind], bool], Callable[[Way, Node], bool]]] = (
+_KINDS: Sequence[tuple[str, Callable[[Kind], bool], Callable[[Way, Node], bool]]] = (
     ("contraction", lambda kind: kind is Kind.CONTRACTION, _epilogue),
     ("rows", lambda kind: kind in _REDUCTIONS, _rows),
     ("elementwise", lambda kind: kind in _FOLLOWERS, _producer),
     ("injective", lambda kind: kind is Kind.INJECTIVE, _movement),
 )
-"""The rules: a name, a predicate of the kinds to start from, a predicate of paths to the post-dominator."""
+"""Kinds of kernels: a name, a predicate of the ops to start from, one of paths to the post-dominator."""
 
 
-def _merge(nodes: Iterable[Node], rule: str, max_ops: int) -> bool:
+def _merge(nodes: Iterable[Node], kind: str, max_ops: int) -> bool:
     """Merge the groups of some nodes, unless the result is too large or no kernel can compute it."""
     groups = {id(node.group): node.group for node in nodes}
     members = [member for group in groups.values() for member in group.nodes]
     if len(members) > max_ops or not _is_kernel(members):
         return False
-    # The anchor's rule names the group, whatever joins it later.
-    names = [name for name, *_ in _RULES]
-    rules = [group.rule for group in groups.values() if group.rule in names]
-    merged = Group(members, min([*rules, rule], key=names.index))
+    # The anchor's kind names the group, whatever joins it later.
+    names = [name for name, *_ in _KINDS]
+    kinds = [group.kind for group in groups.values() if group.kind in names]
+    merged = Group(members, min([*kinds, kind], key=names.index))
     for member in members:
         member.group = merged
     return True

@@ -18,7 +18,8 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.types import tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.norm_parts import Parts
-from stepwell.patterns.rule_sets import apply_rules, expect_rules
+from stepwell.passes.options import expect_rewrites
+from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.files.weights import WeightStore
 
 
@@ -46,18 +47,18 @@ class ApproximateMathPass(FunctionPass):
     """Names of the functions to replace; all four when empty."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        expect_rules(self.name, self.only, _RULES)
-        apply_rules(func.body, [_RULES[name](weights_of(ctx)) for name in self.only or _RULES])
+        expect_rewrites(self.name, self.only, _PATTERNS)
+        apply_patterns(func.body, [_PATTERNS[name](weights_of(ctx)) for name in self.only or _PATTERNS])
 
 
 @dataclass
-class ApproximateRule(RewritePattern):
-    """The base class of the rules: the weights, and builders of clipping, polynomials and tanh."""
+class Approximation(RewritePattern):
+    """The base class of the patterns: the weights, and builders of clipping, polynomials and tanh."""
 
     weights: WeightStore
 
     def polynomial(self, parts: Parts, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
-        """A polynomial of x, the constant coefficient first, by Horner's rule."""
+        """A polynomial of x, the constant coefficient first, by Horner's method."""
         result = parts.scalar(coefficients[-1], x)
         for coefficient in reversed(coefficients[:-1]):
             result = parts.add(parts.multiply(result, x), parts.scalar(coefficient, x))
@@ -77,7 +78,7 @@ class ApproximateRule(RewritePattern):
         return parts.divide(parts.multiply(x, above), below)
 
 
-class ApproximateExp(ApproximateRule):
+class ApproximateExp(Approximation):
     """
     Replace exp(x) by 2^n · 2^f with f between -1/2 and 1/2: bits of an exponent, and a polynomial.
 
@@ -107,7 +108,7 @@ class ApproximateExp(ApproximateRule):
         rewriter.replace(op, graph.MultiplyOp(fraction, rewriter.insert(graph.BitcastOp(bits, f32)).result))
 
 
-class ApproximateTanh(ApproximateRule):
+class ApproximateTanh(Approximation):
     """
     Replace tanh(x) by a quotient of polynomials.
 
@@ -125,7 +126,7 @@ class ApproximateTanh(ApproximateRule):
             rewriter.replace(op, [], [self.tanh(Parts(rewriter, self.weights), op.input)])
 
 
-class ApproximateSigmoid(ApproximateRule):
+class ApproximateSigmoid(Approximation):
     """
     Replace sigmoid(x) by (1 + tanh(x / 2)) / 2, with the approximate tanh.
 
@@ -149,7 +150,7 @@ class ApproximateSigmoid(ApproximateRule):
         rewriter.replace(op, graph.AddOp(parts.multiply(bent, half), half))
 
 
-class ApproximateErf(ApproximateRule):
+class ApproximateErf(Approximation):
     """
     Replace erf(x) by x times a polynomial of x², with x clipped at 2.8, beyond which erf is 1 up to 1e-4.
 
@@ -173,7 +174,7 @@ class ApproximateErf(ApproximateRule):
 _POWER_OF_2 = (0.99999926, 0.69312181, 0.24024745, 0.05591787, 0.00957008)
 _ERF = (1.12730161, -0.370307541, 0.103592786, -0.0201331533, 2.51034164e-3, -1.77756723e-4, 5.37704263e-6)
 
-_RULES: dict[str, type[ApproximateRule]] = {
+_PATTERNS: dict[str, type[Approximation]] = {
     "exp": ApproximateExp,
     "tanh": ApproximateTanh,
     "sigmoid": ApproximateSigmoid,

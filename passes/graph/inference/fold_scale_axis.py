@@ -9,11 +9,11 @@ from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import weights_of
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.graph.inference.scale_rules import FoldInputScale, FoldOutputScale
-from stepwell.patterns.rule_sets import apply_rules
+from stepwell.passes.graph.inference.scale_patterns import FoldInputScale, FoldOutputScale
+from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.errors import StepwellError
 
-_RULES = {"backward": FoldOutputScale, "forward": FoldInputScale}
+_PATTERNS = {"backward": FoldOutputScale, "forward": FoldInputScale}
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class FoldScaleAxisPass(FunctionPass):
     """`backward`: factors of outputs; `forward`: factors of inputs."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if self.direction not in _RULES:
+        if self.direction not in _PATTERNS:
             raise StepwellError(
                 "bad-option",
                 None,
                 f"fold-scale-axis has no direction {self.direction!r}",
-                help=f"there are {' and '.join(_RULES)}",
+                help=f"there are {' and '.join(_PATTERNS)}",
             )
-        apply_rules(func.body, [_RULES[self.direction](weights_of(ctx))])
+        apply_patterns(func.body, [_PATTERNS[self.direction](weights_of(ctx))])

@@ -21,7 +21,8 @@ from stepwell.passes.graph.norm_parts import (
     ExpandRmsNorm,
     Parts,
 )
-from stepwell.patterns.rule_sets import apply_rules, expect_rules
+from stepwell.passes.options import expect_rewrites
+from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.files.weights import WeightStore
 
 
@@ -42,17 +43,17 @@ class SimplifyInferencePass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     only: tuple[str, ...] = ()
-    """Names of the operators to replace, without dialect; all that have a rule when empty."""
+    """Names of the operators to replace, without dialect; all that have a pattern when empty."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        rules = dict(_rules(weights_of(ctx)))
-        expect_rules(self.name, self.only, rules)
-        chosen = {id(rule): rule for name, rule in rules.items() if name in self.only or not self.only}
-        if apply_rules(func.body, list(chosen.values())):
+        known = _patterns(weights_of(ctx))
+        expect_rewrites(self.name, self.only, known)
+        chosen = {id(known[name]): known[name] for name in known if name in self.only or not self.only}
+        if apply_patterns(func.body, list(chosen.values())):
             refine_types(func)  # a broadcast's result knows the sizes of the statistics and of the input
 
 
-def _rules(weights: WeightStore) -> Mapping[str, RewritePattern]:
+def _patterns(weights: WeightStore) -> Mapping[str, RewritePattern]:
     channel_norm = ExpandChannelNorm(weights)
     return {
         "batch_norm": ExpandBatchNorm(weights),

@@ -23,7 +23,7 @@ from stepwell.dialects.types import dtype_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.inference.precision_lists import Precision, default_precision
-from stepwell.patterns.rule_sets import named_ops
+from stepwell.passes.options import named_ops
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 

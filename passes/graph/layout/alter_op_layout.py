@@ -1,4 +1,4 @@
-"""`alter-op-layout`: each convolution gets the layout that a rule chooses for the target."""
+"""`alter-op-layout`: each convolution gets the layout that suits it on the target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.dialects._xdsl import target_of, weights_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.layout.convert_layout import convert_function, layout_from
 from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
-from stepwell.passes.graph.layout.layout_rules import conv
+from stepwell.passes.graph.layout.layout_rewrites import conv
 from stepwell.runtime.layout import plain_layout
 from stepwell.runtime.machine.target import TargetDescription
 
@@ -32,7 +32,7 @@ class AlterOpLayoutPass(FunctionPass):
     """
     Choose a layout for each convolution by the target, and store feature maps so, as `convert-layout` does.
 
-    The default rule blocks the channels by the lanes of a vector. Convolutions with different layouts are
+    By default it blocks the channels by the lanes of a vector. Convolutions with different layouts are
     converted one layout after the other; feature maps between them are transformed. An empty layout keeps an
     op as it is.
 
@@ -51,14 +51,14 @@ class AlterOpLayoutPass(FunctionPass):
         for text in dict.fromkeys(filter(None, chosen.values())):
             wanted = {op for op, choice in chosen.items() if choice == text}
 
-            def rule(op: graph.ConvOp, values: FeatureMaps, wanted: Set[graph.ConvOp] = wanted) -> bool:
+            def stored(op: graph.ConvOp, values: FeatureMaps, wanted: Set[graph.ConvOp] = wanted) -> bool:
                 return op in wanted and conv(op, values)
 
-            convert_function(func, layout_from(text), weights_of(ctx), {graph.ConvOp: rule})
+            convert_function(func, layout_from(text), weights_of(ctx), {graph.ConvOp: stored})
 
 
 def choose_layout(op: graph.ConvOp, target: TargetDescription) -> str:
-    """The layout chosen by the first rule with an opinion, other packages' before ours; empty for none."""
+    """The layout of the first function with an opinion, other packages' before ours; empty for none."""
     choices = (choose(op, target) for choose in (*_other_choices(), blocked_channels))
     return next((choice for choice in choices if choice is not None), "")
 

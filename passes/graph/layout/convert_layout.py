@@ -13,7 +13,7 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.layout.feature_map_layouts import FeatureMapLayout, FeatureMaps
-from stepwell.passes.graph.layout.layout_rules import LAYOUT_RULES, Rules, conv, elementwise
+from stepwell.passes.graph.layout.layout_rewrites import LAYOUT_REWRITES, Rewrites, conv, elementwise
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
@@ -68,19 +68,21 @@ def layout_from(text: str) -> FeatureMapLayout:
         raise StepwellError("bad-option", None, str(error)) from None
 
 
-def convert_function(func: FuncOp, layout: FeatureMapLayout, weights: WeightStore, rules: Rules) -> None:
-    """Convert the blocks of a function to a layout by `rules`, and by `LAYOUT_RULES` for other op classes."""
+def convert_function(
+    func: FuncOp, layout: FeatureMapLayout, weights: WeightStore, rewrites: Rewrites
+) -> None:
+    """Convert the blocks of a function to a layout by `rewrites`, other op classes by `LAYOUT_REWRITES`."""
     inside = (op for op in func.body.walk() if isinstance(op, graph.ControlFlowOp))
     regions = [func.body, *(region for op in inside for region in op.regions)]
     # Each block by itself, inner ones first: operands and results of branches and loops are plain.
     for block in [block for region in reversed(regions) for block in region.blocks]:
-        _convert_block(block, FeatureMaps(layout, weights), {**LAYOUT_RULES, **rules})
+        _convert_block(block, FeatureMaps(layout, weights), {**LAYOUT_REWRITES, **rewrites})
 
 
-def _convert_block(block: Block, values: FeatureMaps, rules: Rules) -> None:
+def _convert_block(block: Block, values: FeatureMaps, rewrites: Rewrites) -> None:
     replaced: list[Operation] = []
     for op in list(block.ops):
-        if isinstance(op, GraphOp) and rules.get(type(op), elementwise)(op, values):
+        if isinstance(op, GraphOp) and rewrites.get(type(op), elementwise)(op, values):
             replaced.append(op)
             continue
         for inner in op.walk():

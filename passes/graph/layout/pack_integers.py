@@ -23,7 +23,7 @@ from stepwell.passes.context import count, remark
 from stepwell.passes.graph.layout.convert_layout import convert_function
 from stepwell.passes.graph.layout.feature_map_layouts import FeatureMapLayout, FeatureMaps
 from stepwell.passes.graph.layout.float_products import float_matmul
-from stepwell.passes.graph.layout.layout_rules import Rules
+from stepwell.passes.graph.layout.layout_rewrites import Rewrites
 from stepwell.passes.graph.layout.pack_shorts import short_conv, short_matmul
 from stepwell.passes.graph.layout.packed_bytes import (
     PARTS_OF_I32,
@@ -50,7 +50,7 @@ class PackIntegersPass(FunctionPass):
     subtracted from the sums: exact. Zero points of weights are subtracted from the weights if the differences
     fit signed bytes, else their effect is subtracted by the sums of the rows. With `shorts`, elements contain
     two 16-bit numbers less their zero points. Weights become panels of columns. Convolutions read and write
-    channels last, and the ops between them preserve that order, by the rules of `convert-layout`. Products of
+    channels last, and the ops between them preserve that order, as in `convert-layout`. Products of
     activations are computed in f32, in parts that are exact.
 
     ```mlir
@@ -74,8 +74,8 @@ class PackIntegersPass(FunctionPass):
     """Whether to multiply 16-bit pairs, on machines whose 8-bit products are not exact."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        rules: Rules = {graph.MatmulIntegerOp: self._matmul, graph.ConvIntegerOp: self._conv}
-        convert_function(func, FeatureMapLayout(), weights_of(ctx), rules)
+        rewrites: Rewrites = {graph.MatmulIntegerOp: self._matmul, graph.ConvIntegerOp: self._conv}
+        convert_function(func, FeatureMapLayout(), weights_of(ctx), rewrites)
 
     def _matmul(self, op: graph.MatmulIntegerOp, values: FeatureMaps) -> bool:
         pack = short_matmul if self.shorts else pack_matmul

@@ -1,4 +1,4 @@
-"""A rule of `legalize` in the set `kernels`: attention without a kernel as two products and a softmax."""
+"""A pattern of `legalize` in the set `kernels`: attention without a kernel as two products and a softmax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of rule sets for `legalize`, by name; a rule applies to the op class of its signature."""
+"""The registry of pattern sets for `legalize`, by name; patterns are found by the op class they match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.machine.target import TargetDescription
 
 ENTRY_POINTS = "stepwell.legalizations"
-"""The entry point group of other packages: a set's name = the module that registers its rules."""
+"""The entry point group of other packages: a set's name = the module that registers its patterns."""
 
 _OWN = {
     "kernels": "stepwell.passes.graph.legalize.attention_parts",
@@ -27,30 +27,30 @@ _OWN = {
 
 _OLD_NAMES = {"turned-products": "transposed-products"}
 
-Rule = TypeVar("Rule", bound=type[RewritePattern])
+PatternT = TypeVar("PatternT", bound=type[RewritePattern])
 
 _SETS: dict[str, list[type[RewritePattern]]] = {}
 
 
-def legalization(set_name: str) -> Callable[[Rule], Rule]:
+def legalization(set_name: str) -> Callable[[PatternT], PatternT]:
     """
-    Add a rule to a set: a rewrite pattern, written with `@op_type_rewrite_pattern`.
+    Add a pattern to a set: a rewrite pattern, written with `@op_type_rewrite_pattern`.
 
-    The rule replaces the op that it is given, or leaves it as it is. A dataclass rule with fields `weights`
-    or `target` gets the module's weights and the compilation target.
+    The pattern replaces the op that it is given, or leaves it as it is. A dataclass with fields
+    `weights` or `target` gets the module's weights and the compilation target.
     """
 
-    def add(rule: Rule) -> Rule:
-        rules = _SETS.setdefault(set_name, [])
-        if rule not in rules:
-            rules.append(rule)
-        return rule
+    def add(pattern: PatternT) -> PatternT:
+        patterns = _SETS.setdefault(set_name, [])
+        if pattern not in patterns:
+            patterns.append(pattern)
+        return pattern
 
     return add
 
 
 def legalizations(set_name: str, weights: WeightStore, target: TargetDescription) -> Sequence[RewritePattern]:
-    """Instances of the rules of a set. Raises: StepwellError `bad-option`, with the known names."""
+    """Instances of the patterns of a set. Raises: StepwellError `bad-option`, with the known names."""
     set_name = _OLD_NAMES.get(set_name, set_name)
     modules = _modules()
     if set_name in modules:
@@ -62,8 +62,8 @@ def legalizations(set_name: str, weights: WeightStore, target: TargetDescription
         )
     given = {"weights": weights, "target": target}
     return [
-        rule(**{name: given[name] for name in signature(rule).parameters if name in given})
-        for rule in _SETS[set_name]
+        pattern(**{name: given[name] for name in signature(pattern).parameters if name in given})
+        for pattern in _SETS[set_name]
     ]
 
 

@@ -10,18 +10,18 @@ from xdsl.dialects.func import FuncOp
 from stepwell.dialects._xdsl import target_of, weights_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.legalize.legalizations import legalizations
-from stepwell.patterns.rule_sets import apply_rules_once
+from stepwell.patterns.driver.greedy import apply_patterns_once
 
 
 @dataclass(frozen=True)
 class LegalizePass(FunctionPass):
     """
-    Replace each op by the result of its rule in a named set of rules.
+    Replace each op by the result of its pattern in a named set of patterns.
 
-    In post order, each op once: ops made by rules are not visited again. A rule may decide by types,
+    In post order, each op once: ops made by patterns are not visited again. A pattern may decide by types,
     constants and the target, and leave the op as it is.
 
-    Class: that of the rules of the set; those of `kernels`, `wide-convs` and `wide-floats` round, those of
+    Class: that of the patterns of the set; those of `kernels`, `wide-convs` and `wide-floats` round, those of
     `transposed-products` are exact.
     Source: TVM's Legalize.
     """
@@ -34,4 +34,4 @@ class LegalizePass(FunctionPass):
     """The set's name: `kernels`, `transposed-products`, `wide-convs`, `wide-floats`, or one of a package."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        apply_rules_once(func.body, legalizations(self.set, weights_of(ctx), target_of(ctx)))
+        apply_patterns_once(func.body, legalizations(self.set, weights_of(ctx), target_of(ctx)))

@@ -24,7 +24,7 @@ from stepwell.dialects.types import dims_of
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import remark
-from stepwell.patterns.rule_sets import apply_rules
+from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
 
@@ -60,7 +60,7 @@ class FoldQdqPass(FunctionPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         weights = weights_of(ctx)
         declined: set[Operation] = set()
-        rules = [
+        patterns = [
             ConvOfBytes(weights, declined),
             MatmulOfBytes(weights, declined),
             PoolOfBytes(),
@@ -68,7 +68,7 @@ class FoldQdqPass(FunctionPass):
             DropReluBeforeQuantize(weights),
             WorkInUnitsOfScale(weights),
         ]
-        apply_rules(func.body, rules)
+        apply_patterns(func.body, patterns)
         erase_dead_ops(func.body.block)
 
 

@@ -12,8 +12,8 @@ from xdsl.dialects.func import FuncOp
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count
 from stepwell.passes.graph.raising import activation_rules, attention_rules, row_rules
+from stepwell.passes.options import expect_rewrites
 from stepwell.patterns import Rule, rewrite
-from stepwell.patterns.rule_sets import expect_rules
 
 _RULES: Mapping[str, tuple[Callable[[], Rule], ...]] = {
     "layer_norm": (row_rules.raise_layer_norm, row_rules.scale_norm, row_rules.shift_norm),
@@ -47,7 +47,7 @@ class RaiseToRowOpsPass(FunctionPass):
     """Names of the ops to recognize, without dialect; all that have rules when empty."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        expect_rules(self.name, self.only, _RULES)
+        expect_rewrites(self.name, self.only, _RULES)
         count("rewrites", rewrite(_rules(self.only), func))
 
 

@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects import graph
 from stepwell.dialects.types import dtype_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.patterns.rule_sets import apply_rules
+from stepwell.patterns.driver.greedy import apply_patterns
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CanonicalizeCastPass(FunctionPass):
     numerics = Numerics.EXACT
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        apply_rules(func.body, [CloneWideningCast()])
+        apply_patterns(func.body, [CloneWideningCast()])
 
 
 class CloneWideningCast(RewritePattern):

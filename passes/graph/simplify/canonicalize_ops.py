@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.patterns.rule_sets import apply_rules
+from stepwell.patterns.driver.greedy import apply_patterns
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class CanonicalizeOpsPass(FunctionPass):
     numerics = Numerics.EXACT
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        apply_rules(func.body, [BiasAddAsAdd()])
+        apply_patterns(func.body, [BiasAddAsAdd()])
 
 
 class BiasAddAsAdd(RewritePattern):

@@ -15,7 +15,7 @@ from xdsl.traits import Commutative, IsolatedFromAbove, is_side_effect_free
 from stepwell.dialects import graph
 from stepwell.dialects.types import WeightAttr, dims_of
 from stepwell.passes.base import FunctionPass
-from stepwell.patterns.rule_sets import named_ops
+from stepwell.passes.options import named_ops
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.graph.simplify.fold_explicit_padding import padding_rules
-from stepwell.patterns.rule_sets import apply_rules
+from stepwell.passes.graph.simplify.fold_explicit_padding import padding_patterns
+from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.layout import Layout, parse_layout
 
@@ -39,8 +39,8 @@ class FlattenAtrousConvPass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        apply_rules(func.body, [FlattenAtrousConv()])
-        apply_rules(func.body, [*padding_rules(weights_of(ctx)), CropConv()])
+        apply_patterns(func.body, [FlattenAtrousConv()])
+        apply_patterns(func.body, [*padding_patterns(weights_of(ctx)), CropConv()])
 
 
 class FlattenAtrousConv(RewritePattern):

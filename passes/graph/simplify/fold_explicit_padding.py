@@ -17,7 +17,7 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.patterns.rule_sets import apply_rules
+from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import parse_layout
 
@@ -37,11 +37,11 @@ class FoldExplicitPaddingPass(FunctionPass):
     numerics = Numerics.EXACT
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        apply_rules(func.body, padding_rules(weights_of(ctx)))
+        apply_patterns(func.body, padding_patterns(weights_of(ctx)))
 
 
-def padding_rules(weights: WeightStore) -> list[RewritePattern]:
-    """The rules of `fold-explicit-padding`, which `flatten-atrous-conv` applies too."""
+def padding_patterns(weights: WeightStore) -> list[RewritePattern]:
+    """The patterns of `fold-explicit-padding`, which `flatten-atrous-conv` applies too."""
     return [FoldPadIntoConv(weights), FoldPadIntoPool(weights)]
 
 

@@ -1,4 +1,4 @@
-"""`simplify-expr`: algebraic simplification of the graph until no rule matches."""
+"""`simplify-expr`: algebraic simplification of the graph until no pattern matches."""
 
 from __future__ import annotations
 
@@ -15,26 +15,30 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.graph.simplify.algebra_rules import algebra_rules
-from stepwell.passes.graph.simplify.constant_rules import MergeConstants, MergeIntoBias, MultiplyByReciprocal
-from stepwell.passes.graph.simplify.movement_rules import MOVEMENT_RULES
-from stepwell.passes.graph.simplify.slice_rules import slice_rules
-from stepwell.passes.graph.simplify.view_rules import ElementwiseBeforeView
-from stepwell.passes.graph.simplify.window_rules import DropPointsOnPads, HalveByMeans
-from stepwell.patterns.rule_sets import RuleSet
+from stepwell.passes.graph.simplify.algebra_patterns import algebra_patterns
+from stepwell.passes.graph.simplify.constant_patterns import (
+    MergeConstants,
+    MergeIntoBias,
+    MultiplyByReciprocal,
+)
+from stepwell.passes.graph.simplify.movement_patterns import MOVEMENT_PATTERNS
+from stepwell.passes.graph.simplify.slice_patterns import slice_patterns
+from stepwell.passes.graph.simplify.view_patterns import ElementwiseBeforeView
+from stepwell.passes.graph.simplify.window_patterns import DropPointsOnPads, HalveByMeans
+from stepwell.patterns.driver.greedy import GreedyPatterns
 from stepwell.runtime.files.weights import WeightStore
 
 
 @dataclass(frozen=True)
 class SimplifyExprPass(FunctionPass):
     """
-    Apply algebraic rules until none matches.
+    Apply algebraic patterns until none matches.
 
-    They are the rules of this file, `movement_rules`, `slice_rules`, `view_rules`, `window_rules`,
-    `constant_rules` and `algebra_rules`. Each leaves fewer or cheaper ops, or the same number in an order in
-    which more of them merge. Dead ops are erased.
+    They are the patterns of this file, `movement_patterns`, `slice_patterns`, `view_patterns`,
+    `window_patterns`, `constant_patterns` and `algebra_patterns`. Each leaves fewer or cheaper ops, or the
+    same number in an order in which more of them merge. Dead ops are erased.
 
-    Class: exact, and rounding where a rule of `constant_rules` or `algebra_rules` says so.
+    Class: exact, and rounding where a pattern of `constant_patterns` or `algebra_patterns` says so.
     """
 
     name = "simplify-expr"
@@ -53,11 +57,11 @@ class SimplifyExprPass(FunctionPass):
             ProjectTuple(),
             DropPointsOnPads(),
             HalveByMeans(),
-            *algebra_rules(weights),
+            *algebra_patterns(weights),
         ]
-        # Again after dead ops are erased: some rules depend on the uses of a value.
-        rules = RuleSet(func.body, [*MOVEMENT_RULES, *slice_rules(weights), *arithmetic])
-        while rules.apply():
+        # Again after dead ops are erased: some patterns depend on the uses of a value.
+        patterns = GreedyPatterns(func.body, [*MOVEMENT_PATTERNS, *slice_patterns(weights), *arithmetic])
+        while patterns.apply():
             erase_dead_ops(func.body.block)
 
 

@@ -28,7 +28,7 @@ from stepwell.passes.loop.math.float_power import ExpandConstantPower, ExpandPow
 from stepwell.passes.loop.math.integer_power import ExpandIntegerPower
 from stepwell.passes.loop.math.lanes import Lanes
 from stepwell.passes.loop.math.number_extrema import CompareNumbers
-from stepwell.patterns.rule_sets import apply_rules
+from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
 _RECIPES: dict[type[Operation], Callable[[Lanes], Lanes]] = {
@@ -128,7 +128,7 @@ class ExpandMathPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
-        apply_rules(
+        apply_patterns(
             op.body,
             [
                 ExpandRecipe(target),

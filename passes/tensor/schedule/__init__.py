@@ -1,1 +1,1 @@
-"""Schedules of kernels: tile sizes, loop order and lanes, chosen by rules from shapes and the target."""
+"""Schedules of kernels: tile sizes, loop order and lanes, chosen by heuristics from shapes and the target."""

@@ -47,7 +47,7 @@ def tile_lane_reduction(
     %s = … %r + %x[0, 96] [1, 4] …
     ```
     An elementwise op that has the same loop for itself, and whose result the reduction reads, is computed in
-    this loop: one pass over the row instead of two. The order of the sum changes: the rule is of the class
+    this loop: one pass over the row instead of two. The order of the sum changes: the rewrite is of the class
     *rounding*.
     """
     producer = _RowProducer.of(view, schedule)

@@ -18,8 +18,8 @@ class Reciprocals:
     """
     The reciprocals of scalar divisors that several pieces share, such as the sum of a row in softmax.
 
-    A division takes about ten times as long as a product. The result may differ in its last bit: the rule is
-    of the class *rounding*.
+    A division takes about ten times as long as a product. The result may differ in its last bit: the
+    class is *rounding*.
     """
 
     def __init__(self, op: Operation, pieces: dict[SSAValue, Pieces], emit: IRBuilder):

@@ -118,3 +118,32 @@ func.func private @read_again(%x: memref<2048x1023xf32>, %out: memref<2048x1024x
   }) : (index, index, index, index, index, index) -> ()
   func.return
 }
+
+// Vectors of 16 bytes, the shortest that such stores have: four fill a line.
+// CHECK-LABEL: @short_vectors
+// CHECK-COUNT-4: vector.store %{{.*}} {nontemporal = true} : memref<1048576xf32>, vector<4xf32>
+func.func private @short_vectors(%x: memref<1048576xf32>, %out: memref<1048576xf32>) attributes {sched.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c12 = arith.constant 12 : index
+  %c16 = arith.constant 16 : index
+  %n = arith.constant 1048576 : index
+  "scf.parallel"(%c0, %n, %c16) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %a = vector.transfer_read %x[%i], %zero {in_bounds = [true]} : memref<1048576xf32>, vector<4xf32>
+    vector.transfer_write %a, %out[%i] {in_bounds = [true]} : vector<4xf32>, memref<1048576xf32>
+    %i4 = arith.addi %i, %c4 : index
+    %a4 = vector.transfer_read %x[%i4], %zero {in_bounds = [true]} : memref<1048576xf32>, vector<4xf32>
+    vector.transfer_write %a4, %out[%i4] {in_bounds = [true]} : vector<4xf32>, memref<1048576xf32>
+    %i8 = arith.addi %i, %c8 : index
+    %a8 = vector.transfer_read %x[%i8], %zero {in_bounds = [true]} : memref<1048576xf32>, vector<4xf32>
+    vector.transfer_write %a8, %out[%i8] {in_bounds = [true]} : vector<4xf32>, memref<1048576xf32>
+    %i12 = arith.addi %i, %c12 : index
+    %a12 = vector.transfer_read %x[%i12], %zero {in_bounds = [true]} : memref<1048576xf32>, vector<4xf32>
+    vector.transfer_write %a12, %out[%i12] {in_bounds = [true]} : vector<4xf32>, memref<1048576xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}

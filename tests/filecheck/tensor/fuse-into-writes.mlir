@@ -126,3 +126,35 @@ func.func @stays(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>
   } -> tensor<16x16xf32>
   func.return %2, %4 : tensor<16x16xf32>, tensor<16x16xf32>
 }
+
+// -----
+
+// An operand from outside of the block of the loops stays there, where others use it.
+// CHECK-LABEL: @inside_of_another_loop
+// CHECK: %[[H:.*]] = tensor.splat
+// CHECK-NEXT: scf.for
+// CHECK: vector.transfer_read %[[H]]
+// CHECK: return %{{.*}}, %[[H]]
+func.func @inside_of_another_loop(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %half = arith.constant 0.5 : f32
+  %h = tensor.splat %half : tensor<8x16xf32>
+  %y = scf.for %n = %c0 to %c8 step %c1 iter_args(%z = %x) -> (tensor<8x16xf32>) {
+    %0 = tensor.empty() : tensor<8x16xf32>
+    %1 = scf.for %i = %c0 to %c8 step %c1 iter_args(%o = %0) -> (tensor<8x16xf32>) {
+      %v = vector.transfer_read %z[%i, %c0], %half {in_bounds = [true]} : tensor<8x16xf32>, vector<16xf32>
+      %w = vector.transfer_write %v, %o[%i, %c0] {in_bounds = [true]} : vector<16xf32>, tensor<8x16xf32>
+      scf.yield %w : tensor<8x16xf32>
+    }
+    %2 = tensor.empty() : tensor<8x16xf32>
+    %3 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%1, %h : tensor<8x16xf32>, tensor<8x16xf32>) outs(%2 : tensor<8x16xf32>) {
+    ^bb0(%a: f32, %b: f32, %old: f32):
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<8x16xf32>
+    scf.yield %3 : tensor<8x16xf32>
+  }
+  func.return %y, %h : tensor<8x16xf32>, tensor<8x16xf32>
+}

@@ -56,3 +56,21 @@ func.func @scheduled(%p: tensor<8x2x16xf32>) -> tensor<8x32xf32> {
   } -> tensor<8x32xf32>
   func.return %2 : tensor<8x32xf32>
 }
+
+// An op that uses the index of a loop keeps its loops: their indices would be those of the parts.
+// CHECK-LABEL: @index
+// CHECK: %[[JOINED:.*]] = tensor.collapse_shape
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%[[JOINED]] : tensor<8x32xf32>)
+func.func @index(%p: tensor<8x2x16xf32>) -> tensor<8x32xf32> {
+  %0 = tensor.collapse_shape %p [[0 : i64], [1 : i64, 2 : i64]] : tensor<8x2x16xf32> into tensor<8x32xf32>
+  %1 = tensor.empty() : tensor<8x32xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%0 : tensor<8x32xf32>) outs(%1 : tensor<8x32xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    %i = linalg.index 1 : index
+    %j = arith.index_cast %i : index to i32
+    %k = arith.sitofp %j : i32 to f32
+    %3 = arith.addf %x, %k : f32
+    linalg.yield %3 : f32
+  } -> tensor<8x32xf32>
+  func.return %2 : tensor<8x32xf32>
+}

@@ -338,7 +338,7 @@ def _input_files(folder: Path) -> list[tuple[Path, str, str]]:
         (folder / "shape.npz", "shape-mismatch", "dimension 1 must be 4, found 5"),
         (folder / "extra.npz", "extra-input", "the model has no input 'q'"),
         (folder / "pickle.npz", "bad-inputs", "Object arrays cannot be loaded"),
-        (folder / "array.npy", "bad-inputs", "one array, without a name"),
+        (folder / "array.npy", "shape-mismatch", "dimension 1 must be 4, found 5"),
         (folder / "cut.npz", "bad-inputs", "not a zip file"),
         (folder / "damaged.npz", "bad-inputs", "damaged.npz"),
         (folder / "none.npz", "no-file", "cannot read the inputs"),

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from xdsl.dialects.arith import CmpfOp, CmpiOp
 from xdsl.dialects.func import FuncOp
 
+import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels import pool
+from stepwell.lowering.kernels import worker as worker_module
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
+from stepwell.passes.context import PassContext
 from stepwell.passes.registry import load_pass
-from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.machine.target import target_from
+from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.machine.target import TargetDescription, target_from
+from stepwell.tools.driver import image
 from stepwell.tools.driver.plugins import load_plugin
+from tests.onnx_models import onnx_model
 
 KERNEL = """
 func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sched.symbols = []} {
@@ -33,6 +40,8 @@ func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sc
 }
 """
 
+WIDE = KERNEL.replace("16x", "64x").replace("<16", "<64")
+
 REFUSED = """
 func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel, sched.symbols = []} {
   %c0 = arith.constant 0 : index
@@ -42,28 +51,47 @@ func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel, sched.symbol
 """
 
 
-def test_infinity_in_all_lanes_reaches_a_worker() -> None:
-    target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker()
-    try:
-        there = worker.compile("k0", f"builtin.module {{{KERNEL}}}", target)
-    finally:
-        worker.close()
+@pytest.fixture(scope="module")
+def plain_worker() -> Iterator[Worker]:
+    """A worker without plugins, in the default pass context."""
+    worker = Worker(PassContext())
+    yield worker
+    worker.close()
+
+
+def test_infinity_in_all_lanes_reaches_a_worker(plain_worker: Worker) -> None:
+    target, ctx = target_from("x86-64-v3"), StepwellContext()
+    there = plain_worker.compile("k0", f"builtin.module {{{KERNEL}}}", target)
     here = compile_kernel(parse_module(ctx, KERNEL), ctx, target)
     assert there.code == here.code
 
 
-def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help() -> None:
-    target, ctx, worker = target_from("x86-64-v3"), StepwellContext(), Worker()
-    try:
-        with pytest.raises(StepwellError) as there:
-            worker.compile("k0", f"builtin.module {{{REFUSED}}}", target)
-    finally:
-        worker.close()
+def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help(plain_worker: Worker) -> None:
+    target, ctx = target_from("x86-64-v3"), StepwellContext()
+    with pytest.raises(StepwellError) as there:
+        plain_worker.compile("k0", f"builtin.module {{{REFUSED}}}", target)
     with pytest.raises(StepwellError) as here:
         compile_kernel(parse_module(ctx, REFUSED), ctx, target)
     assert here.value.help
     assert there.value.help == here.value.help
     assert (there.value.code, there.value.notes) == (here.value.code, here.value.notes)
+
+
+@pytest.mark.parametrize("defect", ["broken_pass", "broken_printer"])
+def test_a_worker_reports_a_defect_of_ours(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "PROGRAM", f"tests.support.children:{defect}")
+    worker = Worker(PassContext())
+    errors: list[InternalError] = []
+    try:
+        for _ in range(2):  # the worker goes on after an error
+            with pytest.raises(InternalError, match="KeyError: 'a defect'") as caught:
+                worker.compile("k0", f"builtin.module {{{KERNEL}}}", target_from("x86-64-v3"))
+            errors.append(caught.value)
+    finally:
+        worker.close()
+    for error in errors:
+        assert error.where == "kernel k0" and "please report it" in str(error)
+        assert (error.reproducer is not None) == (defect == "broken_pass")
 
 
 PLUGIN = """
@@ -87,7 +115,7 @@ def test_a_worker_has_the_plugins_of_its_parent(tmp_path: Path, capfd: pytest.Ca
         load_plugin(str(plugin))
     finally:
         unroll.apply = plain
-    worker = Worker()
+    worker = Worker(PassContext())
     try:
         with pytest.raises(StepwellError, match="ValueError: the pass of the plugin runs"):
             worker.compile("k0", f"builtin.module {{{KERNEL}}}", target_from("x86-64-v3"))
@@ -95,14 +123,40 @@ def test_a_worker_has_the_plugins_of_its_parent(tmp_path: Path, capfd: pytest.Ca
         worker.close()
     assert "this is printed" in capfd.readouterr().err
     plugin.write_text("# another one\n" + PLUGIN.format(name="worker_plugin"))
-    changed = Worker()
+    changed = Worker(PassContext())
     changed.close()
-    assert str(changed.refusal) == f"{plugin} has changed since it was loaded"
+    assert f"it has changed since it was loaded\n  --> {plugin}" in str(changed.refusal)
+
+
+def test_a_worker_has_the_pass_context_of_its_parent() -> None:
+    worker = Worker(PassContext(disabled_pass=["unroll-vectors"], config={"fuse-ops.max-ops": 3}))
+    target, ctx = target_from("x86-64-v3"), StepwellContext()
+    try:
+        there = worker.compile("k0", f"builtin.module {{{WIDE}}}", target)
+    finally:
+        worker.close()
+    assert there.code != compile_kernel(parse_module(ctx, WIDE), ctx, target).code
+    with PassContext(disabled_pass=["unroll-vectors"]):
+        assert there.code == compile_kernel(parse_module(ctx, WIDE), ctx, target).code
+
+
+def test_a_worker_that_dies_is_named_with_its_last_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "PROGRAM", "tests.support.children:die")
+    worker = Worker(PassContext())
+    assert "it ended with status 3" in str(worker.refusal) and "these are my last output" in str(
+        worker.refusal
+    )
+    with pytest.raises(InternalError, match=r"kernel k0 gave no answer[\s\S]*these are my last output"):
+        worker.compile("k0", "", target_from("x86-64-v3"))
+    worker.close()
 
 
 def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     class BrokenWorker:
         refusal = None
+
+        def __init__(self, context: PassContext):
+            del context
 
         def compile(self, *_: object) -> KernelObject:
             raise ValueError("no such reply")
@@ -124,6 +178,45 @@ def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pyte
         pool.compile_kernels(kernels, target_from("x86-64-v3"), None, processes=2)
 
 
+NETWORK = """g (float[N, 3, 8, 8] x, float[16, 3, 3, 3] w, float[16, 24] v) => (float[N, 24] p, int64[N, 1] a)
+{
+  c = Conv <pads = [1, 1, 1, 1]> (x, w)
+  r = Relu(c)
+  m = GlobalAveragePool(r)
+  f = Flatten(m)
+  d = MatMul(f, v)
+  p = Softmax(d)
+  a = ArgMax <axis = 1> (d)
+}"""
+
+
+@pytest.mark.usefixtures("kernel_workers")
+def test_workers_compile_the_kernels_of_a_model_as_this_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the largest, with which this process waits for them."""
+    found: list[tuple[Mapping[str, KernelObject], Mapping[str, KernelObject]]] = []
+    others = Event()
+
+    def wait_for_the_workers(*args: Any) -> KernelObject:
+        assert others.wait(60)
+        return compile_kernel(*args)
+
+    def compile_twice(kernels: Any, target: TargetDescription, cache: None, **_: object) -> object:
+        here = pool.compile_kernels(kernels, target, cache, processes=1)
+        monkeypatch.setattr(pool, "compile_kernel", wait_for_the_workers)
+        report = lambda done, total: others.set() if done == total - 1 else None  # noqa: E731
+        there = pool.compile_kernels(kernels, target, cache, processes=2, progress=report)
+        found.append((here[0], there[0]))
+        return here
+
+    monkeypatch.setattr(image, "compile_kernels", compile_twice)
+    stepwell.compile(onnx_model(NETWORK), use_cache=False)
+    ((here, there),) = found
+    assert len(here) >= 4
+    assert {k: (kernel.code, kernel.meta) for k, kernel in there.items()} == {
+        k: (kernel.code, kernel.meta) for k, kernel in here.items()
+    }
+
+
 def test_a_parsed_comparison_is_the_only_user_of_its_operands() -> None:
     text = """
 func.func @f(%a: vector<4xf32>, %b: vector<4xi32>) -> (vector<4xi1>, vector<4xi1>) {
@@ -136,3 +229,12 @@ func.func @f(%a: vector<4xf32>, %b: vector<4xi32>) -> (vector<4xi1>, vector<4xi1
     assert len(comparisons) == 2
     for op in comparisons:
         assert {use.operation for use in op.lhs.uses} == {op}
+
+
+def test_a_text_without_names_leaves_the_names() -> None:
+    module = parse_module(StepwellContext(), KERNEL)
+    func = next(op for op in module.ops if isinstance(op, FuncOp))
+    before = str(module)
+    text = canonical_text(func)
+    assert str(module) == before and "%lowest" in before
+    assert "@kernel" in text and "%lowest" not in text and "%0" in text

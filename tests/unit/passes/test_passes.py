@@ -1,4 +1,4 @@
-"""The pass infrastructure, rule by rule of its contract: context, order, instruments, failures."""
+"""The pass infrastructure, clause by clause of its contract: context, order, instruments, failures."""
 
 import re
 from collections.abc import Callable, Iterator

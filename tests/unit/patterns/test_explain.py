@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from xdsl.dialects.builtin import NameLoc, StringAttr, UnknownLoc
+from xdsl.ir import Operation
 
 from stepwell.patterns import Pattern, dominates, explain, is_constant, is_op, is_var, wildcard
 from stepwell.patterns.explain import closest
@@ -63,6 +65,15 @@ def test_the_nearest_miss_wins_over_what_stands_before_it(pattern: Pattern, plac
     matched, nearest = closest(pattern, graph.func)
     assert not matched and nearest is not None
     assert f"fails at {place}" in str(nearest) and reason in nearest.reason, str(nearest)
+
+
+def test_values_are_restricted_to_a_node_or_a_line() -> None:
+    graph = elementwise("r = relu x; t = relu y; u = add r, t")
+    assert isinstance(made := graph["t"].owner, Operation)
+    made.location = NameLoc(StringAttr("Relu_7"), UnknownLoc())
+    assert closest(op("relu"), graph.func, "Relu_7")[0] == [graph["t"]]
+    assert closest(op("relu"), graph.func, "Relu_8") == ([], None)
+    assert closest(op("relu"), graph.func, "2")[0] == [graph["r"]]
 
 
 DIAMOND = "c = matmul x, y; r = relu c; l = tanh c; o = add r, l"

@@ -51,6 +51,21 @@ def test_an_op_is_replaced() -> None:
     assert graph.ops() == ["subtract", "relu", "return"]
 
 
+def test_calls_inside_of_a_match_stay_for_their_effects() -> None:
+    type = "tensor<4xf32>"
+    graph = Graph(f"""
+      func.func @main(%x: {type}) -> {type} {{
+        %c = func.call @effects(%x) : ({type}) -> {type}
+        %n = graph.neg %c : {type} -> {type}
+        func.return %n : {type}
+      }}
+      func.func private @effects({type}) -> {type}""")
+    x = W()
+    rule = Rule(op("neg", is_op("func.call")(x)), making(g.ReluOp, x), name="neg-of-call")
+    assert rewrite([rule], graph.func) == 1
+    assert [inner.name for inner in graph.func.body.block.ops] == ["func.call", "graph.relu", "func.return"]
+
+
 def test_bodies_of_kernels_stay() -> None:
     type = "tensor<4xf32>"
     graph = Graph(f"""

@@ -35,6 +35,7 @@ from tests.support.shell import run_line, runs_in_process
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = ("stepwell ", "stepwell-opt ", "python ", "cat ")
+MOST_LINES = 250
 LIMITS = MachineLimits({1: 100.0}, {1: 10.0}, {1: 40.0})
 """For `--profile`, which would measure the machine for seconds; test_profile.py does."""
 
@@ -150,6 +151,12 @@ def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
             output = None
         else:
             output = session.run(block)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_written_pages_are_short(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.count("\n") <= MOST_LINES or "<!-- generated" in text
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Region
@@ -24,6 +25,8 @@ from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWal
 from xdsl.transforms.dead_code_elimination import dce
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.passes import run_pipeline
+from stepwell.passes.base import functions_of
 from stepwell.passes.instruments import module_text
 from stepwell.patterns import Rule, rewrite
 from stepwell.runtime.machine.target import target_from
@@ -97,9 +100,13 @@ def test_rule_turns_its_first_half_into_its_second(example: Example) -> None:
     # Rules that look at constants are made with the weights, those that look at caches with a target.
     known = {"weights": ctx.weights, "target": target_from("x86-64-v3")}
     given = {name: known[name] for name in signature(make_rule).parameters if name in known}
-    rule = make_rule(**given)
     before, after = halves_as_modules(ctx, example)
-    apply(rule, before)
+    if "vectors" in signature(make_rule).parameters:
+        # A 1:N conversion, whose patterns work together only.
+        run_on_body(before, lambda module: run_pipeline(module, "unroll-vectors{mcpu=x86-64-v3}", ctx))
+        constants_first(after)
+    else:
+        apply(make_rule(**given), before)
     dce(before)
     dce(after)
     assert before.is_structurally_equivalent(after), (
@@ -112,9 +119,24 @@ def apply(rule: RewritePattern | Rule, module: ModuleOp) -> None:
     if isinstance(rule, RewritePattern):
         PatternRewriteWalker(GreedyRewritePatternApplier([rule])).rewrite_module(module)
         return
+    run_on_body(module, lambda outer: rewrite([rule], functions_of(outer)[0]))
+
+
+def run_on_body(module: ModuleOp, work: Callable[[ModuleOp], object]) -> None:
+    """Work on a module with a function of the same ops."""
     function = FuncOp("fragment", ([], []), Region(module.body.detach_block(0)))
-    rewrite([rule], function)
+    work(ModuleOp([function]))
     module.body.add_block(function.body.detach_block(0))
+
+
+def constants_first(module: ModuleOp) -> None:
+    """Move constants to the start, the last one first, as those of a function are inserted."""
+    block = module.body.block
+    for op in [op for op in block.ops if isinstance(op, arith.ConstantOp)]:
+        op.detach()
+        first = block.first_op
+        assert first is not None
+        block.insert_op_before(op, first)
 
 
 def halves_as_modules(ctx: StepwellContext, example: Example) -> tuple[ModuleOp, ModuleOp]:

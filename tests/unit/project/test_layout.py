@@ -1,5 +1,5 @@
 """
-The layout rule of CONTRIBUTING.md, over every import of the tree.
+The layout of CONTRIBUTING.md, over every import of the tree.
 
 - A file that bears a pass's name contains that pass and nothing that another folder imports.
 - Every other file below `passes/` is a helper of its folder and of the folders inside it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -160,3 +161,14 @@ def test_a_system_without_executable_pages_asks_llvm(monkeypatch: pytest.MonkeyP
     expected = cpu_features()
     monkeypatch.setattr(features_module, "_Processor", refuse)
     assert cpu_features.__wrapped__() == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say which cores a process may use")
+def test_cores_are_those_that_the_process_may_use() -> None:
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert target_from("x86-64-v3", "x86_64-unknown-linux-gnu").cores == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert target_from("x86-64-v3", "x86_64-unknown-linux-gnu").cores == len(allowed)

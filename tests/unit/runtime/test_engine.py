@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -18,8 +19,8 @@ from stepwell.lowering.kernels.pool_code import pool_code
 from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.demands import check_features, missing_features
-from stepwell.runtime.machine.loader import Library, load_objects
-from stepwell.runtime.machine.pool import Pool
+from stepwell.runtime.machine.loader import Library, linked, load_objects
+from stepwell.runtime.machine.pool import Pool, get_pool
 from stepwell.runtime.machine.pool_state import WORKER_SPINS
 from stepwell.runtime.machine.target import host_target, target_from
 from tests.support.native_code import host_pool
@@ -179,6 +180,27 @@ def test_callers_from_several_threads(runner: Runner) -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_pools_of_other_code_have_workers_of_their_own() -> None:
+    target = target_from("x86-64" if host_target().arch == "x86_64" else "aarch64")
+    pools = [
+        compile_to_object(pool_code(target.arch, is_linux), target, optimize=False)
+        for is_linux in (False, True)
+    ]
+    first, second = (get_pool(linked([pool]), 2) for pool in pools)
+    assert first is get_pool(linked([pools[0]]), 2) and first is not second
+
+
+def test_a_loop_is_closed_by_the_bit_that_opened_it() -> None:
+    """It is below the number of the loop, and above the workers that are inside."""
+    text = pool_code("x86_64", is_linux=True)
+    opened, tested = (
+        re.findall(rf"%{name} = {op} i64 %\w+, (-?\d+)", text)
+        for name, op in (("opened", "or"), ("open", "and"))
+    )
+    (closed,) = re.findall(r"%closed = atomicrmw and ptr %state, i64 (-?\d+)", text)
+    assert opened == tested == [str(1 << 31)] and int(closed) == ~(1 << 31)
 
 
 def test_threads_are_bounded() -> None:

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool_code import pool_of
-from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.link.code import LinkedCode
+from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.link.code import LinkedCode, ObjectFiles
 from stepwell.runtime.link.elf import read_object
 from stepwell.runtime.link.linker import link
 from stepwell.runtime.link.memory import MappedCode
 from stepwell.runtime.link.outside import address_outside
 from stepwell.runtime.link.relocations import LOADS, PATCHES, write_stub
+from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.target import target_from
 
 # Constants, a function of another object, one outside, and the addresses of all three.
@@ -59,6 +60,16 @@ def test_linked_code_runs() -> None:
     assert exp == address_outside("exp")
 
 
+def test_objects_of_other_formats_are_linked_by_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of this system stand for them, on a system that says it has other ones."""
+    monkeypatch.setattr("stepwell.runtime.machine.loader.sys.platform", "darwin")
+    library = Library(ObjectFiles(tuple(objects(CALLEE))))
+    twice = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(library.address("twice"))
+    assert twice(21.0) == 42.0
+    with pytest.raises(InternalError):
+        library.address("thrice")
+
+
 def test_no_page_is_writable_and_executable() -> None:
     code = MappedCode(link(objects(CALLER, CALLEE)))
     start = code.address("value") & ~0xFFF
@@ -75,6 +86,8 @@ def test_every_address_is_inside_of_the_image(mcpu: str) -> None:
     assert set(linked.functions) == {"value", "inside", "outside", "other", "twice"}
     assert all(size > 0 for _, size in linked.functions.values())
     assert linked.contents.count(struct.pack("<4d", 1.5, 2.5, 3.5, 4.5)) == 1
+    page_bytes = 1 << (16 if mcpu == "aarch64" else 12)  # the largest that systems have
+    assert linked.text_bytes < linked.data_offset == page_bytes
     assert linked.table_offset % 8 == 0 and linked.contents.endswith(bytes(8))
     assert LinkedCode.from_json(linked.to_json(), linked.contents) == linked
 
@@ -119,6 +132,31 @@ def test_programs_that_cannot_be_linked(texts: Sequence[str], message: str) -> N
 def test_objects_of_two_machines() -> None:
     with pytest.raises(ValueError, match="aarch64, x86_64"):
         link([*objects(CALLEE), *objects(CALLEE, mcpu="aarch64")])
+
+
+def test_symbols_without_a_name_are_nobodys() -> None:
+    """The first row of a symbol table is empty: even if it were global, nothing would have to define it."""
+    data = bytearray(*objects(CALLEE))
+    (start,), (count,) = struct.unpack_from("<Q", data, 0x28), struct.unpack_from("<H", data, 0x3C)
+    rows = [struct.unpack_from("<IIQQQ", data, start + 64 * number) for number in range(count)]
+    (symbols,) = [row[4] for row in rows if row[1] == 2]
+    data[symbols + 4] = 0x10
+    assert set(link([bytes(data)]).functions) == {"twice"}
+
+
+def test_functions_follow_each_other_without_gaps() -> None:
+    """Each object's code begins at the next multiple of 16 bytes, its alignment."""
+    linked = link(objects(*(CALLEE.replace("twice", f"twice{i}") for i in range(3))))
+    assert [linked.functions[f"twice{i}"][0] for i in range(3)] == [0, 16, 32]
+
+
+@pytest.mark.parametrize("gap", [-(1 << 12), 1 << 16])
+def test_data_begins_on_the_page_after_the_code(gap: int) -> None:
+    image = link(objects(CALLEE))
+    with pytest.raises(ValueError, match="cannot be functions"):
+        image._replace(
+            text_bytes=1 << 12, contents=bytes(1 << 13), data_offset=(1 << 12) + gap, functions={}
+        ).checked()
 
 
 def test_code_may_call_what_is_listed_alone() -> None:

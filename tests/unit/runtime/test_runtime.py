@@ -83,6 +83,7 @@ def test_dim_refuses_other_text(text: str) -> None:
 def test_symbol_names_are_identifiers() -> None:
     assert symbol_name("p2o.Dim 0") == "p2o_Dim_0"
     assert symbol_name("3d") == "_3d"
+    assert symbol_name("größe²") == "gr__e_"
 
 
 def _interface() -> Interface:

@@ -94,6 +94,7 @@ def test_a_diff_shows_changes_only() -> None:
         "@@ @f: line 1 before, 1 after\n   func.func @f() {\n-    %0' = a\n     %0 = b\n"
     )
     assert text_diff(before, before) == ""
+    assert text_diff("h\na\nx\n", "h\nx\nb\n").splitlines()[1:] == [" h", "-a", " x", "+b"]
 
 
 def _changed(before: str, after: str) -> list[str]:

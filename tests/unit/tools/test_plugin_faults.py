@@ -32,9 +32,9 @@ from xdsl.pattern_rewriter import *
 from xdsl.pattern_rewriter import op_type_rewrite_pattern
 from xdsl.utils.exceptions import PassFailedException
 from stepwell.dialects import graph
-from stepwell.lowering.conversion import convert
+from stepwell.patterns.driver.conversion import convert
 from stepwell.passes import Pass
-from stepwell.patterns.rule_sets import apply_rules
+from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.patterns import Rule, is_op, register_callback, register_predicate, rewrite
 """
 
@@ -105,12 +105,12 @@ def test_a_pass_that_fails(
         assert shown_error(capsys, opt.main, *shlex.split(command)).startswith(f"error[{error}]: ")
 
 
-RULE = """class Like(RewritePattern):
+PATTERN = """class Like(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ReluOp, rewriter: PatternRewriter, /) -> None:
         rewriter.replace(op, graph.ReluOp(op.input))
 """
-TURNS = RULE.replace("ReluOp(", "NegOp(") + RULE.replace("Like", "Back").replace(
+TURNS = PATTERN.replace("ReluOp(", "NegOp(") + PATTERN.replace("Like", "Back").replace(
     "graph.ReluOp,", "graph.NegOp,"
 )
 CALLBACK = """@register_callback("callback.like")
@@ -120,12 +120,12 @@ def like(pre, post, nodes, rewriter):
 
 ENDLESS = {
     "walker": (
-        RULE + PASS + "PatternRewriteWalker(Like()).rewrite_module(op)",
+        PATTERN + PASS + "PatternRewriteWalker(Like()).rewrite_module(op)",
         "Like works on what it makes",
     ),
-    "rules": (RULE + PASS + "apply_rules(op.body, [Like()])", "Like works on what it makes"),
+    "greedy": (PATTERN + PASS + "apply_patterns(op.body, [Like()])", "Like works on what it makes"),
     "conversion": (
-        RULE + PASS + 'convert(op, [Like()], ["graph"], convert_new_ops=True)',
+        PATTERN + PASS + 'convert(op, [Like()], ["graph"], convert_new_ops=True)',
         "Like works on what it makes",
     ),
     "turns": (
@@ -142,19 +142,19 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-def test_a_rule_without_end(name: str, tmp_path: Path, capsys: Capture) -> None:
+def test_a_pattern_without_end(name: str, tmp_path: Path, capsys: Capture) -> None:
     code, message = ENDLESS[name]
-    printed = loading(capsys, tmp_path, f"{name}_rule", code.format(name), "-p", name)
+    printed = loading(capsys, tmp_path, f"{name}_pattern", code.format(name), "-p", name)
     assert printed.startswith("error[endless-rules]: rewriting does not end: ") and message in printed
-    assert f"of the plugin {tmp_path}/{name}_rule.py" in printed and "please report" not in printed
+    assert f"of the plugin {tmp_path}/{name}_pattern.py" in printed and "please report" not in printed
 
 
-def test_a_rule_of_a_module_that_a_plugin_imports(
+def test_a_pattern_of_a_module_that_a_plugin_imports(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    written(tmp_path / "helping_rules.py", IMPORTS + RULE)
-    code = "from helping_rules import Like\n" + PASS.format("helped")
+    written(tmp_path / "helping_patterns.py", IMPORTS + PATTERN)
+    code = "from helping_patterns import Like\n" + PASS.format("helped")
     code += "PatternRewriteWalker(Like()).rewrite_module(op)"
     printed = loading(capsys, tmp_path, "helped_pass", code, "-p", "helped")
     assert "does not end: Like works on what it makes" in printed
@@ -181,7 +181,7 @@ def test_installed_passes_that_fail(tmp_path: Path) -> None:
 
 
 def test_a_conversion_that_leaves_what_it_converts(tmp_path: Path, capsys: Capture) -> None:
-    code = RULE + PASS.format("leave") + 'convert(op, [Like()], ["graph"])'
+    code = PATTERN + PASS.format("leave") + 'convert(op, [Like()], ["graph"])'
     printed = loading(capsys, tmp_path, "leaving_pass", code, "-p", "leave")
     assert printed.startswith("error[unsupported-op]: no conversion for graph.relu")
     assert "help: add a pattern for each to " in printed and "export" not in printed
@@ -189,13 +189,14 @@ def test_a_conversion_that_leaves_what_it_converts(tmp_path: Path, capsys: Captu
 
 
 def test_a_long_way_has_an_end(tmp_path: Path, capsys: Capture) -> None:
-    """A rule that takes one of 3,000 numbers away at a time, as that of docs/write-a-dialect.md."""
-    rule = RULE.replace(
+    """A pattern that takes one of 3,000 numbers away at a time, as that of docs/write-a-dialect.md."""
+    pattern = PATTERN.replace(
         "rewriter.replace(op, graph.ReluOp(op.input))", 'n = op.attributes.get("n", IntAttr(3000))\n'
     )
-    rule += "        if n.data:\n            new = graph.ReluOp(op.input)\n"
-    rule += '            new.attributes["n"] = IntAttr(n.data - 1)\n            rewriter.replace(op, new)\n'
-    code = "from xdsl.dialects.builtin import IntAttr\n" + rule + PASS.format("long-way")
+    pattern += "        if n.data:\n            new = graph.ReluOp(op.input)\n"
+    pattern += '            new.attributes["n"] = IntAttr(n.data - 1)\n'
+    pattern += "            rewriter.replace(op, new)\n"
+    code = "from xdsl.dialects.builtin import IntAttr\n" + pattern + PASS.format("long-way")
     plugin = written(
         tmp_path / "long_way.py", IMPORTS + code + "PatternRewriteWalker(Like()).rewrite_module(op)"
     )
@@ -205,8 +206,8 @@ def test_a_long_way_has_an_end(tmp_path: Path, capsys: Capture) -> None:
 
 def test_a_pass_of_a_plugin_in_a_compilation(tmp_path: Path, capsys: Capture) -> None:
     """It runs on the graph as simplified, where the command line requires it; otherwise not."""
-    code = RULE.replace("graph.ReluOp(op.input)", "graph.NegOp(op.input)") + PASS.format("negate")
-    plugin = written(tmp_path / "negating.py", f"{IMPORTS}{code}apply_rules(op.body, [Like()])")
+    code = PATTERN.replace("graph.ReluOp(op.input)", "graph.NegOp(op.input)") + PASS.format("negate")
+    plugin = written(tmp_path / "negating.py", f"{IMPORTS}{code}apply_patterns(op.body, [Like()])")
     model = written(tmp_path / "m.onnx", onnx_model("g (float[2] x) => (float[2] y) { y = Relu(x) }"))
     run = ["run", str(model), "--fill", "ones", "--load", str(plugin)]
     for options, value in (([], "1"), (["--require-pass", "negate"], "-1"), ([], "1")):

@@ -76,8 +76,9 @@ def test_what_a_plugin_made_is_not_taken_without_it(tmp_path: Path) -> None:
     assert sums_of(tmp_path, "--load", "broken.py") == [1]
 
 
+@pytest.mark.usefixtures("kernel_workers")
 def test_a_plugin_changes_all_kernels(tmp_path: Path) -> None:
-    """Also where there are as many as worker processes would share."""
+    """Also those that worker processes compile."""
     sizes = range(3, 27)
     inputs = ", ".join(f"float[{n}] x{n}" for n in sizes)
     outputs = ", ".join(f"float[{n}] y{n}" for n in sizes)

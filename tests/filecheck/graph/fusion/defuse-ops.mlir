@@ -11,7 +11,7 @@
 // AGAIN-LABEL: @two_outputs
 // AGAIN-NEXT: graph.constant
 // AGAIN-NEXT: graph.fused
-// AGAIN: attributes {rule = "elementwise"}
+// AGAIN: attributes {kind = "elementwise"}
 // AGAIN: graph.exp
 func.func @two_outputs(%x: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
   %a, %b = graph.fused (%x_1 = %x : tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {

@@ -4,12 +4,12 @@
 // Matches of a table are kernels before any rule: the addition, which would end in the convolution's kernel, is
 // one by itself. Composites that another pass left are kernels too.
 // CHECK-LABEL: @residual
-// CHECK: %[[R:.*]] = graph.fused {{.*}} attributes {rule = "pattern", pattern = "acme.conv_bias_relu"}
+// CHECK: %[[R:.*]] = graph.fused {{.*}} attributes {kind = "pattern", pattern = "acme.conv_bias_relu"}
 // CHECK-NEXT: graph.conv
 // CHECK-NEXT: graph.bias_add
 // CHECK-NEXT: graph.relu
 // CHECK-NEXT: graph.yield
-// CHECK: graph.fused (%{{.*}} = %[[R]] : {{.*}} attributes {rule = "elementwise"}
+// CHECK: graph.fused (%{{.*}} = %[[R]] : {{.*}} attributes {kind = "elementwise"}
 // CHECK-NEXT: graph.add
 // CHECK-NEXT: graph.tanh
 // CHECK-NEXT: graph.yield

@@ -138,12 +138,12 @@ func.func @two_contractions(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<
 // Elementwise ops join what broadcasts them, moves them or reduces them; a reduction over outer axes ends its
 // kernel.
 // CHECK-LABEL: @producers
-// CHECK: graph.fused {{.*}} attributes {rule = "elementwise"}
+// CHECK: graph.fused {{.*}} attributes {kind = "elementwise"}
 // CHECK-NEXT: graph.exp
 // CHECK-NEXT: graph.multiply
 // CHECK-NEXT: graph.reduce
 // CHECK-NEXT: graph.yield
-// CHECK: graph.fused {{.*}} attributes {rule = "elementwise"}
+// CHECK: graph.fused {{.*}} attributes {kind = "elementwise"}
 // CHECK-NEXT: graph.neg
 // CHECK-NEXT: graph.concat
 // CHECK-NEXT: graph.yield
@@ -158,7 +158,7 @@ func.func @producers(%x: tensor<2xf32>, %y: tensor<3x2xf32>) -> tensor<4xf32> {
 
 // Reductions over the same innermost axes, what is between them, and what goes before and after on these rows.
 // CHECK-LABEL: @rows
-// CHECK: %{{.*}} = graph.fused {{.*}} attributes {rule = "rows"}
+// CHECK: %{{.*}} = graph.fused {{.*}} attributes {kind = "rows"}
 // CHECK-NEXT: graph.constant
 // CHECK-NEXT: graph.neg
 // CHECK-NEXT: graph.reduce
@@ -194,7 +194,7 @@ func.func @other_rows(%x: tensor<4x8xf32>) -> tensor<4x1xf32> {
 
 // Ops whose shape depends on data are kernels by themselves.
 // CHECK-LABEL: @opaque
-// CHECK-COUNT-2: graph.fused {{.*}} attributes {rule = "single"}
+// CHECK-COUNT-2: graph.fused {{.*}} attributes {kind = "single"}
 func.func @opaque(%x: tensor<?xf32, #graph.dims<["?"]>>) -> tensor<?xf32, #graph.dims<["?"]>> {
   %a = graph.exp %x : tensor<?xf32, #graph.dims<["?"]>> -> tensor<?xf32, #graph.dims<["?"]>>
   %b = graph.neg %a : tensor<?xf32, #graph.dims<["?"]>> -> tensor<?xf32, #graph.dims<["?"]>>
@@ -238,7 +238,7 @@ func.func @locations(%x: tensor<3xf32>) -> tensor<3xf32> {
 
 // Movement joins movement and elementwise ops, but no contraction, and not past another reader.
 // CHECK-LABEL: @movement
-// CHECK: graph.fused {{.*}} attributes {rule = "injective"}
+// CHECK: graph.fused {{.*}} attributes {kind = "injective"}
 // CHECK-NEXT: graph.slice
 // CHECK-NEXT: graph.transpose
 // CHECK-NEXT: graph.exp
@@ -261,7 +261,7 @@ func.func @movement(%x: tensor<4x6xf32>, %y: tensor<4x2xf32>) -> tensor<2x2xf32>
 // Trees are summed and transformed in one kernel.
 // CHECK-LABEL: @trees
 // CHECK: graph.fused
-// CHECK-SAME: {rule = "contraction"}
+// CHECK-SAME: {kind = "contraction"}
 // CHECK-NEXT: graph.tree_ensemble
 // CHECK-NEXT: graph.bias_add
 // CHECK-NEXT: graph.sigmoid

@@ -2,7 +2,7 @@
 // RUN: stepwell-opt %s -p FastMath,approximate-math | filecheck %s
 // RUN: stepwell-opt %s -p 'approximate-math{only=exp,erf}' | filecheck %s --check-prefix ONLY
 // RUN: not stepwell-opt %s -p 'approximate-math{only=sin}' 2>&1 | filecheck %s --check-prefix BAD
-// BAD: error[bad-option]: approximate-math has no rule for sin
+// BAD: error[bad-option]: approximate-math has no rewrite for sin
 
 // CHECK-LABEL: @all
 // CHECK-NOT: graph.exp

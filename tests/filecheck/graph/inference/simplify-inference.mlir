@@ -2,7 +2,7 @@
 // RUN: stepwell-opt %s -p 'simplify-inference{only=batch_norm}' | filecheck %s
 // RUN: stepwell-opt %s -p simplify-inference,fold-constant,dead-code-elimination | filecheck %s --check-prefix=FOLDED
 // RUN: not stepwell-opt %s -p 'simplify-inference{only=conv}' 2>&1 | filecheck %s --check-prefix=BAD
-// BAD: error[bad-option]: simplify-inference has no rule for conv
+// BAD: error[bad-option]: simplify-inference has no rewrite for conv
 
 // CHECK-LABEL: @main
 // CHECK: %[[E:.*]] = graph.constant dense<{{.*}}> : tensor<f32>

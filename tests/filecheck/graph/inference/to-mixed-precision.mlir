@@ -58,6 +58,16 @@ func.func @tiny_constant(%x: tensor<4x4xf32>, %a: tensor<4x4xf32>) -> tensor<4x4
   func.return %y : tensor<4x4xf32>
 }
 
+// Nor has it 1e6, which would be infinite.
+// HALF-LABEL: @huge_constant
+// HALF: graph.add {{.*}} -> tensor<4x4xf32>
+func.func @huge_constant(%x: tensor<4x4xf32>, %a: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = graph.constant dense<1.0e6> : tensor<f32>
+  %p = graph.matmul %x, %a : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %s = graph.add %p, %e : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  func.return %s : tensor<4x4xf32>
+}
+
 // Integers have no business here.
 // CHECK-LABEL: @integers
 // CHECK-NOT: bf16

@@ -1,5 +1,7 @@
 // RUN: stepwell-opt %s -p 'fold-constant,winograd-conv{lanes=16}' | filecheck %s
 // RUN: stepwell-opt %s -p 'fold-constant,winograd-conv{lanes=16},winograd-conv{lanes=16}' | filecheck %s
+// RUN: not stepwell-opt %s -p 'winograd-conv{mode=slow}' 2>&1 | filecheck %s --check-prefix BAD
+// BAD: error[bad-option]: winograd-conv takes mode auto or fast, found 'slow'
 
 // Filters are transformed now; the batch may be open.
 // CHECK-LABEL: @rewritten

@@ -54,3 +54,12 @@ func.func @far(%a: tensor<8192x1024xf32>, %b: tensor<8192x3xf32>) -> tensor<1024
   %y = graph.matmul %t, %b : (tensor<1024x8192xf32>, tensor<8192x3xf32>) -> tensor<1024x3xf32>
   func.return %y : tensor<1024x3xf32>
 }
+
+// A product that reads its operand transposed already: twice is as it was.
+// CHECK-LABEL: @transposed_twice
+// CHECK: graph.matmul %t, %b transpose_a true
+func.func @transposed_twice(%a: tensor<4x4xf32>, %b: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  %t = graph.transpose %a perm [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32>
+  %y = graph.matmul %t, %b transpose_a true : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  func.return %y : tensor<4x3xf32>
+}

@@ -72,3 +72,37 @@ func.func @kept(%x: tensor<8x4xui8>, %w: tensor<4x2xi8>, %y: tensor<8x2xf32>) ->
   %6 = graph.quantize %5, %s to i8 : (tensor<8x2xf32>, tensor<f32>) -> tensor<8x2xi8>
   func.return %2, %4, %6 : tensor<8x2xf32>, tensor<8x2xf32>, tensor<8x2xi8>
 }
+
+// Not folded either: weights with a scale for each block of rows, along the sum or along the columns.
+// CHECK-LABEL: @blocks
+// CHECK-NOT: matmul_integer
+// CHECK: return
+func.func @blocks(%x: tensor<8x4xui8>) -> (tensor<8x2xf32>, tensor<8x2xf32>) {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %w = graph.constant dense<[[1, -2], [3, 4], [5, 6], [7, 8]]> : tensor<4x2xi8>
+  %t = graph.constant dense<[[0.25, 2.0], [0.5, 1.0]]> : tensor<2x2xf32>
+  %u = graph.constant dense<[[0.25], [2.0], [0.5], [1.0]]> : tensor<4x1xf32>
+  %0 = graph.dequantize %x, %s to f32 : (tensor<8x4xui8>, tensor<f32>) -> tensor<8x4xf32>
+  %1 = graph.dequantize %w, %t axis 0 block 2 to f32 : (tensor<4x2xi8>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  %2 = graph.matmul %0, %1 : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  %3 = graph.dequantize %w, %u axis 1 block 2 to f32 : (tensor<4x2xi8>, tensor<4x1xf32>) -> tensor<4x2xf32>
+  %4 = graph.matmul %0, %3 : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  func.return %2, %4 : tensor<8x2xf32>, tensor<8x2xf32>
+}
+
+// A constant that is added before the quantize is divided by its scale too.
+// CHECK-LABEL: @constant_addend
+// CHECK-DAG: %[[S:.*]] = graph.constant dense<2.000000e+00> : tensor<f32>
+// CHECK-DAG: %[[C:.*]] = graph.constant dense<[1.200000e+01, -4.000000e+00]> : tensor<2xf32>
+// CHECK-DAG: %[[A:.*]] = graph.dequantize %acc, %[[S]]
+// CHECK: %[[D:.*]] = graph.add %[[A]], %[[C]]
+// CHECK: graph.quantize %[[D]], %{{.*}}
+func.func @constant_addend(%acc: tensor<8x2xi32>) -> tensor<8x2xui8> {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %c = graph.constant dense<[3.0, -1.0]> : tensor<2xf32>
+  %t = graph.constant dense<0.25> : tensor<f32>
+  %0 = graph.dequantize %acc, %s to f32 : (tensor<8x2xi32>, tensor<f32>) -> tensor<8x2xf32>
+  %1 = graph.add %0, %c : (tensor<8x2xf32>, tensor<2xf32>) -> tensor<8x2xf32>
+  %2 = graph.quantize %1, %t to ui8 : (tensor<8x2xf32>, tensor<f32>) -> tensor<8x2xui8>
+  func.return %2 : tensor<8x2xui8>
+}

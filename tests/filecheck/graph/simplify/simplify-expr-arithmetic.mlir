@@ -96,3 +96,16 @@ func.func @brain_floats(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   %y = graph.divide %x, %c : (tensor<4xbf16>, tensor<bf16>) -> tensor<4xbf16>
   func.return %y : tensor<4xbf16>
 }
+
+// Two finite constants whose sum or product is not: x may be as large, of the other sign.
+// CHECK-LABEL: @no_infinity
+// CHECK-COUNT-2: graph.add
+// CHECK-COUNT-2: graph.multiply
+func.func @no_infinity(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c = graph.constant dense<3.0e38> : tensor<f32>
+  %0 = graph.add %x, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = graph.add %0, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = graph.multiply %x, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = graph.multiply %2, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  func.return %1, %3 : tensor<4xf32>, tensor<4xf32>
+}

@@ -62,6 +62,16 @@ func.func @neutral(%x: tensor<4xf32>) -> tensor<2x4xf32> {
   func.return %f : tensor<2x4xf32>
 }
 
+// A slice before a transpose has the axes of the input: this permutation is not its own inverse.
+// CHECK-LABEL: @slice_before_transpose
+// CHECK: %[[S:.*]] = graph.slice %x starts <[0, 0, 2]> limits <[2, 3, 4]> steps [1, 2, 1] : tensor<2x3x4xf32> -> tensor<2x2x2xf32>
+// CHECK: graph.transpose %[[S]] perm [1, 2, 0] : tensor<2x2x2xf32>
+func.func @slice_before_transpose(%x: tensor<2x3x4xf32>) -> tensor<2x2x2xf32> {
+  %t = graph.transpose %x perm [1, 2, 0] : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
+  %y = graph.slice %t starts <[0, 2, 0]> limits <[3, 4, 2]> steps [2, 1, 1] : tensor<3x4x2xf32> -> tensor<2x2x2xf32>
+  func.return %y : tensor<2x2x2xf32>
+}
+
 // How exporters write attention's three inputs: one slice and one transpose of each is left.
 // CHECK-LABEL: @heads
 // CHECK-NOT: graph.gather

@@ -121,3 +121,23 @@ func.func private @branches(%x: tensor<8xf32>, %n: tensor<1xi32>) -> tensor<8xf3
   }
   func.return %r : tensor<8xf32>
 }
+
+// Two vectors are written over the same zeros: each has its own, rather than a copy of them.
+// CHECK-LABEL: @shared_zeros
+// CHECK-SAME: (%x: memref<4xf32>, %[[A:.*]]: memref<8xf32>, %[[B:.*]]: memref<8xf32>)
+// CHECK-NOT: memref.copy
+// CHECK-DAG: linalg.fill {{.*}} outs(%[[A]] : memref<8xf32>)
+// CHECK-DAG: linalg.fill {{.*}} outs(%[[B]] : memref<8xf32>)
+// CHECK-NOT: memref.copy
+// CHECK: func.return
+func.func private @shared_zeros(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {sched.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %v = vector.transfer_read %x[%c0], %zero {in_bounds = [true]} : tensor<4xf32>, vector<4xf32>
+  %a = vector.transfer_write %v, %f[%c0] {in_bounds = [true]} : vector<4xf32>, tensor<8xf32>
+  %b = vector.transfer_write %v, %f[%c4] {in_bounds = [true]} : vector<4xf32>, tensor<8xf32>
+  func.return %a, %b : tensor<8xf32>, tensor<8xf32>
+}

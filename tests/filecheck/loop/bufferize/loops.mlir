@@ -141,3 +141,39 @@ func.func private @chain(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>
   }
   func.return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// Each iteration reads a tensor from outside, and then overwrites it: the next one needs the old elements, so
+// what is written has a buffer of its own.
+// CHECK-LABEL: @read_in_the_next_iteration
+// CHECK: linalg.generic {{.*}} outs(%[[T:.*]] : memref<8xf32>)
+// CHECK: scf.for
+// CHECK: linalg.generic {{.*}} ins(%[[T]] : memref<8xf32>)
+// CHECK-NOT: outs(%[[T]] :
+// CHECK: func.return
+func.func private @read_in_the_next_iteration(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel} {
+  %half = arith.constant 0.5 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %e = tensor.empty() : tensor<8xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.tanh %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%acc = %x) -> (tensor<8xf32>) {
+    %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%t : tensor<8xf32>) outs(%acc : tensor<8xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.addf %o, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<8xf32>
+    %f = linalg.fill ins(%half : f32) outs(%t : tensor<8xf32>) -> tensor<8xf32>
+    %u = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%f : tensor<8xf32>) outs(%s : tensor<8xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.mulf %o, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<8xf32>
+    scf.yield %u : tensor<8xf32>
+  }
+  func.return %r : tensor<8xf32>
+}

@@ -72,3 +72,22 @@ func.func @registers(%v: vector<4xf32>, %k: index) -> (f32) {
   %u = arith.addf %o, %j : f32
   func.return %u : f32
 }
+
+// An aligned buffer is not aligned at its second element, nor at every fourth one for 64 bytes.
+// CHECK-LABEL: @offsets
+// CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK: llvm.store %{{.*}}, %{{.*}} {alignment = 8 : i64} : vector<4xf32>, !llvm.ptr
+// CHECK: llvm.load %{{.*}} {alignment = 64 : i64} : !llvm.ptr -> vector<4xf32>
+func.func @offsets(%m: memref<64xf32> {sched.align = 64 : i64}) -> vector<4xf32> {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %a = vector.load %m[%c1] : memref<64xf32>, vector<4xf32>
+  %b = vector.load %m[%c4] : memref<64xf32>, vector<4xf32>
+  %s = arith.addf %a, %b : vector<4xf32>
+  vector.store %s, %m[%c2] : memref<64xf32>, vector<4xf32>
+  %c = vector.load %m[%c32] : memref<64xf32>, vector<4xf32>
+  func.return %c : vector<4xf32>
+}

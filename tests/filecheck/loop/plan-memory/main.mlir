@@ -1,4 +1,6 @@
 // RUN: stepwell-opt %s -p plan-memory | filecheck %s
+// RUN: stepwell-opt %s -p plan-memory | filecheck %s --check-prefix=GLOBAL
+// GLOBAL: "memref.global"() <{sym_name = "w0"{{.*}}, alignment = 64 : i64}>
 
 // Two kernels and a reshape between them: the first result lives in the arena, behind the scratch of its kernel;
 // the second is written to the caller's buffer, seen in the shape that the kernel writes.

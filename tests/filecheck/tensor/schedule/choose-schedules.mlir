@@ -359,3 +359,38 @@ func.func private @narrow_border(%x: tensor<48x5x8xf32>, %w: tensor<3x8x16xf32>,
   } -> tensor<48x5x16xf32>
   func.return %r : tensor<48x5x16xf32>
 }
+
+// -----
+
+// A sum of two terms is looped as any other; a sum of one needs no loop.
+// CHECK-LABEL: @two_steps
+// CHECK: #sched.schedule<tile = [0, 1, 0, 1], parallel = [1], vectorize = 2>
+func.func private @two_steps(%a: tensor<20x2xf32>, %b: tensor<3x2x16xf32>) -> tensor<20x3x16xf32> attributes {sched.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<20x3x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<20x3x16xf32>) -> tensor<20x3x16xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, no, ni, k) -> (m, k)>, affine_map<(m, no, ni, k) -> (no, k, ni)>, affine_map<(m, no, ni, k) -> (m, no, ni)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : tensor<20x2xf32>, tensor<3x2x16xf32>) outs(%f : tensor<20x3x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %m = arith.mulf %x, %y : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<20x3x16xf32>
+  func.return %r : tensor<20x3x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @one_step
+// CHECK: #sched.schedule<tile = [0, 1, 0, 0], parallel = [1], vectorize = 2>
+func.func private @one_step(%a: tensor<20x1xf32>, %b: tensor<3x1x16xf32>) -> tensor<20x3x16xf32> attributes {sched.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<20x3x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<20x3x16xf32>) -> tensor<20x3x16xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, no, ni, k) -> (m, k)>, affine_map<(m, no, ni, k) -> (no, k, ni)>, affine_map<(m, no, ni, k) -> (m, no, ni)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : tensor<20x1xf32>, tensor<3x1x16xf32>) outs(%f : tensor<20x3x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %m = arith.mulf %x, %y : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<20x3x16xf32>
+  func.return %r : tensor<20x3x16xf32>
+}

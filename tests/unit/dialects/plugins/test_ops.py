@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,6 +121,44 @@ def test_attributes_are_python_values() -> None:
 def test_attributes_that_the_op_does_not_take(attributes: dict[str, str | int], message: str) -> None:
     with pytest.raises(VerifyException, match=message):
         AllOp(*values(1), **attributes).verify()
+
+
+@op("test_ops.inferring")
+class InferringOp(Op):
+    """An op whose type relation gives what its attribute names."""
+
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+    relation = prop_def(StringAttr)
+
+    def infer(self) -> Any:
+        type = self.x.type
+        relations: dict[str, object] = {"one": type, "list": [type], "tuple": (type,), "two": [type, type]}
+        relations |= {"text": "f32", "texts": ["f32"], "nothing": None, "empty": []}
+        return relations[self.relation.data]
+
+
+@pytest.mark.parametrize("relation", ["one", "list", "tuple"])
+def test_a_type_relation_gives_one_type_or_several(relation: str) -> None:
+    (x,) = values(1)
+    made = InferringOp(x, relation=relation)
+    made.verify()
+    assert made.result.type == x.type
+
+
+@pytest.mark.parametrize(
+    ("relation", "found"),
+    [
+        ("two", "must give the types of 1 results, found tensor<1xf32>, tensor<1xf32>"),
+        ("empty", "must give the types of 1 results, found none"),
+        ("text", "must give types, found 'f32'"),
+        ("texts", r"must give types, found \['f32'\]"),
+        ("nothing", "must give types, found None"),
+    ],
+)
+def test_a_type_relation_that_gives_something_else(relation: str, found: str) -> None:
+    with pytest.raises(VerifyException, match=f"`infer` of InferringOp {found}"):
+        InferringOp(*values(1), relation=relation)
 
 
 @op("test_ops.source")

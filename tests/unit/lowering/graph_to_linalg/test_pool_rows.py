@@ -39,10 +39,10 @@ def _reference(x: Any, kernel: Sequence[int], strides: Sequence[int], pads: Sequ
 def test_pool_by_rows(
     size: Sequence[int], kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], kind: str
 ) -> None:
-    x = np.random.default_rng(3).normal(size=(2, 4, *size)).astype(np.float32)
+    x = np.random.default_rng(3).normal(size=(2, 2, *size)).astype(np.float32)
     if kind == "max":
         x[0, 1, 2:6, :5] = np.nan
-        x[1, 2] = -np.inf
+        x[1, 0] = -np.inf
     expect_lowering(
         lambda v: graph.PoolOp(v, kind, list(kernel), strides=list(strides), pads=list(pads)),
         [x],

@@ -98,6 +98,17 @@ def test_conv_same_of_unknown_size() -> None:
     compare("Conv", inputs, dims=dims, auto_pad="SAME_UPPER", strides=[2, 3])
 
 
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("dims", [{}, {0: ["N", 3, "H", "W"]}], ids=["static", "open"])
+def test_same_with_strides_longer_than_the_kernel(dims: Options, auto_pad: str) -> None:
+    """Windows that leave pixels out, where nothing is left to pad; ONNX Runtime refuses such pools."""
+    x = floats(2, 3, 8, 11)
+    options: Options = {"auto_pad": auto_pad, "strides": [3, 4], "dims": dims}
+    compare("Conv", [x, floats(4, 3, 1, 2)], **options)
+    (found,) = converted(model("MaxPool", [x], kernel_shape=[1, 2], **options), [x])
+    np.testing.assert_array_equal(found, np.maximum(x[:, :, ::3, :9:4], x[:, :, ::3, 1:10:4]))
+
+
 @pytest.mark.parametrize(
     "options",
     [

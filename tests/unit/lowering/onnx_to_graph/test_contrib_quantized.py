@@ -56,6 +56,7 @@ CASES: list[tuple[str, Sequence[Array | None], int, dict[str, Any], float]] = [
     ("QLinearSigmoid", [*X, number(1 / 256), number(0, np.uint8)], 1, {}, 1),
     ("QLinearLeakyRelu", [*X, *OUT], 1, {"alpha": 0.2}, 1),
     ("QLinearGlobalAveragePool", [*X, *OUT], 1, {"channels_last": 0}, 1),
+    ("QLinearGlobalAveragePool", [*X, *OUT], 1, {"channels_last": 1}, 1),
     ("QLinearConcat", [*OUT, *X, *Z], 6, {"axis": 1}, 1),
     ("QGemm", [*A, *B, BIAS, *OUT], 1, {}, 1),
     ("QGemm", [*A, *B, BIAS, None, None], 1, {}, 1e-4),

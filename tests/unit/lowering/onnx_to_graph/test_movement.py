@@ -133,6 +133,11 @@ def test_center_crop_pad_needs_a_size_for_each_axis() -> None:
         check_node("CenterCropPad", [X, ints(5, 2)], expected=[X])
 
 
+def test_sequences_are_reversed_along_the_first_two_axes() -> None:
+    with pytest.raises(StepwellError, match="ReverseSequence: its axes must be 0 and 1, found 1 and 2"):
+        check_node("ReverseSequence", [X, ints(3, 1, 2)], batch_axis=1, time_axis=2, expected=[X])
+
+
 def test_squeeze_of_unknown_rank_is_refused() -> None:
     with pytest.raises(StepwellError, match="Squeeze without axes: dimension N may be 1 or not"):
         check_node("Squeeze", [numbers(1, 3, 1)], names={0: ("N", 3, 1)})

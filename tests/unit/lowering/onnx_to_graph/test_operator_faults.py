@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.passes import run_pipeline
+from stepwell.runtime.errors import StepwellError
 from stepwell.tools import cli, opt
 from tests.commands import Capture, shown_error, written
-from tests.onnx_models import onnx_model
+from tests.onnx_models import imported, onnx_model
 
 PRELUDE = "from stepwell.plugin import *\n"
 """Line 1 of each plugin."""
@@ -137,7 +139,7 @@ def test_a_lowering_without_end(tmp_path: Path, capsys: Capture) -> None:
     model, file = written(tmp_path / "m.mlir", text), written(tmp_path / "endless.py", PRELUDE + plugin)
     printed = shown_error(capsys, cli.main, "compile", model, "--load", file)
     assert printed.startswith("error[endless-rules]: rewriting does not end: again works on what it makes")
-    assert f"a rule of the plugin {file}" in printed
+    assert f"a pattern of the plugin {file}" in printed
 
 
 NODES = {
@@ -332,3 +334,17 @@ def test_what_a_plugin_registers_before_it_fails_is_forgotten(tmp_path: Path, ca
     assert "IndexError" in shown_error(capsys, opt.main, "--load", file, "--list-passes")
     written(file, f"{PRELUDE}\n{plugin}")
     assert opt.main(["--load", str(file), "--list-passes"]) == 0
+
+
+@pytest.mark.parametrize(("uses", "is_cut"), [(1, False), (5, False), (6, True)])
+def test_the_first_five_nodes_without_a_lowering_are_listed(uses: int, is_cut: bool) -> None:
+    nodes = " ".join(f"[mix_{i}] y{i} = test.none.Mix(x)" for i in range(uses))
+    results = ", ".join(f"float[3] y{i}" for i in range(uses))
+    module, ctx = imported(
+        onnx_model(f"g (float[3] x) => ({results}) {{ {nodes} }}", header=', "test.none" : 1')
+    )
+    with pytest.raises(StepwellError) as raised:
+        run_pipeline(module, "convert-onnx-to-graph", ctx)
+    line = raised.value.notes[0]
+    assert all(f"mix_{i}" in line for i in range(min(uses, 5))) and "mix_5" not in line
+    assert ("…" in line) == is_cut

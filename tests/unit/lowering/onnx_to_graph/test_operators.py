@@ -222,7 +222,7 @@ class PolyOp(Op):
 
 @sw.lower(PolyOp, to="graph")
 def lower_poly(op: PolyOp, rewriter: PatternRewriter) -> SSAValue:
-    """Horner's rule."""
+    """Horner's method."""
     *lower, highest = op.coefficients.get_values()
     total = constant(rewriter, highest, like=op.x)
     for coefficient in reversed(lower):

@@ -1,4 +1,4 @@
-"""`legalize` with rules of another package: found by set and op, told the target, each op once."""
+"""`legalize` with patterns of another package: found by set and op, told the target, each op once."""
 
 from __future__ import annotations
 

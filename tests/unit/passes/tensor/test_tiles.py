@@ -51,7 +51,11 @@ func.func @main(%x: tensor<{m}x{k}xi32>, %w: tensor<{panels}x{k}x{width}xi32>, %
   func.return %y : tensor<{m}x{n}xf32>
 }}
 """
-SHAPES = [(50, 2, 32, 88), (33, 1, 48, 5), (17, 3, 8, 16), (9, 2, 16, 35), (64, 1, 32, 32)]
+SHAPES = [
+    *[(50, 2, 32, 88), (33, 1, 48, 5), (17, 3, 8, 16), (9, 2, 16, 35), (64, 1, 32, 32)],
+    # One and two more than whole tiles: of rows, of the sum, and a sum that is shorter than a tile.
+    *[(17, 1, 16, 17), (34, 2, 16, 18), (18, 1, 16, 33), (33, 1, 16, 1), (16, 1, 32, 2)],
+]
 
 
 def _on_buffers(m: int, panels: int, width: int, k: int) -> tuple[StepwellContext, ModuleOp]:

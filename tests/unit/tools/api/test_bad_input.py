@@ -66,6 +66,7 @@ SWAPPED_AND_WRONG: dict[str, tuple[Call, str, str]] = {
     "a level above": (lambda m: m.to("linalg").to("graph"), "bad-option", "nothing leads back up"),
     "a misspelt keyword": (lambda m: m.to("graph", opt_levl=1), "bad-option", "did you mean opt_level?"),
     "a level of the CPU": (lambda m: m.compile(target="x86-64-v9"), "unknown-target", "mean x86-64-v4?"),
+    "a misspelt mcpu": (lambda m: m.compile(mcpu="x86_64-v3"), "unknown-target", "mean x86-64-v3?"),
     "two levels": (lambda m: m.compile(target="x86-64-v3", mcpu="x86-64-v2"), "bad-option", "leave one"),
     "a class of targets": (lambda m: setattr(m, "target", 3), "bad-option", "target must be"),
     "no function": (lambda m: m["mian"], "unknown-function", "did you mean main?"),
@@ -268,3 +269,19 @@ def test_modules_in_two_threads_take_turns(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert [str(copy) for copy in copies] == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    "how", [{"mcpu": "aarch64"}, {"target": "aarch64-linux-gnu"}, {"target": "x86_64-pc-windows-msvc"}]
+)
+@pytest.mark.parametrize("of_a_module", [False, True])
+@pytest.mark.filterwarnings("ignore::stepwell.runtime.machine.target.TargetWarning")
+def test_a_foreign_target_is_refused_before_anything_is_compiled(
+    of_a_module: bool, how: dict[str, str]
+) -> None:
+    steps: list[str] = []
+    model = sw.import_onnx(onnx_model(SMALL)) if of_a_module else onnx_model(SMALL)
+    with pytest.raises(sw.StepwellError, match="wrong-cpu.*which this machine lacks") as caught:
+        untyped.compile(model, progress=lambda step, *_: steps.append(step), use_cache=False, **how)
+    assert not steps and (help := caught.value.help)
+    assert "here run host, x86-64, " in help and "-o FILE" in help

@@ -160,3 +160,17 @@ func.func @lone(%x: tensor<1x2x3x3xf32>) -> tensor<1x4x3x3xf32> {
   %1 = graph.relu %0 : tensor<1x4x3x3xf32> -> tensor<1x4x3x3xf32>
   func.return %1 : tensor<1x4x3x3xf32>
 }
+
+// A logarithm of the zeros that fill the last block is infinite, and infinity times a filter of zeros NaN.
+// CHECK-LABEL: @logarithm
+func.func @logarithm(%x: tensor<1x3x2x1xf32>) -> tensor<1x3x2x1xf32> {
+  %w = graph.constant dense<[[[[1.0]]], [[[2.0]]], [[[3.0]]]]> : tensor<3x1x1x1xf32>
+  // CHECK: graph.conv {{.*}} groups 4 data_layout "NCHW2c" kernel_layout "OIHW2o"
+  // CHECK: %[[BACK:.*]] = graph.layout_transform {{.*}} from "NCHW2c" to "NCHW"
+  // CHECK: %[[CUT:.*]] = graph.slice %[[BACK]]
+  // CHECK: graph.log %[[CUT]] : tensor<1x3x2x1xf32>
+  %0 = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 3 : (tensor<1x3x2x1xf32>, tensor<3x1x1x1xf32>) -> tensor<1x3x2x1xf32>
+  %1 = graph.log %0 : tensor<1x3x2x1xf32> -> tensor<1x3x2x1xf32>
+  %2 = graph.conv %1, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] groups 3 : (tensor<1x3x2x1xf32>, tensor<3x1x1x1xf32>) -> tensor<1x3x2x1xf32>
+  func.return %2 : tensor<1x3x2x1xf32>
+}

@@ -115,3 +115,18 @@ func.func @not_gelu(%x: tensor<8xf32>, %z: tensor<8xf32>) -> (tensor<8xf32>, ten
   %y2 = graph.multiply %h, %g : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   func.return %y0, %y1, %y2, %e : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// A factor that differs from √½ by more than the rounding of f32 is another function's.
+// CHECK-LABEL: @no_gelu
+// CHECK: graph.erf
+func.func @no_gelu(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %r = graph.constant dense<0.7075> : tensor<f32>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %half = graph.constant dense<0.5> : tensor<f32>
+  %a = graph.multiply %x, %r : (tensor<2x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %b = graph.erf %a : tensor<2x8xf32> -> tensor<2x8xf32>
+  %c = graph.add %b, %one : (tensor<2x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %d = graph.multiply %half, %c : (tensor<f32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %y = graph.multiply %x, %d : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  func.return %y : tensor<2x8xf32>
+}

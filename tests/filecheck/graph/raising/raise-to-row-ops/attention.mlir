@@ -100,3 +100,18 @@ func.func @narrow(%q: tensor<16x8xf16>, %k: tensor<8x40xf16>, %v: tensor<40x8xf1
   %y = graph.matmul %p, %v : (tensor<16x40xf16>, tensor<40x8xf16>) -> tensor<16x8xf16>
   func.return %y : tensor<16x8xf16>
 }
+
+// Columns of keys that a reshape made of others: what was transposed below it are no keys.
+// CHECK-LABEL: @reshaped_columns
+// CHECK: %[[T:.*]] = graph.transpose %k perm [0, 2, 1]
+// CHECK: %[[R:.*]] = graph.reshape %[[T]] shape <[3, 64, 40]>
+// CHECK: %[[K:.*]] = graph.transpose %[[R]] perm [0, 2, 1]
+// CHECK: graph.attention %q, %[[K]], %v
+func.func @reshaped_columns(%q: tensor<3x16x64xf32>, %k: tensor<6x40x32xf32>, %v: tensor<3x40x64xf32>) -> tensor<3x16x64xf32> {
+  %t = graph.transpose %k perm [0, 2, 1] : tensor<6x40x32xf32> -> tensor<6x32x40xf32>
+  %r = graph.reshape %t shape <[3, 64, 40]> : tensor<6x32x40xf32> -> tensor<3x64x40xf32>
+  %a = graph.matmul %q, %r : (tensor<3x16x64xf32>, tensor<3x64x40xf32>) -> tensor<3x16x40xf32>
+  %p = graph.softmax %a axis 2 : tensor<3x16x40xf32> -> tensor<3x16x40xf32>
+  %y = graph.matmul %p, %v : (tensor<3x16x40xf32>, tensor<3x40x64xf32>) -> tensor<3x16x64xf32>
+  func.return %y : tensor<3x16x64xf32>
+}

@@ -3,7 +3,7 @@
 // RUN: stepwell-opt %s -p simplify-inference,raise-to-row-ops,raise-to-row-ops | filecheck %s
 // RUN: stepwell-opt %s -p 'raise-to-row-ops{only=softmax,log_softmax}' | filecheck %s --check-prefix SOFTMAX
 // RUN: not stepwell-opt %s -p 'raise-to-row-ops{only=softmax,soft_max}' 2>&1 | filecheck %s --check-prefix BAD
-// BAD: error[bad-option]: raise-to-row-ops has no rule for soft_max
+// BAD: error[bad-option]: raise-to-row-ops has no rewrite for soft_max
 
 // CHECK-LABEL: @softmax
 // CHECK: graph.softmax %x axis 1

@@ -1,7 +1,7 @@
 """
-Rules that compute ops on feature maps in another layout, for `convert-layout` and the passes like it.
+Rewrites of ops to feature maps in another layout, for `convert-layout` and the passes like it.
 
-A rule inserts the op on stored feature maps and records its result; False means that the op stays plain.
+Each inserts the op on stored feature maps and records its result; False means that the op stays plain.
 """
 
 from __future__ import annotations
@@ -323,10 +323,10 @@ def _operand(
     return None
 
 
-Rules: TypeAlias = Mapping[type[GraphOp], Callable[[Any, FeatureMaps], bool]]
-"""Rules by op class: each inserts the op on stored feature maps, or leaves it, and returns whether it did."""
+Rewrites: TypeAlias = Mapping[type[GraphOp], Callable[[Any, FeatureMaps], bool]]
+"""Rewrites by op class: each inserts the op on stored feature maps and returns True, or leaves it."""
 
-LAYOUT_RULES: Rules = {
+LAYOUT_REWRITES: Rewrites = {
     graph.BiasAddOp: bias_add,
     graph.ConcatOp: concat,
     graph.DequantizeOp: scaled,
@@ -338,4 +338,4 @@ LAYOUT_RULES: Rules = {
     graph.ResizeOp: resize,
     graph.TransposeOp: transpose,
 }
-"""Rules of ops that preserve the layout of their operands; `elementwise` is the rule of all other classes."""
+"""Rewrites of ops that preserve the layout of their operands; `elementwise` is that of all other classes."""

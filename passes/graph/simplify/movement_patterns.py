@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on ops that move elements: pairs cancel or merge, identities are dropped."""
+"""Patterns of `simplify-expr` on ops that move elements: pairs cancel or merge, identities are dropped."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class FlattenConcat(RewritePattern):
             rewriter.replace(op, graph.ConcatOp(pieces, op.axis.value.data))
 
 
-MOVEMENT_RULES: list[RewritePattern] = [
+MOVEMENT_PATTERNS: list[RewritePattern] = [
     ComposeTransposes(),
     ComposeLayoutChanges(),
     TransposeAsView(),
@@ -220,7 +220,7 @@ MOVEMENT_RULES: list[RewritePattern] = [
     DropSingleConcat(),
     FlattenConcat(),
 ]
-"""The rules on movement in the order in which they are tried, those first that leave the fewest ops."""
+"""The patterns on movement in the order in which they are tried, those first that leave the fewest ops."""
 
 
 def _has_unknown(value: SSAValue) -> bool:

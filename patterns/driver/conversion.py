@@ -1,9 +1,8 @@
 """
 The conversion driver, which rewrites one dialect to the next in a single walk.
 
-A conversion is a list of rewrite patterns, found by the class of the op they match. Ops are visited once, in
-order, after their operands have been converted; ops made by a pattern take the location of the op they
-replace; illegal ops that remain at the end are reported all at once.
+A conversion is a set of rewrite patterns, found by the class of the op they match. Ops are visited once, in
+order, after their operands have been converted; illegal ops that remain at the end are reported all at once.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects._xdsl import matched_op_types
-from stepwell.dialects.locations import adopt_location
-from stepwell.passes.analysis.scopes import values_read
-from stepwell.patterns.lineage import MAX_DEPTH, Lineage
+from stepwell.dialects._xdsl import set_type
+from stepwell.dialects.graph.functions import values_read
+from stepwell.patterns.driver.carry_out import carry_out
+from stepwell.patterns.driver.lineage import MAX_DEPTH, Lineage
+from stepwell.patterns.driver.pattern_set import PatternSet
 from stepwell.runtime.errors import StepwellError, describe_location
-from stepwell.runtime.plugins import plugin_of
 
 _WATCHED_DEPTH = 8
 """Shorter rows of ops that patterns made from new ones are not noted: it would take time, and they end."""
@@ -55,35 +54,10 @@ def convert(
     lineage = (
         Lineage(module, MAX_DEPTH, "let no pattern convert an op to its like") if convert_new_ops else None
     )
-    walk = _Walk(_PatternTable(patterns), _Illegal(set(illegal), tuple(legal_ops)), type_converter, lineage)
+    walk = _Walk(PatternSet(patterns), _Illegal(set(illegal), tuple(legal_ops)), type_converter, lineage)
     walk.visit_regions(module)
     if not partial:
         walk.refuse_leftovers(hint or (lambda op: ""), help or (lambda ops: None))
-
-
-class _PatternTable:
-    """
-    Patterns by op class, looked up with base classes.
-
-    So a pattern can match a whole family, and a subclass, such as our `arith` ops on vectors, gets the
-    patterns of its base.
-    """
-
-    def __init__(self, patterns: Sequence[RewritePattern]):
-        self.plugin = next(filter(None, (plugin_of(type(pattern)) for pattern in patterns)), None)
-        """The file of the plugin that defines patterns, if any."""
-        self._declared: dict[type, list[RewritePattern]] = {}
-        for pattern in patterns:
-            for op_type in matched_op_types(pattern):
-                self._declared.setdefault(op_type, []).append(pattern)
-        self._found: dict[type, tuple[RewritePattern, ...]] = {}
-
-    def of(self, op_type: type[Operation]) -> tuple[RewritePattern, ...]:
-        """The patterns for a class, the most specific first."""
-        if op_type not in self._found:
-            lists = (self._declared.get(base, ()) for base in op_type.__mro__)
-            self._found[op_type] = tuple(pattern for found in lists for pattern in found)
-        return self._found[op_type]
 
 
 @dataclass(frozen=True)
@@ -103,12 +77,12 @@ class _Walk:
 
     def __init__(
         self,
-        table: _PatternTable,
+        patterns: PatternSet,
         illegal: _Illegal,
         type_converter: Callable[[Attribute], Attribute] | None,
         lineage: Lineage | None,
     ):
-        self._table = table
+        self._patterns = patterns
         self._illegal = illegal
         self._left: dict[Operation, bool] = {}
         """Illegal ops that were not converted; False where only their operands are to blame."""
@@ -130,7 +104,7 @@ class _Walk:
             for arg in block.args:
                 converted = self._type_converter(arg.type)
                 if converted != arg.type:
-                    arg._type = converted  # pyright: ignore[reportPrivateUsage]
+                    set_type(arg, converted)
         for inner in list(block.ops):
             if inner.parent is block:  # neither erased nor split off meanwhile
                 self._visit(inner)
@@ -140,50 +114,38 @@ class _Walk:
         if self._left and any(value.owner in self._left for value in values_read(op)):
             # Its operands do not have types of the new level, on which its own patterns would only fail.
             if op in self._illegal:
-                self._left[op] = not any(_converts(pattern, op) for pattern in self._table.of(type(op)))
+                self._left[op] = not any(_converts(pattern, op) for pattern in self._patterns.of(type(op)))
             return
-        patterns = self._table.of(type(op))
+        patterns = self._patterns.of(type(op))
         if not patterns and not op.regions and op not in self._illegal:
             return
-        new_ops: list[Operation] = []
-        for pattern in patterns:
-            rewriter = PatternRewriter(op)
-            location = op.location
-            rewriter.operation_insertion_handler.append(lambda new, at=location: adopt_location(new, at))
-            if self._lineage is not None:
-                rewriter.operation_insertion_handler.append(new_ops.append)
-            else:
-                rewriter.operation_insertion_handler.append(self._expect_legal)
-            try:
-                pattern.match_and_rewrite(op, rewriter)
-            except VerifyException as error:
-                raise StepwellError(
-                    "invalid-model" if op.name.startswith("onnx.") else "invalid-ir",
-                    op,
-                    f"{op.name}: {error}",
-                ) from error
-            except StepwellError as error:
-                if error.where:
-                    raise
-                message = error.message if op.name in error.message else f"{op.name}: {error.message}"
-                raise StepwellError(error.code, op, message, note=error.notes, help=error.help) from None
-            if rewriter.has_done_action:
-                if self._lineage is not None and depth > _WATCHED_DEPTH:
-                    self._lineage.note(getattr(pattern, "rule", type(pattern)), op, new_ops)
-                break
+        new_ops = self._rewrite(op, patterns, depth) if patterns else ()
         if op.parent is not None and op in self._illegal:
             self._left[op] = True
+        if self._lineage is None:
+            self._left.update((new, True) for new in new_ops if new in self._illegal)
         if op.parent is not None or isinstance(op, ModuleOp):
             # Still in the IR, untouched or modified in place. Its regions are visited after it.
             self.visit_regions(op)
-        for new in new_ops:
-            if new.parent is not None:
-                self._visit(new, depth + 1)
+        if self._lineage is not None:
+            for new in new_ops:
+                if new.parent is not None:
+                    self._visit(new, depth + 1)
 
-    def _expect_legal(self, new: Operation) -> None:
-        """Note a new op that no pattern converts and that may not be left."""
-        if new in self._illegal:
-            self._left[new] = True
+    def _rewrite(self, op: Operation, patterns: Sequence[RewritePattern], depth: int) -> Sequence[Operation]:
+        """Carry out the first pattern that rewrites an op. Returns: the new ops; errors name the op."""
+        watched = self._lineage if depth > _WATCHED_DEPTH else None
+        try:
+            return carry_out(patterns, op, PatternRewriter(op), watched) or ()
+        except VerifyException as error:
+            raise StepwellError(
+                "invalid-model" if op.name.startswith("onnx.") else "invalid-ir", op, f"{op.name}: {error}"
+            ) from error
+        except StepwellError as error:
+            if error.where:
+                raise
+            message = error.message if op.name in error.message else f"{op.name}: {error.message}"
+            raise StepwellError(error.code, op, message, note=error.notes, help=error.help) from None
 
     def refuse_leftovers(
         self, hint: Callable[[Operation], str], help: Callable[[Sequence[Operation]], str | None]
@@ -216,8 +178,8 @@ class _Walk:
         )
 
     def _help(self) -> str:
-        if self._table.plugin is not None:
-            return f"add a pattern for each to {self._table.plugin}, or convert them in a pass before"
+        if self._patterns.plugin is not None:
+            return f"add a pattern for each to {self._patterns.plugin}, or convert them in a pass before"
         return (
             "run `stepwell inspect` on the model for the whole list; export without these operators, or "
             "compute them before or after the model"

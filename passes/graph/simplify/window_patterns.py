@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on windows: unused filter points are cut off, resizes to half become pools."""
+"""Patterns of `simplify-expr` on windows: unused filter points are cut off, resizes to half become pools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of `fold-scale-axis`: a multiplication per channel is merged into the weights of a contraction."""
+"""Patterns of `fold-scale-axis`: a multiplication per channel is merged into the weights of a contraction."""
 
 from __future__ import annotations
 

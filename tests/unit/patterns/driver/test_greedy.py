@@ -1,4 +1,4 @@
-"""Rules of the compiler's own passes: two that take turns are found, however often they are applied."""
+"""Greedy application of patterns: two that take turns are found, however often they are applied."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.passes import run_pipeline
-from stepwell.patterns.rule_sets import RuleSet, apply_rules
+from stepwell.patterns.driver.greedy import GreedyPatterns, apply_patterns
 from stepwell.runtime.errors import StepwellError
 
 
@@ -47,16 +47,16 @@ def _abs() -> Region:
 
 
 @pytest.mark.parametrize(
-    ("rules", "names"),
+    ("patterns", "names"),
     [
         ([AsNeg(), AsAbs()], "AsNeg and AsAbs work on what the other makes"),
         ([InPlace()], "InPlace works on what it makes"),
     ],
     ids=["turns", "in-place"],
 )
-def test_endless_rules(rules: list[RewritePattern], names: str) -> None:
+def test_endless_patterns(patterns: list[RewritePattern], names: str) -> None:
     with pytest.raises(StepwellError, match=f"does not end: {names}, 108 times in a row") as error:
-        apply_rules(_abs(), rules)
+        apply_patterns(_abs(), patterns)
     assert error.value.code == "endless-rules"
 
 
@@ -72,16 +72,16 @@ def test_rules_that_take_turns_across_applications() -> None:
                 self.is_ready = False
                 rewriter.replace(op, graph.NegOp(op.input))
 
-    rule = OncePerRound()
+    pattern = OncePerRound()
     region = _abs()
-    rules = RuleSet(region, [rule, AsAbs()])
+    patterns = GreedyPatterns(region, [pattern, AsAbs()])
     with pytest.raises(StepwellError, match="AsAbs and OncePerRound|OncePerRound and AsAbs"):
-        while rules.apply():
-            rule.is_ready = True
+        while patterns.apply():
+            pattern.is_ready = True
 
 
 def test_long_way_of_one_op_is_no_endless_one() -> None:
-    """A slice moves in front of each of 300 transposes, and each time works on what the rule made before."""
+    """A slice moves before each of 300 transposes, each time matched as the pattern made it."""
     kinds = ("tensor<2x3xf32>", "tensor<3x2xf32>")
     ops = ["%0 = graph.neg %x : tensor<2x3xf32> -> tensor<2x3xf32>"]
     for i in range(300):

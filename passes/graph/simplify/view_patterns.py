@@ -1,4 +1,4 @@
-"""A rule of `simplify-expr` on views: elementwise ops move before them, to fuse with the product before."""
+"""A pattern of `simplify-expr` on views: elementwise ops move before them, to fuse with a product there."""
 
 from __future__ import annotations
 

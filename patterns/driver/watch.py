@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from dataclasses import dataclass
+from functools import partial, wraps
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from stepwell.patterns.lineage import Lineage
+from stepwell.patterns.driver.carry_out import carry_out, is_carried_out
+from stepwell.patterns.driver.lineage import Lineage
 
 MAX_DEPTH = 10_000
-"""More than rules of ours need: a plugin may rewrite an op once for each number in an attribute."""
+"""More than patterns of ours need: a plugin may rewrite an op once for each number in an attribute."""
 
 _CURRENT: ContextVar[Lineage | None] = ContextVar("stepwell_watched_patterns", default=None)
 
@@ -29,19 +31,22 @@ def watching(module: ModuleOp) -> Generator[None]:
         _CURRENT.reset(token)
 
 
-def watch(rule: type[RewritePattern]) -> None:
+@dataclass(frozen=True)
+class _Plain:
+    """A pattern without its watch."""
+
+    origin: type[RewritePattern]
+    match_and_rewrite: Callable[[Operation, PatternRewriter], None]
+
+
+def watch(pattern_class: type[RewritePattern]) -> None:
     """Make a class of patterns raise StepwellError `endless-rules` when it does not end while a pass runs."""
-    plain = rule.match_and_rewrite
+    plain = pattern_class.match_and_rewrite
 
     @wraps(plain)
     def watched(self: RewritePattern, op: Operation, rewriter: PatternRewriter) -> None:
-        if (lineage := _CURRENT.get()) is None:
+        if (lineage := _CURRENT.get()) is None or is_carried_out(rewriter):
             return plain(self, op, rewriter)
-        made: list[Operation] = []
-        rewriter.operation_insertion_handler.append(made.append)
-        plain(self, op, rewriter)
-        rewriter.operation_insertion_handler.pop()
-        if rewriter.has_done_action:
-            lineage.note(rule, op, made if op.parent is None else [*made, op])
+        carry_out([_Plain(pattern_class, partial(plain, self))], op, rewriter, lineage)
 
-    rule.match_and_rewrite = watched
+    pattern_class.match_and_rewrite = watched

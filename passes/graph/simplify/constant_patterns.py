@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on constant operands: constants merge, divisions become multiplications."""
+"""Patterns of `simplify-expr` on constant operands: constants merge, divisions become multiplications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on slices: they merge, and move before reshapes and transposes."""
+"""Patterns of `simplify-expr` on slices: they merge, and move before reshapes and transposes."""
 
 from __future__ import annotations
 
@@ -295,8 +295,8 @@ class TransposeBeforeSqueeze(RewritePattern):
         rewriter.replace(op, graph.SqueezeOp(moved, range(len(dropped))))
 
 
-def slice_rules(weights: WeightStore) -> Sequence[RewritePattern]:
-    """The rules on slices, in the order in which they are tried."""
+def slice_patterns(weights: WeightStore) -> Sequence[RewritePattern]:
+    """The patterns on slices, in the order in which they are tried."""
     return [
         ComposeSlices(),
         SplitAsSlices(),

@@ -1,4 +1,4 @@
-"""Rules of `simplify-expr` on arithmetic: casts of casts, products with 0, roots, known shapes, top-k."""
+"""Patterns of `simplify-expr` on arithmetic: casts of casts, products with 0, roots, known shapes, top-k."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _FLOATS: Mapping[Attribute, tuple[int, int]] = {
 }
 
 
-def algebra_rules(weights: WeightStore) -> list[RewritePattern]:
-    """The rules on arithmetic, in the order in which they are tried."""
+def algebra_patterns(weights: WeightStore) -> list[RewritePattern]:
+    """The patterns on arithmetic, in the order in which they are tried."""
     return [
         ComposeCasts(),
         MultiplyByZero(weights),

@@ -1,0 +1,1 @@
+"""The driver of rewrite patterns: sets, greedy application, dialect conversion, and what they share."""

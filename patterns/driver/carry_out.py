@@ -1,0 +1,104 @@
+"""The one place where rewrites are carried out: located, watched for not ending, counted, and limited."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects.locations import adopt_location, fused_location
+from stepwell.patterns.driver.lineage import Lineage, name_of
+
+_LOG = logging.getLogger(__name__)
+
+
+class Rewrites(Protocol):
+    """A rewrite pattern, or a match of a dataflow rule that is to be replaced."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        """Rewrite an op with the rewriter, or leave it as it is."""
+        ...
+
+
+class RewriteListener:
+    """The base class of what counts, logs or limits rewrites; override some."""
+
+    def may_rewrite(self, pattern: str, op: Operation) -> bool:
+        """Whether a pattern may be tried on an op; False skips it before it matches."""
+        return True
+
+    def rewrote(self, pattern: str, op: Operation, made: Sequence[Operation]) -> None:
+        """Called after a pattern has rewritten an op, which may be erased, to the new ops `made`."""
+
+
+_LISTENERS: ContextVar[tuple[RewriteListener, ...]] = ContextVar("stepwell_rewrite_listeners", default=())
+
+
+@contextmanager
+def listening(listener: RewriteListener) -> Generator[None]:
+    """Call a listener, after those around it, for each rewrite of a `with` block."""
+    token = _LISTENERS.set((*_LISTENERS.get(), listener))
+    try:
+        yield
+    finally:
+        _LISTENERS.reset(token)
+
+
+class _NewOps(list[Operation]):
+    """The ops that a rewrite inserts; its `append` is the handler by which a rewriter is known as carried."""
+
+
+def carry_out(
+    patterns: Iterable[Rewrites],
+    op: Operation,
+    rewriter: PatternRewriter,
+    lineage: Lineage | None = None,
+    *,
+    matched: Sequence[Operation] = (),
+    located: bool = False,
+) -> Sequence[Operation] | None:
+    """
+    Try patterns on an op, in order, until one rewrites it.
+
+    New ops get the location of the op, as far as they have none. `matched`: the ops that a graph pattern has
+    matched, when `op` is but the place of insertion; their locations are fused. `located`: a builder has
+    given new ops their location, so regions that moved into them are not walked again.
+    Returns: the new ops, or None when no pattern did anything.
+    Raises: StepwellError `endless-rules`, with a `lineage` only.
+    """
+    listeners = _LISTENERS.get()
+    location = fused_location(matched) if matched else op.location
+    made = _NewOps()
+    rewriter.operation_insertion_handler.append(made.append)
+    done: Rewrites | None = None
+    try:
+        for pattern in patterns:
+            if listeners and not all(each.may_rewrite(name_of(pattern), op) for each in listeners):
+                continue
+            pattern.match_and_rewrite(op, rewriter)
+            if rewriter.has_done_action:
+                done = pattern
+                break
+    finally:
+        rewriter.operation_insertion_handler.pop()
+        for new in () if located else made:
+            adopt_location(new, location)
+    if done is None:
+        return None
+    _LOG.debug("%s rewrote %s at %s", done, op.name, location)
+    for listener in listeners:
+        listener.rewrote(name_of(done), op, made)
+    if lineage is not None:
+        lineage.note(done, matched or (op,), made)
+    return made
+
+
+def is_carried_out(rewriter: PatternRewriter) -> bool:
+    """Whether a rewriter is in use by `carry_out`, so that what it does is seen already."""
+    handlers = rewriter.operation_insertion_handler
+    return any(isinstance(getattr(handler, "__self__", None), _NewOps) for handler in handlers)

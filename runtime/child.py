@@ -1,0 +1,175 @@
+"""Child processes for requests: a limit of memory, a deadline, and the last output of one that dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import Thread, Timer
+from typing import IO, cast
+
+from stepwell.runtime.frames import MAX_BODY_BYTES, BadFrame, Frame, read_frame, write_frame
+
+LAST_OUTPUT_BYTES = 4096
+_END_SECONDS = 5
+"""How long a child may take to end after its input has ended."""
+_LAST_MOMENT_SECONDS = 0.5
+"""How long it may take to end after its output has."""
+
+# Ctrl-C is sent to a child too: it ends silently, also while it still imports. Replies go to the standard
+# output that it was started with: what the program or a plugin prints goes to standard error.
+_START = """
+import importlib, json, os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+replies = os.fdopen(os.dup(1), "wb")
+os.dup2(2, 1)
+start = json.loads(sys.stdin.buffer.readline())
+sys.path[:] = start["path"]
+if start["memory"] is not None:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (start["memory"], start["memory"]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+module, function = start["program"].split(":")
+getattr(importlib.import_module(module), function)(sys.stdin.buffer, replies)
+"""
+
+
+class ChildError(Exception):
+    """
+    A child process without an answer: dead, killed at its deadline, or with an answer that is no message.
+
+    Args: `reason` says which, with the exit status; `last_output` is the end of its standard error.
+    """
+
+    def __init__(self, reason: str, last_output: str):
+        self.reason, self.last_output = reason, last_output
+        super().__init__(f"{reason}\n{last_output}".rstrip())
+
+
+class Child:
+    """
+    A Python process for a program, with the same search path for modules as this process.
+
+    Not fork (live threads), not multiprocessing (which runs a script without a main guard again).
+    """
+
+    def __init__(
+        self,
+        program: str,
+        *,
+        memory_bytes: int | None = None,
+        answer_bytes: int = MAX_BODY_BYTES,
+        forward_errors: bool = True,
+    ):
+        """
+        Args: `program` is `module:function`, called with the streams of requests and answers (binary; frames
+        of `runtime/frames.py`); `memory_bytes` limits its address space (on systems that can);
+        `answer_bytes` its answers; `forward_errors`: whether its standard error is shown here too.
+        Raises: OSError when it cannot be started.
+        """
+        self._answer_bytes = answer_bytes
+        self._late: float | None = None
+        self._last_output = b""
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen([sys.executable, "-c", _START], stdin=pipe, stdout=pipe, stderr=pipe)
+        self._listener = Thread(target=self._listen, args=(forward_errors,), daemon=True)
+        self._listener.start()
+        with suppress(OSError):  # the first request will say that it has died
+            write_frame(self._requests, {"path": sys.path, "memory": memory_bytes, "program": program})
+
+    @property
+    def _requests(self) -> IO[bytes]:
+        return cast(IO[bytes], self._process.stdin)
+
+    @property
+    def _answers(self) -> IO[bytes]:
+        return cast(IO[bytes], self._process.stdout)
+
+    def _listen(self, forward: bool) -> None:
+        """Keep the end of the child's standard error."""
+        errors = cast(IO[bytes], self._process.stderr)
+        with suppress(
+            OSError, ValueError
+        ):  # a process of the child's own holds it open, and we have closed it
+            while part := os.read(errors.fileno(), 1 << 16):
+                self._last_output = (self._last_output + part)[-LAST_OUTPUT_BYTES:]
+                if forward:
+                    with suppress(OSError):  # ours may be closed
+                        os.write(2, part)
+
+    def ask(self, head: Mapping[str, object], body: bytes = b"", *, seconds: float | None = None) -> Frame:
+        """
+        The answer to a request; after an error the child has ended.
+
+        Args: `seconds` is its deadline: the child is killed when it passes.
+        Raises: ChildError.
+        """
+        timer = None if seconds is None else Timer(seconds, self._kill_late, (seconds,))
+        if timer is not None:
+            timer.start()
+        try:
+            write_frame(self._requests, head, body)
+            answer = read_frame(self._answers, self._answer_bytes)
+        except BadFrame as error:
+            self.kill()
+            raise ChildError(f"its answer cannot be read: {error}", self.last_output) from None
+        except (OSError, ValueError):  # a stream is broken, or closed
+            answer = None
+        finally:
+            if timer is not None:
+                timer.cancel()
+        if answer is None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LAST_MOMENT_SECONDS)
+            self.kill()  # where it lives on without output, it is of no use
+            raise ChildError(self._end(), self.last_output)
+        return answer
+
+    def _kill_late(self, seconds: float) -> None:
+        self._late = seconds
+        self._process.kill()
+
+    def _end(self) -> str:
+        """The way in which the process ended."""
+        if self._late is not None:
+            return f"it took more than {self._late:g} s and was killed"
+        status = self._process.returncode
+        if status >= 0:
+            return f"it ended with status {status}"
+        with suppress(ValueError):
+            return f"it was ended by {signal.Signals(-status).name}"
+        return f"it was ended by signal {-status}"
+
+    @property
+    def last_output(self) -> str:
+        """The end of its standard error; all of it once the process has ended."""
+        if self._process.returncode is not None:
+            self._listener.join(_END_SECONDS)
+        return self._last_output.decode(errors="replace").strip()
+
+    def kill(self) -> None:
+        """End the process at once; nothing where it has ended."""
+        self._process.kill()
+        self._process.wait()
+        self._close_streams()
+
+    def close(self) -> None:
+        """Close the process's input and wait for its end; it is killed where it goes on."""
+        with suppress(OSError):  # what it did not read
+            self._requests.close()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._close_streams()
+
+    def _close_streams(self) -> None:
+        self._listener.join(_END_SECONDS)
+        for stream in (self._requests, self._answers, self._process.stderr):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()

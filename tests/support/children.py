@@ -1,0 +1,86 @@
+"""Programs of child processes for tests: one that answers, and some that misbehave."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import IO
+from unittest.mock import patch
+
+from stepwell.runtime.frames import read_frame, write_frame
+
+# The compiler is imported where it is needed: it takes ten times as long as what the others do.
+
+
+def echo(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer what is asked; what is printed is no answer."""
+    print("printed")
+    while (request := read_frame(requests)) is not None:
+        write_frame(replies, request.head | {"pid": os.getpid()}, request.body)
+
+
+def die(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """End before the first answer."""
+    sys.stderr.write("x" * 100_000 + "these are my last output\n")
+    sys.exit(3)
+
+
+def crash(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """End by a signal at the first request."""
+    read_frame(requests)
+    os.abort()
+
+
+def hang(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Never answer."""
+    sys.stderr.write("I think\n")
+    sys.stderr.flush()
+    time.sleep(600)
+
+
+def allocate(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Ask for as much memory as a request says."""
+    while (request := read_frame(requests)) is not None:
+        bytearray(int(str(request.head["size"])))
+        write_frame(replies, {})
+
+
+def flood(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer with more than anybody wants."""
+    write_frame(replies, {}, bytes(1 << 22))
+
+
+def babble(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer with what is no message."""
+    replies.write(b"Segmentation fault\n")
+    replies.flush()
+    time.sleep(600)
+
+
+def cut(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """End within an answer."""
+    replies.write(b'{"bytes": 100}\nabc')
+    replies.flush()
+
+
+def broken_pass(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """The compiler of kernels, with a defect in a pass."""
+    from stepwell.passes.registry import load_pass
+    from stepwell.tools.driver import kernel_worker
+
+    patch.object(load_pass("hoist-addresses"), "apply", _fail).start()
+    kernel_worker.main(requests, replies)
+
+
+def broken_printer(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """The compiler of kernels, with a defect after the passes."""
+    from stepwell.lowering.kernels import kernel
+    from stepwell.tools.driver import kernel_worker
+
+    patch.object(kernel, "emit_llvm", _fail).start()
+    kernel_worker.main(requests, replies)
+
+
+def _fail(*_: object) -> None:
+    raise KeyError("a defect")
