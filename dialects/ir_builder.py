@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Self, TypeAlias, cast
+from typing import ClassVar, Self, TypeAlias, cast
 
 from xdsl.builder import Builder, InsertOpInvT
 from xdsl.dialects import arith, scf, tensor
@@ -27,7 +27,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from stepwell.dialects.arith import CmpfOp, like
+from stepwell.dialects.arith import like, vector_form
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import PARALLEL
 from stepwell.runtime.dims import Algebra, Dim
@@ -110,12 +110,19 @@ class IRBuilder(Builder):
     *Constants* are made once: with `Constants` at the start of the function, where they dominate every use;
     else at their first use in this builder's scope.
     *Index algebra* is on numbers and `index` values (`Index`). Numbers fold, as do x + 0, x - 0, x * 1 and
-    x / 1. Sums, products and the extents of dimension expressions (`extent`, from `symbols`) are made once in
-    a scope, so the insertion point only moves down in a block; those that were erased are made again.
+    x / 1. Sums (`REMEMBERED`) and the extents of dimension expressions (`extent`, from `symbols`) are made
+    once in a scope, so the insertion point only moves down in a block; erased ones are made again.
 
-    Levels have thin views of it, without insertion, location or folding of their own. Its base is xDSL's
-    `Builder`, so that a function that builds may take a rewriter or one of these; `insert` is its own, since
-    xDSL's has no location and takes longer.
+    Levels have thin views, without insertion, location or folding of their own: `LoopNest` has a builder for
+    each loop, `Lanes` Python's operators, `VectorValues` a vector for each scalar; `Code` makes ops of `llvm`
+    for those of `arith`. Its base is xDSL's `Builder`, so that a function that builds may take a rewriter or
+    one of these; `insert` is its own, since xDSL's has no location and takes longer.
+    """
+
+    REMEMBERED: ClassVar[type[Operation]] = arith.AddiOp
+    """
+    The op whose results are made once in a scope. Levels 2 and 3 share sums of offsets, level 4 products with
+    strides; shared sums there would let LLVM choose other addressing modes.
     """
 
     def __init__(
@@ -125,18 +132,22 @@ class IRBuilder(Builder):
         *,
         constants: Constants | None = None,
         symbols: Mapping[str, SSAValue] | None = None,
+        ops: list[Operation] | None = None,
     ):
         super().__init__(point)
         self.location = location
         self.constants = constants
         self.symbols: Mapping[str, SSAValue] = {} if symbols is None else symbols
+        self._ops = ops
         self._known: dict[Hashable, SSAValue] = {}
         self._through: Callable[[Operation, InsertPoint], object] | None = None
 
     @classmethod
-    def before(cls, op: Operation, constants: Constants | None = None) -> Self:
+    def before(
+        cls, op: Operation, constants: Constants | None = None, symbols: Mapping[str, SSAValue] | None = None
+    ) -> Self:
         """A builder before an op, with its location."""
-        return cls(InsertPoint.before(op), op.location, constants=constants)
+        return cls(InsertPoint.before(op), op.location, constants=constants, symbols=symbols)
 
     @classmethod
     def after(cls, op: Operation) -> Self:
@@ -149,9 +160,11 @@ class IRBuilder(Builder):
         return cls(InsertPoint.at_end(block), location)
 
     @classmethod
-    def on(cls, rewriter: Builder, symbols: Mapping[str, SSAValue] | None = None) -> Self:
-        """A builder at the insertion point of a rewriter, which inserts and locates the ops."""
-        builder = cls(rewriter.insertion_point, symbols=symbols)
+    def on(
+        cls, rewriter: Builder, at: InsertPoint | None = None, symbols: Mapping[str, SSAValue] | None = None
+    ) -> Self:
+        """A builder at a point, or at that of a rewriter, which inserts and locates the ops."""
+        builder = cls(rewriter.insertion_point if at is None else at, symbols=symbols)
         builder._through = rewriter.insert
         return builder
 
@@ -177,7 +190,9 @@ class IRBuilder(Builder):
                     adopt_location(new, self.location)
                 elif isinstance(new.location, UnknownLoc):
                     new.location = self.location
-            if self._through is not None:
+            if self._ops is not None:
+                self._ops.append(new)
+            elif self._through is not None:
                 self._through(new, point)
             elif point.insert_before is None:
                 point.block.add_op(new)
@@ -202,7 +217,7 @@ class IRBuilder(Builder):
     def once(self, key: Hashable, make: Callable[[], SSAValue]) -> SSAValue:
         """The value that this scope remembers for a key; made at first, and again after it was erased."""
         found = self._known.get(key)
-        if found is None or _is_erased(found):
+        if found is None or (self._ops is None and _is_erased(found)):
             found = self._known[key] = make()
         return found
 
@@ -224,7 +239,7 @@ class IRBuilder(Builder):
         """a - b."""
         if isinstance(a, int) and isinstance(b, int):
             return _wrapped(a - b)
-        return a if b == 0 else self._binary(arith.SubiOp, a, b)
+        return a if b == 0 else self.binary(arith.SubiOp, a, b)
 
     def times(self, a: Index, b: Index) -> Index:
         """a * b."""
@@ -238,25 +253,25 @@ class IRBuilder(Builder):
         """⌊a / b⌋ for any signs."""
         if isinstance(a, int) and isinstance(b, int) and b:
             return _wrapped(a // b)
-        return a if b == 1 else self._binary(arith.FloorDivSIOp, a, b)
+        return a if b == 1 else self.binary(arith.FloorDivSIOp, a, b)
 
     def ceildiv(self, a: Index, b: Index) -> Index:
         """⌈a / b⌉ for any signs."""
         if isinstance(a, int) and isinstance(b, int) and b:
             return _wrapped(-(-a // b))
-        return a if b == 1 else self._binary(arith.CeilDivSIOp, a, b)
+        return a if b == 1 else self.binary(arith.CeilDivSIOp, a, b)
 
     def quotient(self, a: Index, b: int) -> Index:
         """⌊a / b⌋ for a that is not negative, by one instruction."""
         if isinstance(a, int) and a >= 0 and b > 0:
             return a // b
-        return a if b == 1 else self._binary(arith.DivUIOp, a, b)
+        return a if b == 1 else self.binary(arith.DivUIOp, a, b)
 
     def remainder(self, a: Index, b: int) -> Index:
         """The rest of a / b for a that is not negative."""
         if isinstance(a, int) and a >= 0 and b > 0:
             return a % b
-        return 0 if b == 1 else self._binary(arith.RemUIOp, a, b)
+        return 0 if b == 1 else self.binary(arith.RemUIOp, a, b)
 
     def rounded_down(self, a: Index, step: int) -> Index:
         """The largest multiple of `step` that is not above a, which is not negative."""
@@ -264,11 +279,11 @@ class IRBuilder(Builder):
 
     def least(self, a: Index, b: Index) -> Index:
         """The lesser of two indices."""
-        return min(a, b) if isinstance(a, int) and isinstance(b, int) else self._binary(arith.MinSIOp, a, b)
+        return min(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MinSIOp, a, b)
 
     def most(self, a: Index, b: Index) -> Index:
         """The greater of two indices."""
-        return max(a, b) if isinstance(a, int) and isinstance(b, int) else self._binary(arith.MaxSIOp, a, b)
+        return max(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MaxSIOp, a, b)
 
     def size(self, dim: Dim | int) -> Index:
         """A dimension, as a number if it is static. Raises: KeyError for a symbol without a value here."""
@@ -291,12 +306,17 @@ class IRBuilder(Builder):
         return self.materialize(self.size(dim))
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """A comparison of floats, such as `ogt`."""
-        number = arith.CMPF_COMPARISON_OPERATIONS.index(predicate)
-        properties = {"predicate": IntegerAttr(number, i64), "fastmath": arith.FastMathFlagsAttr("none")}
-        return self.value(
-            CmpfOp.create(operands=[a, b], result_types=[like(a.type, i1)], properties=properties)
-        )
+        """A comparison of floats, such as `ogt`, or of integers, such as `sgt`; of vectors lane by lane."""
+        type: Attribute = a.type
+        element = cast("VectorType[Attribute]", type).element_type if isinstance(type, VectorType) else type
+        is_float = isinstance(element, AnyFloat)
+        names = arith.CMPF_COMPARISON_OPERATIONS if is_float else arith.CMPI_COMPARISON_OPERATIONS
+        properties: dict[str, Attribute] = {"predicate": IntegerAttr(names.index(predicate), i64)}
+        if is_float:
+            properties["fastmath"] = arith.FastMathFlagsAttr("none")
+        op_type = vector_form(arith.CmpfOp if is_float else arith.CmpiOp)
+        result = like(a.type, i1)
+        return self.value(op_type.create(operands=[a, b], result_types=[result], properties=properties))
 
     def empty(self, element: Attribute, sizes: Sequence[Index]) -> SSAValue:
         """A tensor whose elements are not set yet."""
@@ -328,10 +348,13 @@ class IRBuilder(Builder):
         return self.insert(loop).results
 
     def _once(self, op_type: type[Operation], a: Index, b: Index) -> SSAValue:
-        """The result of a binary op of this scope."""
-        return self.once((op_type, a, b), lambda: self._binary(op_type, a, b))
+        """The result of a binary op, remembered if it is of that kind."""
+        if op_type is not self.REMEMBERED:
+            return self.binary(op_type, a, b)
+        return self.once((op_type, a, b), lambda: self.binary(op_type, a, b))
 
-    def _binary(self, op_type: type[Operation], a: Index, b: Index) -> SSAValue:
+    def binary(self, op_type: type[Operation], a: Index, b: Index) -> SSAValue:
+        """A binary op of `arith` on indices, unfolded; a view of another level makes its own op for it."""
         operands = [self.materialize(a), self.materialize(b)]
         flags = _NO_FLAGS if issubclass(op_type, arith.SignlessIntegerBinaryOperationWithOverflow) else {}
         return self.value(op_type.create(operands=operands, result_types=[INDEX], properties=dict(flags)))

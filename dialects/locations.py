@@ -3,25 +3,25 @@
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, NameLoc, NoneAttr, UnknownLoc
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NameLoc, NoneAttr, UnknownLoc
 from xdsl.ir import Attribute, Operation
 
 
-def adopt_location(op: Operation, location: Attribute) -> None:
+def adopt_location(op: Operation, location: LocationAttr) -> None:
     """Give a location to a new op and the ops inside, unless they have one."""
     for inner in op.walk() if op.regions else (op,):
         if isinstance(inner.location, UnknownLoc):
-            inner.location = location  # pyright: ignore[reportAttributeAccessIssue]
+            inner.location = location
 
 
-def fused_location(ops: Sequence[Operation]) -> Attribute:
+def fused_location(ops: Sequence[Operation]) -> LocationAttr:
     """The fused location of several ops, without repetitions."""
-    parts: dict[Attribute, None] = {}
+    parts: dict[LocationAttr, None] = {}
     for op in ops:
         location = op.location
         nested = location.locations if isinstance(location, FusedLoc) else [location]
         parts |= dict.fromkeys(
-            part for part in cast("Sequence[Attribute]", nested) if not isinstance(part, UnknownLoc)
+            part for part in cast("Sequence[LocationAttr]", nested) if not isinstance(part, UnknownLoc)
         )
     if not parts:
         return UnknownLoc()

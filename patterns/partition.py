@@ -9,10 +9,11 @@ from heapq import heapify, heappop, heappush
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.attributes import AttributeLike, attribute
 from stepwell.dialects.graph.structure import CompositeOp, YieldOp
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import fused_location
 from stepwell.patterns.groups import Check, Duplicate, Group, Remark, blocks_of, groups_of
 from stepwell.patterns.index import PatternIndex
@@ -158,8 +159,7 @@ def _compose(
     block.add_op(YieldOp([values[result] for result in results]))
     composite = CompositeOp(operands, [result.type for result in results], Region(block))
     composite.attributes |= {"ops": StringAttr(group.name), **attributes}
-    composite.location = fused_location(group.ops)  # pyright: ignore[reportAttributeAccessIssue]
-    Rewriter.insert_op(composite, InsertPoint.before(group.root))
+    IRBuilder(InsertPoint.before(group.root), fused_location(group.ops)).insert(composite)
     for result, new in zip(results, composite.results, strict=True):
         new.name_hint = result.name_hint
         result.replace_all_uses_with(new)

@@ -7,15 +7,15 @@ from itertools import accumulate
 from math import prod
 from typing import TypeAlias, cast
 
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IntegerAttr, TensorType
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, TensorType
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
 
 Extents: TypeAlias = tuple[int, ...]
@@ -31,21 +31,21 @@ def expanded(op: GenericOp) -> Operation | None:
     split = _split_loops(op, maps)
     if not split or not all(_can_expand(v, m, split) for v, m in zip(op.operands, maps, strict=True)):
         return None
-    builder = _Expander(op, split)
-    operands = [builder.operand(value, map) for value, map in zip(op.operands, maps, strict=True)]
+    expander = _Expander(op, split)
+    operands = [expander.operand(value, map) for value, map in zip(op.operands, maps, strict=True)]
     count = len(op.inputs)
     body = op.detach_region(op.body)
     made = GenericOp(
         operands[:count],
         operands[count:],
         body,
-        [AffineMapAttr(builder.map(map)) for map in maps],
+        [AffineMapAttr(expander.map(map)) for map in maps],
         [kind for loop, kind in enumerate(op.iterator_types) for _ in split.get(loop, (0,))],
         [operands[count].type],
     )
     made.attributes = dict(op.attributes)
-    builder.insert(made)
-    joined = builder.collapsed(made.res[0], maps[-1], op.res[0].type)
+    expander.builder.insert(made)
+    joined = expander.collapsed(made.res[0], maps[-1], op.res[0].type)
     Rewriter.replace_op(op, [], [joined])
     return cast(Operation, joined.owner)
 
@@ -100,16 +100,11 @@ class _Expander:
     """Builds operands and maps of an op for some of its loops split into several."""
 
     def __init__(self, op: GenericOp, split: Mapping[int, Extents]):
-        self.op = op
+        self.builder = IRBuilder.before(op)
         self.split = split
         parts = [len(split.get(loop, (0,))) for loop in range(len(op.iterator_types))]
         self.first = [0, *accumulate(parts)]
         self.rank = self.first[-1]
-
-    def insert(self, op: Operation) -> None:
-        """Insert an op before the op that is replaced, with its location."""
-        adopt_location(op, self.op.location)
-        Rewriter.insert_op(op, InsertPoint.before(self.op))
 
     def map(self, map: AffineMap) -> AffineMap:
         """The map of an operand over the parts."""
@@ -137,8 +132,7 @@ class _Expander:
                 return view.src
             case tensor.EmptyOp() as empty:
                 made = tensor.EmptyOp(list(empty.dynamic_sizes), self._type(type, groups))
-                self.insert(made)
-                return made.tensor
+                return self.builder.value(made)
             case _:
                 return self._split(value, type, groups)
 
@@ -151,15 +145,10 @@ class _Expander:
         made = tensor.ExpandShapeOp(
             value, sizes, consecutive_groups(len(g) for g in groups), shape, self._type(type, groups)
         )
-        self.insert(made)
-        return made.result
+        return self.builder.value(made)
 
     def _size(self, value: SSAValue, position: int) -> SSAValue:
-        index = arith.ConstantOp(IntegerAttr.from_index_int_value(position))
-        self.insert(index)
-        size = tensor.DimOp(value, index.result)
-        self.insert(size)
-        return size.result
+        return self.builder.value(tensor.DimOp(value, self.builder.materialize(position)))
 
     def collapsed(self, value: SSAValue, map: AffineMap, type: Attribute) -> SSAValue:
         """The result with the dimensions that the op had before."""
@@ -169,8 +158,7 @@ class _Expander:
             result_types=[type],
             properties={"reassociation": consecutive_groups(len(g) for g in groups)},
         )
-        self.insert(made)
-        return made.result
+        return self.builder.value(made)
 
     def _groups(self, shape: Sequence[int], map: AffineMap) -> list[Extents]:
         return [

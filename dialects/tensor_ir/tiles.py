@@ -13,7 +13,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir.slices import Slice
 from stepwell.dialects.tensor_ir.structured import Structured, generic, linear, tensor_shape
 from stepwell.dialects.types import DimsAttr
@@ -230,12 +230,5 @@ def rebuild(
 
 
 def _shift(index: linalg.IndexOp, offset: SSAValue) -> None:
-    flags: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
-    shifted = arith.AddiOp.create(operands=[index.result, offset], result_types=[INDEX], properties=flags)
-    shifted.location = index.location
-    block = index.parent
-    assert block is not None
-    # The sum is an operand's user only after the others were moved to it.
-    index.result.replace_all_uses_with(shifted.result)
-    shifted.operands[0] = index.result
-    block.insert_op_after(shifted, index)
+    shifted = IRBuilder.after(index).insert(arith.AddiOp(index, offset))
+    index.result.replace_uses_with_if(shifted.result, lambda use: use.operation is not shifted)

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import mul
 
-from xdsl.builder import Builder
 from xdsl.dialects import memref, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, i8, i64
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from stepwell.dialects.extents import ExtentBuilder
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched import PARALLEL
 from stepwell.dialects.types import element_bytes, tensor_of
 from stepwell.lowering.bufferize.access_paths import AccessPaths
@@ -110,21 +109,20 @@ class Storage:
         # In reverse: each allocation is inserted before those of the requests after it.
         for request in reversed(self._requests.values()):
             block = request.loops[-1].body.block if request.loops else self._body
-            builder = Builder(InsertPoint.at_start(block))
+            builder = IRBuilder(InsertPoint.at_start(block), symbols=self._forms.values)
             self._buffers[request.root] = self._reserved(request, builder, scratch)
 
-    def _reserved(self, request: Request, builder: Builder, scratch: SSAValue | None) -> SSAValue:
+    def _reserved(self, request: Request, builder: IRBuilder, scratch: SSAValue | None) -> SSAValue:
         """The buffer; for one whose extents are not known at the start of the block, its bytes."""
         on_stack = request.root in self._on_stack
         bytes_type = MemRefType(i8, [request.bytes.value if on_stack else DYNAMIC_INDEX])
         if on_stack:
             return _alloca(builder, bytes_type if request.is_local else request.type)
         assert scratch is not None
-        extents = ExtentBuilder(builder, self._forms.values)
         start = self._offsets[request.root] + _iteration(request.loops, self._forms) * _aligned(request.bytes)
         type = bytes_type if request.is_local else request.type
         sizes = [request.bytes] if request.is_local else _dynamic(type, request.extents)
-        return _view(builder, scratch, extents.extent(start), [extents.extent(d) for d in sizes], type)
+        return _view(builder, scratch, builder.extent(start), [builder.extent(d) for d in sizes], type)
 
     def buffer(self, root: SSAValue, at: Operation) -> SSAValue:
         """
@@ -134,17 +132,16 @@ class Storage:
         request = self._requests.get(root)
         if root in self._in_outputs or (request is not None and not request.is_local):
             return self._buffers[root]
-        builder = Builder(InsertPoint.before(at))
+        builder = IRBuilder.before(at, symbols=self._forms.values)
         if request is None:
             # Nothing reads or writes it: it only gives the extents of a window.
             assert isinstance(root.owner, tensor.EmptyOp)
             return _alloca(builder, dense(tensor_of(root)), root.owner.dynamic_sizes)
-        extents = ExtentBuilder(builder, self._forms.values)
         if isinstance(root.owner, tensor.EmptyOp):
             sizes = root.owner.dynamic_sizes
         else:
-            sizes = [extents.extent(dim) for dim in _dynamic(request.type, request.extents)]
-        return _view(builder, self._buffers[root], extents.extent(0), sizes, request.type)
+            sizes = [builder.extent(dim) for dim in _dynamic(request.type, request.extents)]
+        return _view(builder, self._buffers[root], builder.extent(0), sizes, request.type)
 
 
 def _roots_on_stack(requests: Iterable[Request]) -> set[SSAValue]:
@@ -161,21 +158,18 @@ def _roots_on_stack(requests: Iterable[Request]) -> set[SSAValue]:
     return roots
 
 
-def _alloca(builder: Builder, type: MemRef, sizes: Sequence[SSAValue] = ()) -> SSAValue:
+def _alloca(builder: IRBuilder, type: MemRef, sizes: Sequence[SSAValue] = ()) -> SSAValue:
     """Insert an aligned stack allocation."""
     properties = {"alignment": IntegerAttr(ARENA_ALIGNMENT, i64)}
     op = memref.AllocaOp.build(operands=[sizes, []], result_types=[type], properties=properties)
-    builder.insert(op)
-    return op.memref
+    return builder.insert(op).memref
 
 
 def _view(
-    builder: Builder, source: SSAValue, offset: SSAValue, sizes: Sequence[SSAValue], type: MemRef
+    builder: IRBuilder, source: SSAValue, offset: SSAValue, sizes: Sequence[SSAValue], type: MemRef
 ) -> SSAValue:
     """Insert a view of bytes as a buffer."""
-    op = memref.ViewOp(source, offset, sizes, type)
-    builder.insert(op)
-    return op.result
+    return builder.value(memref.ViewOp(source, offset, sizes, type))
 
 
 def _dynamic(type: MemRef, extents: Sequence[Dim]) -> list[Dim]:

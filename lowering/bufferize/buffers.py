@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.lowering.bufferize.accesses import Destination
 from stepwell.lowering.bufferize.allocation import Storage
 from stepwell.lowering.bufferize.conflicts import InPlaceAnalysis
@@ -95,6 +95,4 @@ class Buffers:
 
 def insert(op: Operation, before: Operation) -> Sequence[SSAValue]:
     """Insert an op before another with the same location; returns its results."""
-    op.location = before.location
-    Rewriter.insert_op(op, InsertPoint.before(before))
-    return op.results
+    return IRBuilder.before(before).insert(op).results

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, Region
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched import PARALLEL
 from stepwell.lowering.bufferize.accesses import is_tensor
 
@@ -79,10 +80,11 @@ def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
     body.block.args[0].replace_all_uses_with(index)
     first = merged.block.first_op
     assert first is not None
+    before = IRBuilder.before(first)
     for other in list(body.block.ops):
         if other is not inner and other is not terminator:
             other.detach()
-            Rewriter.insert_op(other, InsertPoint.before(first))
+            before.insert(other)
     new = scf.ParallelOp(
         [op.lb, *inner.lowerBound], [op.ub, *inner.upperBound], [op.step, *inner.step], merged
     )
@@ -114,8 +116,7 @@ def _drop_from_if(op: scf.IfOp) -> None:
 
 def _replace(op: Operation, new: Operation) -> None:
     """Replace a loop or branch by a version without its tensor results, which have no uses any more."""
-    new.location = op.location
-    Rewriter.insert_op(new, InsertPoint.before(op))
+    IRBuilder.before(op).insert(new)
     kept = [result for result in op.results if not is_tensor(result)]
     for old, result in zip(kept, new.results, strict=True):
         result.name_hint = old.name_hint

@@ -19,6 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import tensor_of
 from stepwell.lowering.bufferize.access_paths import slice_step
 from stepwell.lowering.bufferize.accesses import carried_tensors, covers, destinations, is_tensor
@@ -45,9 +46,7 @@ def own_inits(body: Block) -> None:
             if isinstance(init, tensor.EmptyOp):
                 op.operands[index] = _clone_before(op, init)
             elif isinstance(init.outputs[0].owner, tensor.EmptyOp) and _is_overwritten(op, index):
-                fill = init.clone()
-                fill.location = init.location
-                Rewriter.insert_op(fill, InsertPoint.before(op))
+                fill = IRBuilder.before(op).insert(init.clone())
                 fill.operands[1] = _clone_before(fill, init.outputs[0].owner)
                 op.operands[index] = fill.results[0]
     erase_unused(body)
@@ -76,10 +75,7 @@ def _is_pure(op: Operation) -> bool:
 
 def _clone_before(user: Operation, op: tensor.EmptyOp) -> SSAValue:
     """A clone of a `tensor.empty` right before a user."""
-    clone = op.clone()
-    clone.location = op.location
-    Rewriter.insert_op(clone, InsertPoint.before(user))
-    return clone.tensor
+    return IRBuilder.before(user).insert(op.clone()).tensor
 
 
 def _is_overwritten(op: Operation, index: int) -> bool:
@@ -202,9 +198,7 @@ def _compute_into_slice(insert: tensor.InsertSliceOp, origin: Origin, forms: Ind
         _mixed(insert.static_strides, insert.strides),
         insert.source.type,
     )
-    part.location = insert.location
-    Rewriter.insert_op(part, InsertPoint.before(origin.empty))
-    origin.replace(part.result, forms)
+    origin.replace(IRBuilder(InsertPoint.before(origin.empty), insert.location).value(part), forms)
 
 
 def _mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
@@ -241,10 +235,7 @@ def _compute_into_result(op: scf.IfOp, k: int, forms: IndexForms) -> None:
     origins = [o if o is not None and op.is_ancestor(o.empty) else None for o in origins]
     if not any(origins) or (sizes := sizes_before(op.output[k], op, forms)) is None:
         return
-    type = op.output[k].type
-    whole = tensor.EmptyOp(sizes, type)
-    whole.location = op.location
-    Rewriter.insert_op(whole, InsertPoint.before(op))
+    whole = IRBuilder.before(op).insert(tensor.EmptyOp(sizes, op.output[k].type))
     for end, origin in zip(ends, origins, strict=True):
         if end is not None and (origin is None or not origin.replace(whole.tensor, forms)):
             end.operands[k] = copy_into(end.operands[k], whole.tensor, end)

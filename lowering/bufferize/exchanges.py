@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.builder import Builder
 from xdsl.dialects import scf, tensor
 from xdsl.ir import Block, SSAValue
-from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.lowering.bufferize.accesses import carried_tensors, previous, viewed
 from stepwell.lowering.bufferize.index_forms import IndexForms
 from stepwell.lowering.bufferize.whole import copy_into, sizes_before
@@ -75,6 +74,5 @@ def _copy(value: SSAValue, loop: scf.ForOp, forms: IndexForms) -> SSAValue:
     if sizes is None:
         raise StepwellError("unsupported", loop, f"a loop exchanges tensors of unknown size: {value.type}")
     empty = tensor.EmptyOp(sizes, value.type)
-    empty.location = loop.location
-    Builder(InsertPoint.before(terminator)).insert(empty)
+    IRBuilder.before(terminator).insert(empty)
     return copy_into(value, empty.tensor, terminator)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
-from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
-from stepwell.dialects.extents import ExtentBuilder
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import tensor_of
 from stepwell.lowering.bufferize.accesses import previous, viewed
 from stepwell.lowering.bufferize.index_forms import LOCAL, IndexForms
@@ -51,9 +50,8 @@ class Origin:
         ```
         Returns: whether it could be done.
         """
-        builder = Builder(InsertPoint.before(self.empty))
         for reshape in self.reshapes:
-            if (undone := _undo(reshape, whole, builder, forms)) is None:
+            if (undone := _undo(reshape, whole, self.empty, forms)) is None:
                 return False
             whole = undone
         if whole.type != self.empty.tensor.type:
@@ -65,13 +63,13 @@ class Origin:
 def _undo(
     reshape: tensor.CollapseShapeOp | tensor.ExpandShapeOp,
     value: SSAValue,
-    builder: Builder,
+    before: Operation,
     forms: IndexForms,
 ) -> SSAValue | None:
     """
     `value`, of a reshape's result type, converted to the shape before the reshape; None when not possible.
     """
-    type = tensor_of(reshape.src)
+    type, builder = tensor_of(reshape.src), IRBuilder.before(before, symbols=forms.values)
     if value.type != reshape.result.type:
         return None
     if isinstance(reshape, tensor.ExpandShapeOp):
@@ -82,9 +80,8 @@ def _undo(
         extents = extents_of(reshape.src, forms)
         if any(symbol.startswith(LOCAL) for extent in extents for symbol in extent.symbols()):
             return None
-        values = ExtentBuilder(builder, forms.values)
         pairs = zip(type.get_shape(), extents, strict=True)
-        sizes = [values.extent(extent) for n, extent in pairs if n == DYNAMIC_INDEX]
+        sizes = [builder.extent(extent) for n, extent in pairs if n == DYNAMIC_INDEX]
         shape = DenseArrayBase.from_list(i64, type.get_shape())
         op = tensor.ExpandShapeOp(value, sizes, reshape.reassociation, shape, type)
     op.location = reshape.location

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.builder import Builder
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
-from stepwell.dialects.extents import ExtentBuilder
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import tensor_of
 from stepwell.lowering.bufferize.index_forms import LOCAL, IndexForms
 from stepwell.lowering.bufferize.shapes import extents_of
@@ -21,7 +19,7 @@ def sizes_before(value: SSAValue, at: Operation, forms: IndexForms) -> Sequence[
     extents = extents_of(value, forms)
     if any(symbol.startswith(LOCAL) for extent in extents for symbol in extent.symbols()):
         return None
-    builder = ExtentBuilder(Builder(InsertPoint.before(at)), forms.values)
+    builder = IRBuilder.before(at, symbols=forms.values)
     pairs = zip(tensor_of(value).get_shape(), extents, strict=True)
     return [builder.extent(extent) for n, extent in pairs if n == DYNAMIC_INDEX]
 
@@ -38,5 +36,4 @@ def copy_into(value: SSAValue, whole: SSAValue, before: Operation) -> SSAValue:
         static_strides=[1] * rank,
         sizes=list(whole.owner.dynamic_sizes),
     )
-    copy.location = before.location
-    return Builder(InsertPoint.before(before)).insert(copy).result
+    return IRBuilder.before(before).insert(copy).result

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.control_flow import yield_of
 from stepwell.dialects.graph.host import is_opaque, numpy_call
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.ir_builder import IRBuilder
 
 
 def hand_over_objects(function: FuncOp) -> None:
@@ -41,6 +40,4 @@ def hand_over_objects(function: FuncOp) -> None:
 def _copy(value: SSAValue, type: Attribute, reader: Operation) -> SSAValue:
     """The result of a new `host.identity` call before `reader`, with its location."""
     call = numpy_call("host.identity", {}, [value], [type])
-    adopt_location(call, reader.location)
-    Rewriter.insert_op(call, InsertPoint.before(reader))
-    return call.values[0]
+    return IRBuilder.before(reader).insert(call).values[0]

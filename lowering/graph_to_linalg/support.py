@@ -13,14 +13,7 @@ from typing import TypeAlias, TypeVar, cast
 
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    ArrayAttr,
-    DenseIntOrFPElementsAttr,
-    IndexType,
-    IntegerAttr,
-    StringAttr,
-)
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseIntOrFPElementsAttr, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
@@ -31,9 +24,10 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value, shape_text
+from stepwell.dialects.ir_builder import INDEX, IRBuilder
 from stepwell.dialects.types import Tensor, dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.scalars import Constant, Scalars, scalar_constant, signless
-from stepwell.runtime.dims import Algebra, Dim
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 Body: TypeAlias = Callable[[Sequence[SSAValue]], SSAValue]
@@ -62,26 +56,7 @@ def extent(dim: Dim, rewriter: PatternRewriter) -> SSAValue:
             "a kernel cannot compute the size of an unknown dimension",
             help="give the model's inputs fixed shapes, or equal names to equal dimensions",
         )
-    symbols = dict(symbol_arguments(kernel))
-
-    def number(value: int) -> SSAValue:
-        return rewriter.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(value))).result
-
-    def binary(
-        op_type: Callable[[SSAValue, SSAValue], Operation],
-    ) -> Callable[[SSAValue, SSAValue], SSAValue]:
-        return lambda lhs, rhs: rewriter.insert(op_type(lhs, rhs)).results[0]
-
-    algebra = Algebra(
-        number=number,
-        add=binary(arith.AddiOp),
-        multiply=binary(arith.MuliOp),
-        floordiv=binary(arith.FloorDivSIOp),
-        ceildiv=binary(arith.CeilDivSIOp),
-        minimum=binary(arith.MinSIOp),
-        maximum=binary(arith.MaxSIOp),
-    )
-    return dim.build(symbols.__getitem__, algebra)
+    return IRBuilder.on(rewriter, symbols=dict(symbol_arguments(kernel))).extent(dim)
 
 
 Emitted = TypeVar("Emitted")
@@ -91,13 +66,8 @@ def inserted(emit: Callable[[], Emitted], rewriter: PatternRewriter) -> Emitted:
     """
     The result of `emit`, which appends to an implicit builder; its ops go to the rewriter's insertion point.
     """
-    block = Block()
-    with ImplicitBuilder(block):
-        result = emit()
-    for op in list(block.ops):
-        op.detach()
-        rewriter.insert(op)
-    return result
+    with ImplicitBuilder(rewriter):
+        return emit()
 
 
 def is_returned(value: SSAValue) -> bool:
@@ -294,7 +264,7 @@ def counted_loop(
 ) -> list[SSAValue]:
     """An `scf.for` from 0 to `count` with carried values; `body` emits with the rewriter."""
     zero, one = extent(Dim.of(0), rewriter), extent(Dim.of(1), rewriter)
-    block = Block(arg_types=[IndexType(), *(value.type for value in carried)])
+    block = Block(arg_types=[INDEX, *(value.type for value in carried)])
     loop = rewriter.insert(scf.ForOp(zero, count, one, carried, Region(block)))
     outside = rewriter.insertion_point
     rewriter.insertion_point = InsertPoint.at_end(block)

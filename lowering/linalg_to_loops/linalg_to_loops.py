@@ -170,8 +170,7 @@ class _StructuredLoops:
         results = list(terminator.operands)
         for inner in ops:
             inner.detach()
-            location = inner.location
-            self._nest.insert(inner).location = location
+            self._nest.insert(inner)
             for op in list(inner.walk()):
                 if isinstance(op, IndexOp):
                     value = self._nest.index(AffineDimExpr(op.dim.value.data))

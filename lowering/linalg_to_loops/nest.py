@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -15,18 +14,18 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
 )
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
 from stepwell.runtime.errors import InternalError
 
-_INDEX = IndexType()
 _Op = TypeVar("_Op", bound=Operation)
 
-_ARITH: Mapping[AffineBinaryOpKind, type[arith.SignlessIntegerBinaryOperation]] = {
-    AffineBinaryOpKind.Add: arith.AddiOp,
-    AffineBinaryOpKind.Mul: arith.MuliOp,
-    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
-    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
+_ALGEBRA: Mapping[AffineBinaryOpKind, Callable[[IRBuilder, Index, Index], Index]] = {
+    AffineBinaryOpKind.Add: IRBuilder.plus,
+    AffineBinaryOpKind.Mul: IRBuilder.times,
+    AffineBinaryOpKind.FloorDiv: IRBuilder.floordiv,
+    AffineBinaryOpKind.CeilDiv: IRBuilder.ceildiv,
 }
 
 
@@ -34,56 +33,54 @@ class LoopNest:
     """
     Loops before an op, opened from the outermost to the innermost; level 0 is outside all of them.
 
-    Index arithmetic is inserted at the level of the innermost loop that it depends on, each expression once.
+    Each level has a builder: index arithmetic is inserted at the level of the innermost loop that it depends
+    on, each expression once.
     """
 
     def __init__(self, op: Operation):
-        self._location = op.location
-        self._points = [InsertPoint.before(op)]
+        self._builders = [IRBuilder.before(op)]
         self._indices: dict[AffineExpr, SSAValue] = {}
         self._levels: dict[int, int] = {}
 
     @property
     def depth(self) -> int:
         """The level of the innermost loop."""
-        return len(self._points) - 1
+        return len(self._builders) - 1
 
     def insert(self, op: _Op, level: int | None = None) -> _Op:
         """Add an op to the body of the innermost loop, or of the loop at `level`."""
-        op.location = self._location
-        Rewriter.insert_op(op, self._points[self.depth if level is None else level])
-        return op
+        return self._builders[self.depth if level is None else level].insert(op)
 
     def constant(self, value: int) -> SSAValue:
         """An index constant, outside all loops."""
-        return self.index(AffineConstantExpr(value))
+        return self._builders[0].materialize(value)
 
     def open(self, dim: int, extent: SSAValue, carried: Sequence[SSAValue] = ()) -> scf.ForOp:
         """A loop over dimension `dim`; its body still lacks the `scf.yield` of the carried values."""
-        block = Block(arg_types=[_INDEX, *(value.type for value in carried)])
+        block = Block(arg_types=[INDEX, *(value.type for value in carried)])
         loop = scf.ForOp(self.constant(0), extent, self.constant(1), carried, Region(block))
         self._enter(dim, self.insert(loop), block)
         return loop
 
     def open_parallel(self, dim: int, extent: SSAValue) -> scf.ParallelOp:
         """A parallel loop over dimension `dim`, whose iterations are independent."""
-        block = Block(arg_types=[_INDEX])
+        block = Block(arg_types=[INDEX])
         loop = scf.ParallelOp([self.constant(0)], [extent], [self.constant(1)], Region(block))
         self._enter(dim, self.insert(loop), block)
         self.insert(scf.ReduceOp())
         assert block.last_op is not None
-        self._points[-1] = InsertPoint.before(block.last_op)
+        self._builders[-1].move_before(block.last_op)
         return loop
 
     def close(self, yielded: Sequence[SSAValue] = ()) -> None:
         """End the innermost loop with its yielded values; further ops go after it."""
-        block = self._points[-1].block
+        block = self._builders[-1].insertion_point.block
         if not isinstance(block.parent_op(), scf.ParallelOp):
             self.insert(scf.YieldOp(*yielded))
-        self._points.pop()
+        self._builders.pop()
         loop = block.parent_op()
         assert loop is not None
-        self._points[-1] = InsertPoint.after(loop)
+        self._builders[-1].insertion_point = InsertPoint.after(loop)
 
     def skip(self, dim: int) -> None:
         """Register a dimension of extent 1, whose index is 0, without a loop."""
@@ -111,20 +108,20 @@ class LoopNest:
 
     def _enter(self, dim: int, loop: Operation, block: Block) -> None:
         """Continue in the body of a new loop, whose argument is the index of `dim`."""
-        self._points[-1] = InsertPoint.before(loop)
-        self._points.append(InsertPoint.at_end(block))
+        self._builders[-1].move_before(loop)
+        self._builders.append(self._builders[-1].inside(block))
         self._indices[AffineDimExpr(dim)] = block.args[0]
         self._levels[dim] = self.depth
 
     def _compute(self, expr: AffineExpr) -> SSAValue:
         """The value of an affine expression that is not computed yet."""
-        level = self.level_of([expr])
         match expr:
             case AffineConstantExpr(value):
-                return self.insert(arith.ConstantOp(IntegerAttr(value, _INDEX)), 0).result
+                return self.constant(value)
             case AffineBinaryOpExpr(AffineBinaryOpKind.Mod, left, right):
                 return self._compute(left + (left // right) * right * -1)
             case AffineBinaryOpExpr(kind, left, right):
-                return self.insert(_ARITH[kind](self.index(left), self.index(right)), level).result
+                at = self._builders[self.level_of([expr])]
+                return at.materialize(_ALGEBRA[kind](at, self.index(left), self.index(right)))
             case _:
-                raise InternalError(self._location, f"index expression {expr} in a loop nest")
+                raise InternalError(self._builders[0].location, f"index expression {expr} in a loop nest")

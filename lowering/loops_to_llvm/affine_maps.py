@@ -28,7 +28,7 @@ def map_values(code: Code, attribute: AffineMapAttr, operands: Sequence[SSAValue
     """The results of an affine map as i64 values; `operands` are its dimensions, then its symbols."""
     map = attribute.data
     dims, symbols = operands[: map.num_dims], operands[map.num_dims :]
-    return [code.value(_evaluate(code, result, dims, symbols)) for result in map.results]
+    return [code.materialize(_evaluate(code, result, dims, symbols)) for result in map.results]
 
 
 def _evaluate(code: Code, expr: AffineExpr, dims: Sequence[SSAValue], symbols: Sequence[SSAValue]) -> Extent:
@@ -51,15 +51,15 @@ def _combine(code: Code, kind: AffineBinaryOpKind, left: Extent, right: Extent) 
     """The value of a binary affine expression from those of its operands."""
     match kind:
         case AffineBinaryOpKind.Add:
-            return code.sum(code.value(left), code.value(right))
+            return code.plus(left, right)
         case AffineBinaryOpKind.Mul:
-            return code.product(left, right)
+            return code.times(left, right)
         case AffineBinaryOpKind.FloorDiv:
-            return code.floordiv(code.value(left), right)
+            return code.floordiv(left, right)
         case AffineBinaryOpKind.CeilDiv:
-            return code.ceildiv(code.value(left), right)
+            return code.ceildiv(left, right)
         case AffineBinaryOpKind.Mod:
-            return code.modulo(code.value(left), right)
+            return code.modulo(code.materialize(left), right)
 
 
 class ApplyLowering(LoopsToLLVMPattern):
@@ -135,7 +135,7 @@ class ForLowering(LoopsToLLVMPattern):
         code = self.code_at(op)
         lower = self._bound(code, op.lowerBoundMap, list(op.lowerBoundOperands), SMaxOp)
         upper = self._bound(code, op.upperBoundMap, list(op.upperBoundOperands), SMinOp)
-        step = code.constant(op.step.value.data)
+        step = code.integer(op.step.value.data)
         body = op.body.block
         if isinstance(last := body.last_op, affine.YieldOp):
             rewriter.replace(last, scf.YieldOp(*last.arguments), [])

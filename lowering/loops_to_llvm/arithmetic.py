@@ -167,9 +167,9 @@ class RoundingDivisionLowering(LoopsToLLVMPattern):
         linear = self.state.linear(rhs)
         divisor = rhs if linear.terms else linear.constant
         if isinstance(op, arith.FloorDivSIOp):
-            result = code.floordiv(lhs, divisor)
+            result = code.materialize(code.floordiv(lhs, divisor))
         elif isinstance(op, arith.CeilDivSIOp):
-            result = code.ceildiv(lhs, divisor)
+            result = code.materialize(code.ceildiv(lhs, divisor))
         else:
             result = _unsigned_ceildiv(code, lhs, rhs)
         rewriter.replace(op, code.ops, [result])
@@ -178,8 +178,8 @@ class RoundingDivisionLowering(LoopsToLLVMPattern):
 def _unsigned_ceildiv(code: Code, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """The quotient of an unsigned division, plus 1 where a remainder is left."""
     quotient = code.make(llvm.UDivOp, [lhs, rhs])
-    inexact = code.compare("ne", code.make(llvm.URemOp, [lhs, rhs]), code.constant(0))
-    return code.sum(quotient, code.make(llvm.ZExtOp, [inexact], lhs.type))
+    inexact = code.compare("ne", code.make(llvm.URemOp, [lhs, rhs]), code.integer(0))
+    return code.plus(quotient, code.make(llvm.ZExtOp, [inexact], lhs.type))
 
 
 class ConstantLowering(LoopsToLLVMPattern):
@@ -197,7 +197,7 @@ class ConstantLowering(LoopsToLLVMPattern):
         code, type = self.code_at(op), converted_type(op.result.type)
         match op.value:
             case IntegerAttr(value=number) if isinstance(op.result.type, IndexType):
-                result = code.constant(number.data)
+                result = code.integer(number.data)
             case IntegerAttr() | FloatAttr() as value:
                 result = code.make(llvm.ConstantOp, [], type, {"value": value})
             case DenseIntOrFPElementsAttr() as value:

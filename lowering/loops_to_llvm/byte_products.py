@@ -13,8 +13,9 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
+from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.llvm.instructions import PoisonOp
-from stepwell.lowering.loops_to_llvm.code import Code, number_attr
+from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import like
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I32
@@ -142,7 +143,7 @@ def call_intrinsic(code: Code, name: str, operands: list[SSAValue], result: Attr
             "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(operands), 0]),
         },
     )
-    return code.add(op)
+    return code.value(op)
 
 
 def _number(code: Code, value: int, type: Attribute) -> SSAValue:

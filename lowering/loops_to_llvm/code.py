@@ -5,46 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import gcd
-from typing import cast
 
-from xdsl.dialects import llvm
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    SymbolRefAttr,
-    UnitAttr,
-    VectorType,
-    i32,
-    i64,
-)
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, SymbolRefAttr, UnitAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.llvm.instructions import SelectOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.dialects.types import element_bytes, int_attr
 from stepwell.lowering.loops_to_llvm.state import I1, I64, PTR, Extent, Layout, Linear, State, memory_type
-from stepwell.runtime.dims import Algebra, Dim
 
 _NO_FLAGS = IntegerAttr(0, i32)
 NO_SIGNED_WRAP = IntegerAttr(1, i32)
 _ORDINARY = IntegerAttr(0, i64)
 _UNIT = UnitAttr()
 _PREDICATES = {flag.value: IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmpPredicateFlag}
-
-
-def number_attr(value: float, type: Attribute) -> Attribute:
-    """A number as a constant of a scalar type, or in every lane of a vector; an int for integer types."""
-    if type.__class__ is VectorType:
-        if isinstance(value, int):
-            return DenseIntOrFPElementsAttr.from_list(cast("VectorType[IntegerType]", type), [value])
-        return DenseIntOrFPElementsAttr.from_list(cast("VectorType[AnyFloat]", type), [value])
-    if isinstance(value, int):
-        return IntegerAttr(value, cast("IntegerType", type))
-    return FloatAttr(value, cast("AnyFloat", type))
 
 
 @cache
@@ -92,21 +69,30 @@ def call_pointer(
     )
 
 
-class Code:
+_OPS: Mapping[type[Operation], type[Operation]] = {
+    arith.AddiOp: llvm.AddOp,
+    arith.SubiOp: llvm.SubOp,
+    arith.MinSIOp: SMinOp,
+    arith.MaxSIOp: SMaxOp,
+}
+
+
+class Code(IRBuilder):
     """
-    A list of new ops that a pattern substitutes for the op it matched: `rewriter.replace(op, code.ops)`.
+    The view of `llvm`: a list of new ops that a pattern substitutes for the op it matched, by
+    `rewriter.replace(op, code.ops)`. Indices are i64; constants, products and addresses that a block has
+    already are used again.
     """
+
+    REMEMBERED = arith.MuliOp
 
     def __init__(self, state: State, block: Block | None):
         """Args: `block` receives the ops: values known in it are reused."""
-        self.state = state
         self.ops: list[Operation] = []
-        self._block = block
-
-    def add(self, op: Operation) -> SSAValue:
-        """Append an op with one result."""
-        self.ops.append(op)
-        return op.results[0]
+        super().__init__(InsertPoint.at_end(block or Block()), ops=self.ops)
+        self.state = state
+        if block is not None:
+            self._known = state.known.setdefault(block, {})
 
     def make(
         self,
@@ -121,112 +107,84 @@ class Code:
             result_types=[operands[0].type if type is None else type],
             properties=dict(properties) if properties else {},
         )
-        self.ops.append(op)
-        return op.results[0]
+        return self.value(op)
 
-    def constant(self, value: int, type: IntegerType = I64) -> SSAValue:
+    def integer(self, value: int, type: IntegerType = I64) -> SSAValue:
         """An integer constant, made once for each block."""
-        key = (self._block, value, type.width.data)
-        if (found := self.state.known.get(key)) is None:
-            number = int_attr(value, type.width.data)
-            op = llvm.ConstantOp.create(properties={"value": number}, result_types=[type])
-            found = self.state.known[key] = self.add(op)
-        return found
+        width = type.width.data
+        properties = {"value": int_attr(value, width)}
+        return self.once((value, width), lambda: self.make(llvm.ConstantOp, [], type, properties))
 
-    def value(self, extent: Extent) -> SSAValue:
-        """An extent as an i64 value."""
-        return self.constant(extent) if isinstance(extent, int) else extent
+    def materialize(self, index: Index) -> SSAValue:
+        """An index as an i64 value."""
+        return self.integer(index) if isinstance(index, int) else index
 
-    def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """a + b, folded if both are constants or one is 0."""
-        left, right = self.state.linear(a), self.state.linear(b)
-        if not left.terms and not right.terms:
-            return self.constant(left.constant + right.constant)
-        if not left.terms and left.constant == 0:
-            return b
-        if not right.terms and right.constant == 0:
-            return a
-        return self.make(llvm.AddOp, [a, b])
+    def plus(self, a: Index, b: Index) -> SSAValue:
+        """a + b; the values of constants fold too."""
+        return self.materialize(super().plus(self._known_number(a), self._known_number(b)))
 
-    def product(self, a: Extent, b: Extent) -> Extent:
-        """a * b, a number where both are numbers; each product is made once for each block."""
-        if isinstance(a, int):
-            if isinstance(b, int):
-                return a * b
-            a, b = b, a
-        if isinstance(b, int) and b == 1:
-            return a
-        key = (self._block, "*", a, b)
-        if (found := self.state.known.get(key)) is None:
-            found = self.state.known[key] = self.make(llvm.MulOp, [a, self.value(b)])
-            if not isinstance(b, int) and (factor := self.state.multiple(a) * self.state.multiple(b)) != 1:
-                self.state.multiples[found] = factor
-        return found
+    def _known_number(self, index: Index) -> Index:
+        """The number of a constant; another value as it is."""
+        if isinstance(index, int) or (linear := self.state.linear(index)).terms:
+            return index
+        return linear.constant
+
+    def binary(self, op_type: type[Operation], a: Index, b: Index) -> SSAValue:
+        """The result of an `arith` op on indices, by ops of `llvm`."""
+        if op_type is arith.MuliOp:
+            return self._product(a, b)
+        operands = [self.materialize(a), self.materialize(b)]
+        if op_type is arith.FloorDivSIOp:
+            return self._floordiv(operands[0], b)
+        if op_type is arith.CeilDivSIOp:
+            # -⌊-a / b⌋
+            zero = self.integer(0)
+            negated = self._floordiv(self.make(llvm.SubOp, [zero, operands[0]]), b)
+            return self.make(llvm.SubOp, [zero, negated])
+        return self.make(_OPS[op_type], operands)
+
+    def _product(self, a: Index, b: Index) -> SSAValue:
+        """A product, with a divisor of it where one is certain."""
+        made = self.make(llvm.MulOp, [self.materialize(a), self.materialize(b)])
+        if isinstance(a, SSAValue) and isinstance(b, SSAValue):
+            if (factor := self.state.multiple(a) * self.state.multiple(b)) != 1:
+                self.state.multiples[made] = factor
+        return made
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """An integer comparison of scalars, such as `slt`."""
         return self.make(llvm.ICmpOp, [a, b], I1, {"predicate": _PREDICATES[predicate]})
 
-    def floordiv(self, a: SSAValue, b: Extent) -> SSAValue:
-        """⌊a / b⌋ for any signs."""
-        if isinstance(b, int) and b == 1:
-            return a
+    def _floordiv(self, a: SSAValue, b: Index) -> SSAValue:
         if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
-            return self.make(llvm.AShrOp, [a, self.constant(b.bit_length() - 1)])
-        divisor = self.value(b)
+            return self.make(llvm.AShrOp, [a, self.integer(b.bit_length() - 1)])
+        divisor = self.materialize(b)
         quotient = self.make(llvm.SDivOp, [a, divisor])
         remainder = self.make(llvm.SRemOp, [a, divisor])
         # The quotient is rounded towards zero: subtract 1 where the remainder has the other sign.
-        zero = self.constant(0)
+        zero = self.integer(0)
         inexact = self.compare("ne", remainder, zero)
         signs = self.compare("slt", self.make(llvm.XOrOp, [remainder, divisor]), zero)
         below = self.make(llvm.AndOp, [inexact, signs])
-        return self.make(SelectOp, [below, self.sum(quotient, self.constant(-1)), quotient], I64)
-
-    def ceildiv(self, a: SSAValue, b: Extent) -> SSAValue:
-        """⌈a / b⌉ for any signs: -⌊-a / b⌋."""
-        zero = self.constant(0)
-        negated = self.floordiv(self.make(llvm.SubOp, [zero, a]), b)
-        return self.make(llvm.SubOp, [zero, negated])
+        return self.make(SelectOp, [below, self.plus(quotient, -1), quotient], I64)
 
     def count_of(self, a: SSAValue, b: Extent) -> SSAValue:
         """⌈a / b⌉ for non-negative a and positive b."""
         if isinstance(b, int):
             if b == 1:
                 return a
-            above = self.sum(a, self.constant(b - 1))
+            above = self.plus(a, self.integer(b - 1))
             if b & (b - 1) == 0:
-                return self.make(llvm.LShrOp, [above, self.constant(b.bit_length() - 1)])
-            return self.make(llvm.UDivOp, [above, self.constant(b)])
-        return self.make(llvm.UDivOp, [self.sum(self.sum(a, b), self.constant(-1)), b])
+                return self.make(llvm.LShrOp, [above, self.integer(b.bit_length() - 1)])
+            return self.make(llvm.UDivOp, [above, self.integer(b)])
+        return self.make(llvm.UDivOp, [self.plus(self.plus(a, b), self.integer(-1)), b])
 
     def modulo(self, a: SSAValue, b: Extent) -> SSAValue:
         """a - b * ⌊a / b⌋, between 0 and b."""
         if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
-            return self.make(llvm.AndOp, [a, self.constant(b - 1)])
-        whole = self.value(self.product(self.floordiv(a, b), b))
+            return self.make(llvm.AndOp, [a, self.integer(b - 1)])
+        whole = self.materialize(self.times(self.floordiv(a, b), b))
         return self.make(llvm.SubOp, [a, whole])
-
-    def extent(self, dim: Dim, symbols: Mapping[str, SSAValue]) -> Extent:
-        """
-        The value of a dimension expression; symbols are i64 values.
-
-        Raises: KeyError for a symbol without value.
-        """
-        if dim.is_static:
-            return dim.value
-        return dim.build(
-            lambda name: symbols[name],
-            Algebra(
-                number=self.constant,
-                add=self.sum,
-                multiply=lambda a, b: self.value(self.product(a, b)),
-                floordiv=self.floordiv,
-                ceildiv=self.ceildiv,
-                minimum=lambda a, b: self.make(SMinOp, [a, b]),
-                maximum=lambda a, b: self.make(SMaxOp, [a, b]),
-            ),
-        )
 
     def element_pointer(
         self, base: SSAValue, index: Extent, type: Attribute, *, inbounds: bool = True
@@ -240,7 +198,7 @@ class Code:
                 return base
             indices = _indices(index)
         else:
-            dynamic, indices = [self.value(index)], _indices(llvm.GEP_USE_SSA_VAL)
+            dynamic, indices = [self.materialize(index)], _indices(llvm.GEP_USE_SSA_VAL)
         op = llvm.GEPOp.create(
             operands=[base, *dynamic],
             result_types=[PTR],
@@ -251,7 +209,7 @@ class Code:
                 **({"inbounds": _UNIT} if inbounds else {}),
             },
         )
-        return self.add(op)
+        return self.value(op)
 
     def offset(self, indices: Sequence[Extent], strides: Sequence[Extent]) -> Linear:
         """The sum of index * stride over all dimensions, as a linear expression."""
@@ -264,7 +222,7 @@ class Code:
             # A stride known at run time only: multiply each term of the index by it, so that terms shared by
             # the rows of a tile are computed once.
             for value, factor in part.terms:
-                product = self.value(self.product(value, stride))
+                product = self.materialize(self.times(value, stride))
                 total += Linear(((product, factor),), 0)
             if part.constant:
                 total += Linear(((stride, part.constant),), 0)
@@ -281,11 +239,8 @@ class Code:
         type = memory_type(layout.element)
         pointer = base
         if offset.terms:
-            key = (self._block, base, type, offset.terms)
-            if (found := self.state.known.get(key)) is None:
-                found = self.element_pointer(base, self._sum_of(offset.terms), type)
-                self.state.known[key] = found
-            pointer = found
+            key = (base, type, offset.terms)
+            pointer = self.once(key, lambda: self.element_pointer(base, self._sum_of(offset.terms), type))
         size = element_bytes(layout.element)
         multiple = gcd(offset.constant, *(f * self.state.multiples.get(v, 1) for v, f in offset.terms))
         alignment = gcd(layout.align_bytes, multiple * size)
@@ -293,10 +248,10 @@ class Code:
 
     def _sum_of(self, terms: Sequence[tuple[SSAValue, int]]) -> SSAValue:
         """The sum of terms, each a value times a constant."""
-        parts = [self.value(self.product(value, factor)) for value, factor in terms]
+        parts = [self.materialize(self.times(value, factor)) for value, factor in terms]
         total = parts[0]
         for part in parts[1:]:
-            total = self.sum(total, part)
+            total = self.plus(total, part)
         return total
 
     def load(self, pointer: SSAValue, type: Attribute, alignment: int) -> SSAValue:
@@ -307,4 +262,4 @@ class Code:
     def store(self, value: SSAValue, pointer: SSAValue, alignment: int) -> None:
         """Append a store of a value in its memory type."""
         properties = {"ordering": _ORDINARY, "alignment": int_attr(alignment)}
-        self.ops.append(llvm.StoreOp.create(operands=[value, pointer], properties=properties))
+        self.insert(llvm.StoreOp.create(operands=[value, pointer], properties=properties))

@@ -154,10 +154,11 @@ class FunctionLowering(LoopsToLLVMPattern):
             return Layout(type.element_type, (), (), 1)  # its sizes may have no symbol here
         named = attributes.get("graph.dims")
         dims = named.get() if isinstance(named, DimsAttr) else (Dim.symbol("?"),) * type.get_num_dims()
+        code.symbols = symbols
         sizes: list[Extent | None] = []
         for size, dim in zip(type.get_shape(), dims, strict=True):
             known = size >= 0 or dim.symbols() <= symbols.keys()
-            sizes.append((size if size >= 0 else code.extent(dim, symbols)) if known else None)
+            sizes.append((size if size >= 0 else code.size(dim)) if known else None)
         align = attributes.get(_ALIGN_ATTRIBUTE)
         align_bytes = align.value.data if isinstance(align, IntegerAttr) else element_bytes(type.element_type)
         return dense_layout(op, code, type.element_type, sizes, align_bytes)
@@ -193,7 +194,7 @@ def dense_layout(
                 help="name the sizes of the argument with graph.dims, over the symbols of sched.symbols",
             )
         strides.append(stride)
-        stride = None if size is None else code.product(stride, size)
+        stride = None if size is None else code.times(stride, size)
     return Layout(element, tuple(sizes), tuple(reversed(strides)), align_bytes)
 
 
@@ -245,8 +246,8 @@ class CallLowering(LoopsToLLVMPattern):
         code = self.code_at(op)
         args = self._array(function, PTR, rewriter).filled(op, pointers, code, rewriter)
         dims = self._array(function, I64, rewriter).filled(op, sizes, code, rewriter)
-        status = code.add(call_symbol(op.callee, [args, dims, info.context], I32))
-        zero = code.constant(0, I32)
+        status = code.value(call_symbol(op.callee, [args, dims, info.context], I32))
+        zero = code.integer(0, I32)
         return_unless(self.state, op, code, code.compare("eq", status, zero), status, rewriter)
         rewriter.erase(op)
 
@@ -275,7 +276,7 @@ class ReturnLowering(LoopsToLLVMPattern):
         if self.state.function(op)[1].is_kernel:
             if op.operands:
                 raise StepwellError("unsupported", op, "a kernel returns nothing: its results are arguments")
-            values = [code.constant(0, I32)]
+            values = [code.integer(0, I32)]
         else:
             values = list(op.operands)
         rewriter.replace(op, [*code.ops, llvm.ReturnOp.create(operands=values)], [])

@@ -12,9 +12,10 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, VectorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.llvm.instructions import SelectOp
 from stepwell.dialects.types import int_attr
-from stepwell.lowering.loops_to_llvm.code import Code, number_attr
+from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.state import I1, I32, bit_width
 from stepwell.runtime.machine.target import TargetDescription
 

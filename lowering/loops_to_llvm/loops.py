@@ -31,12 +31,12 @@ def loop_nest(
         make_body(code, [])
         return
     # Bounds of inner loops are computed before the outermost one, where all of them are known.
-    zero, one = code.constant(0), code.constant(1)
-    bounds = [code.value(size) for size in sizes]
+    zero, one = code.integer(0), code.integer(1)
+    bounds = [code.materialize(size) for size in sizes]
     inner = Code(code.state, blocks[-1])
     make_body(inner, indices)
     ops: list[Operation] = inner.ops
     for block, bound in zip(reversed(blocks), reversed(bounds), strict=True):
         block.add_ops(ops)
         ops = [make_loop(zero, bound, one, block)]
-    code.ops += ops
+    code.insert(ops)

@@ -24,11 +24,12 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.arith import ScaleOp
+from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.llvm import intrinsics
 from stepwell.dialects.llvm.instructions import ExtractElementOp
 from stepwell.lowering.loops_to_llvm.arithmetic import counterpart, fast_math, replace_in_wide_type
 from stepwell.lowering.loops_to_llvm.byte_products import call_intrinsic
-from stepwell.lowering.loops_to_llvm.code import Code, number_attr
+from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import narrowed, widened
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.vectors import first_lane, lane_count
@@ -141,7 +142,7 @@ class ScaleLowering(LoopsToLLVMPattern):
 
 def _only_lane(code: Code, value: SSAValue) -> SSAValue:
     """The first lane of a vector, whose other lanes are undefined or missing."""
-    return code.make(ExtractElementOp, [value, code.constant(0)], f32)
+    return code.make(ExtractElementOp, [value, code.integer(0)], f32)
 
 
 class RsqrtLowering(LoopsToLLVMPattern):

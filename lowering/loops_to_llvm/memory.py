@@ -204,8 +204,8 @@ class CopyLowering(LoopsToLLVMPattern):
                 return
             size: Extent = element_bytes(layouts[0].element)
             for extent in sizes[outer:]:
-                size = row.product(size, extent)
-            row.ops.append(MemcpyOp.create(operands=[to, from_, row.value(size)]))
+                size = row.times(size, extent)
+            row.insert(MemcpyOp.create(operands=[to, from_, row.materialize(size)]))
 
         loop_nest(code, sizes[:outer], copy_row)
         rewriter.replace(op, code.ops, [])

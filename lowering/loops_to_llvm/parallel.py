@@ -102,7 +102,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         by = self.state.linear(step)
         if not length.terms and not by.terms and by.constant > 0:
             return Range(lower, step, max(0, -(-length.constant // by.constant)))
-        zero = code.constant(0)
+        zero = code.integer(0)
         distance = code.make(SMaxOp, [code.make(llvm.SubOp, [upper, lower]), zero])
         divisor = step if by.terms else by.constant
         return Range(lower, step, code.count_of(distance, divisor))
@@ -115,7 +115,8 @@ class ParallelLowering(LoopsToLLVMPattern):
         _drop_terminator(body)
         op.body.detach_block(body)
         bounds = [
-            (r.lower, code.sum(r.lower, code.value(code.product(r.step, r.count))), r.step) for r in ranges
+            (r.lower, code.plus(r.lower, code.materialize(code.times(r.step, r.count))), r.step)
+            for r in ranges
         ]
         # From the innermost loop outwards; each takes the last argument of the block for its index.
         for bound in reversed(bounds):
@@ -140,28 +141,30 @@ class ParallelLowering(LoopsToLLVMPattern):
         function, info = self.state.function(op)
         total = cast(Extent, 1)
         for r in ranges:
-            total = code.product(total, r.count)
+            total = code.times(total, r.count)
         chunks, per_chunk = _split(op, code, total)
         body = Outlined(self, function, rewriter)
         begin, end = body.entry.args[1:]
         # Inside the function: iterations of the chunks from `begin` to `end`, cut at their total number.
         first, last = (
-            body.code.product(begin, body.bring(per_chunk)),
-            body.code.product(end, body.bring(per_chunk)),
+            body.code.times(begin, body.bring(per_chunk)),
+            body.code.times(end, body.bring(per_chunk)),
         )
-        bound = body.code.make(SMinOp, [body.code.value(last), body.code.value(body.bring(total))])
+        bound = body.code.make(
+            SMinOp, [body.code.materialize(last), body.code.materialize(body.bring(total))]
+        )
         block = op.body.block
         _drop_terminator(block)
         op.body.detach_block(block)
         body.bring_all(block)
-        body.run(block, [_brought(body, r) for r in ranges], body.code.value(first), bound)
+        body.run(block, [_brought(body, r) for r in ranges], body.code.materialize(first), bound)
         # In the caller: captured values are stored, and the function is called by address.
         captures = body.finish(code, op)
         address = code.make(llvm.AddressOfOp, [], PTR, {"global_name": body.symbol})
         few = None
         if not isinstance(total, int) and CHUNKS_ATTRIBUTE not in op.attributes:
-            few = code.compare("slt", total, code.constant(max(1, WORTH_THREADS // max(1, work))))
-        self._call(op, code, info, [address, captures, code.value(chunks)], body, few, rewriter)
+            few = code.compare("slt", total, code.integer(max(1, WORTH_THREADS // max(1, work))))
+        self._call(op, code, info, [address, captures, code.materialize(chunks)], body, few, rewriter)
 
     def _call(
         self,
@@ -177,13 +180,13 @@ class ParallelLowering(LoopsToLLVMPattern):
         Call `parallel_for` if the context has one and iterations are not `few`, else the body for all chunks.
         """
         address, captures, chunks = arguments
-        direct = llvm.CallOp(body.symbol, captures, code.constant(0), chunks)
+        direct = llvm.CallOp(body.symbol, captures, code.integer(0), chunks)
         if info.context is None:
             rewriter.replace(op, [*code.ops, direct], [])
             return
         field = code.element_pointer(info.context, CtxField.PARALLEL_FOR, I64)
         runner = code.load(field, PTR, WORD_BYTES)
-        absent = code.compare("eq", code.make(llvm.PtrToIntOp, [runner], I64), code.constant(0))
+        absent = code.compare("eq", code.make(llvm.PtrToIntOp, [runner], I64), code.integer(0))
         alone = absent if few is None else code.make(llvm.OrOp, [absent, few])
         before = cast(Block, op.parent)
         after = before.split_before(op)
@@ -210,7 +213,7 @@ def _split(op: Operation, code: Code, total: Extent) -> tuple[Extent, Extent]:
     if isinstance(total, int):
         per_chunk = max(1, -(-total // max(1, limit)))
         return -(-total // per_chunk), per_chunk
-    size = code.make(SMaxOp, [code.count_of(total, max(1, limit)), code.constant(1)])
+    size = code.make(SMaxOp, [code.count_of(total, max(1, limit)), code.integer(1)])
     return code.count_of(total, size), size
 
 
@@ -258,7 +261,7 @@ class Outlined:
         """A clone of a constant inside the body; None for other values."""
         if not isinstance(value, OpResult) or not isinstance(value.op, _CONSTANTS):
             return None
-        return self.code.add(value.op.clone())
+        return self.code.value(value.op.clone())
 
     def _capture(self, value: SSAValue) -> SSAValue:
         """The value loaded from the captures, with its layout and known multiples."""
@@ -298,8 +301,8 @@ class Outlined:
         code = self.code
         if len(ranges) == 1:
             (r,) = ranges
-            lower = code.sum(r.lower, code.value(code.product(first, r.step)))
-            upper = code.sum(r.lower, code.value(code.product(last, r.step)))
+            lower = code.plus(r.lower, code.times(first, r.step))
+            upper = code.plus(r.lower, code.times(last, r.step))
             set_type(body.args[0], I64)
             self._loop(lower, upper, r.step, body)
             return
@@ -308,17 +311,17 @@ class Outlined:
         inner = Code(self._state, body)
         indices = _indices(inner, number, [r.count for r in ranges])
         for index, r, arg in zip(indices, ranges, list(body.args)[1:], strict=True):
-            value = inner.sum(r.lower, inner.value(inner.product(index, r.step)))
+            value = inner.plus(r.lower, inner.materialize(inner.times(index, r.step)))
             value.name_hint = arg.name_hint
             arg.replace_all_uses_with(value)
             body.erase_arg(arg)
         if (start := body.first_op) is not None:
             body.insert_ops_before(inner.ops, start)
-        self._loop(first, last, code.constant(1), body)
+        self._loop(first, last, code.integer(1), body)
 
     def _loop(self, lower: SSAValue, upper: SSAValue, step: SSAValue, body: Block) -> None:
         """Append a loop to the function's entry block."""
-        self.code.ops.append(make_loop(lower, upper, step, body))
+        self.code.insert(make_loop(lower, upper, step, body))
 
     def finish(self, code: Code, op: Operation) -> SSAValue:
         """
@@ -349,7 +352,7 @@ def _indices(code: Code, number: SSAValue, counts: Sequence[Extent]) -> list[SSA
     """The index in each dimension of an iteration number counted in row-major order."""
     indices: list[SSAValue] = []
     for count in reversed(counts[1:]):
-        divisor = code.value(count)
+        divisor = code.materialize(count)
         indices.append(code.make(llvm.URemOp, [number, divisor]))
         number = code.make(llvm.UDivOp, [number, divisor])
     return [number, *reversed(indices)]

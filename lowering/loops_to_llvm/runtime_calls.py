@@ -62,9 +62,9 @@ class AllocateLowering(RuntimePattern):
         """Call ALLOCATE, and return `OUT_OF_MEMORY` for a null pointer."""
         code = self.code_at(op)
         allocate = self.field(op, CtxField.ALLOCATE, code)
-        slot = code.constant(op.slot.value.data)
-        memory = code.add(call_pointer(allocate, [self.context(op), slot, op.bytes], PTR))
-        ok = code.compare("ne", code.make(llvm.PtrToIntOp, [memory], I64), code.constant(0))
+        slot = code.integer(op.slot.value.data)
+        memory = code.value(call_pointer(allocate, [self.context(op), slot, op.bytes], PTR))
+        ok = code.compare("ne", code.make(llvm.PtrToIntOp, [memory], I64), code.integer(0))
         self.state.layouts[memory] = dense_layout(op, code, I8, [None], ARENA_ALIGNMENT)
         self.return_unless(op, code, ok, _status(code, Status.OUT_OF_MEMORY), rewriter)
         rewriter.replace(op, [], [memory])
@@ -138,8 +138,8 @@ class HostCallLowering(RuntimePattern):
             code.store(word, code.element_pointer(words, i, I64), WORD_BYTES)
         # The call, and an early return for a status other than 0.
         host = self.field(op, CtxField.HOST, code)
-        callee, count = code.constant(op.callee.value.data), code.constant(len(op.words))
-        status = code.add(call_pointer(host, [self.context(op), callee, words, count], I32))
+        callee, count = code.integer(op.callee.value.data), code.integer(len(op.words))
+        status = code.value(call_pointer(host, [self.context(op), callee, words, count], I32))
         ok = code.compare("eq", status, _status(code, 0))
         self.return_unless(op, code, ok, status, rewriter)
         # Results: sizes, or pointers to memory that is known as bytes only.
@@ -175,18 +175,18 @@ class ClockLowering(RuntimePattern):
         call, is_end = divmod(op.place.value.data, 2)
         first = WORDS_PER_TIMED_CALL * call
         time = code.element_pointer(times, first + 2 * is_end, I64)
-        code.add(call_pointer(clock, [_status(code, CLOCK_MONOTONIC), time], I32))
+        code.value(call_pointer(clock, [_status(code, CLOCK_MONOTONIC), time], I32))
         if is_end:  # two words each for begin, end and the sum of times, then the number of calls
             words = [code.element_pointer(times, first + i, I64) for i in range(WORDS_PER_TIMED_CALL)]
             for begin, end, total in zip(words[:2], words[2:4], words[4:6], strict=True):
                 before, after = code.load(begin, I64, WORD_BYTES), code.load(end, I64, WORD_BYTES)
                 _add_to(code, total, code.make(llvm.SubOp, [after, before]))
-            _add_to(code, words[-1], code.constant(1))
+            _add_to(code, words[-1], code.integer(1))
         rewriter.replace(op, code.ops, [])
 
 
 def _add_to(code: Code, place: SSAValue, amount: SSAValue) -> None:
-    code.store(code.sum(code.load(place, I64, WORD_BYTES), amount), place, WORD_BYTES)
+    code.store(code.plus(code.load(place, I64, WORD_BYTES), amount), place, WORD_BYTES)
 
 
 def _status(code: Code, value: int) -> SSAValue:

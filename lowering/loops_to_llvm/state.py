@@ -4,7 +4,7 @@ The shared state of the patterns of `convert-loops-to-llvm`: layouts of memrefs,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from math import gcd
 from typing import TypeAlias, cast
@@ -96,8 +96,10 @@ class State:
     functions: dict[Operation, FunctionInfo] = field(default_factory=dict[Operation, FunctionInfo])
     multiples: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """A divisor of an i64 that is certain, where one greater than 1 is known."""
-    known: dict[tuple[object, ...], SSAValue] = field(default_factory=dict[tuple[object, ...], SSAValue])
-    """Values that a block has already, by block and content: constants, products, addresses."""
+    known: dict[Block, dict[Hashable, SSAValue]] = field(
+        default_factory=dict[Block, "dict[Hashable, SSAValue]"]
+    )
+    """Values that a block has already, by content: constants, products, addresses."""
     exits: list[tuple[Operation, Block]] = field(default_factory=list["tuple[Operation, Block]"])
     """Positions where calls may return early: an op as a marker, and the block that returns the status."""
     _linear: dict[SSAValue, Linear] = field(default_factory=dict[SSAValue, Linear])

@@ -101,9 +101,9 @@ class TileMemoryLowering(LoopsToLLVMPattern):
         code, layout = self.code_at(op), self.state.layout(op.memref, op)
         pointer, _ = code.address(op.memref, list(op.indices), layout)
         stride = layout.strides[op.along.value.data]
-        bytes = code.product(code.product(stride, op.step.value.data), _WORD_BYTES)
+        bytes = code.times(code.times(stride, op.step.value.data), _WORD_BYTES)
         name = "tileloadd64" if isinstance(op, amx.TileLoadOp) else "tilestored64"
-        _call(code, f"llvm.x86.{name}", [_number(code, op.tile), pointer, code.value(bytes)])
+        _call(code, f"llvm.x86.{name}", [_number(code, op.tile), pointer, code.materialize(bytes)])
         rewriter.replace(op, code.ops, [])
 
 
@@ -146,7 +146,7 @@ def _number(code: Code, tile: IntegerAttr) -> SSAValue:
 
 def _call(code: Code, name: str, operands: list[SSAValue]) -> None:
     """Append a call of an intrinsic without a result."""
-    code.ops.append(_intrinsic(name, operands))
+    code.insert(_intrinsic(name, operands))
 
 
 def _intrinsic(name: str, operands: list[SSAValue]) -> llvm.CallIntrinsicOp:

@@ -165,7 +165,7 @@ def _prefetch(code: Code, op: vector.TransferReadOp, layout: Layout, ahead: int)
     pointer, _ = code.address(op.source, list(op.indices), layout)
     line = code.element_pointer(pointer, ahead, memory_type(layout.element), inbounds=False)
     properties = {"rw": int_attr(0, 32), "hint": int_attr(3, 32)}
-    code.ops.append(PrefetchOp.create(operands=[line], properties=properties))
+    code.insert(PrefetchOp.create(operands=[line], properties=properties))
 
 
 def load(
@@ -208,7 +208,7 @@ def store(
         code.store(value, pointer, alignment)
         return
     properties: dict[str, Attribute] = {"alignment": int_attr(alignment, 32)}
-    code.ops.append(llvm.MaskedStoreOp.create(operands=[value, pointer, mask], properties=properties))
+    code.insert(llvm.MaskedStoreOp.create(operands=[value, pointer, mask], properties=properties))
 
 
 def _need_consecutive(op: Operation, layout: Layout) -> None:
@@ -256,7 +256,7 @@ def _bounds_mask(
     if isinstance(size, int) and (first := _constant(indices[along])) is not None:
         inside = _first_lanes(code, size - first, like(type, I1))
     else:
-        left = code.make(llvm.SubOp, [code.value(size), indices[along]])
+        left = code.make(llvm.SubOp, [code.materialize(size), indices[along]])
         inside = lanes_below(code, left, like(type, I1))
     return inside if mask is None else code.make(llvm.AndOp, [inside, mask])
 
@@ -281,8 +281,8 @@ def lanes_below(code: Code, count: SSAValue, type: Attribute) -> SSAValue:
     """The mask of the first `count` lanes: none for a negative count, all for a large one."""
     lanes = lane_count(type)
     numbers = like(type, I32)
-    clamped = code.make(SMaxOp, [count, code.constant(0)])
-    clamped = code.make(SMinOp, [clamped, code.constant(lanes)])
+    clamped = code.make(SMaxOp, [count, code.integer(0)])
+    clamped = code.make(SMinOp, [clamped, code.integer(lanes)])
     limit = broadcast(code, code.make(llvm.TruncOp, [clamped], I32), numbers)
     steps = BytesAttr(struct.pack(f"<{lanes}I", *range(lanes)))
     constant = DenseIntOrFPElementsAttr(cast("VectorType[IntegerType]", numbers), steps)

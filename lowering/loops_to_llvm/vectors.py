@@ -20,9 +20,10 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
+from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.llvm import instructions, intrinsics
 from stepwell.dialects.vector import ShapeCastOp
-from stepwell.lowering.loops_to_llvm.code import Code, number_attr
+from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import element_of_lane, like, narrowed, widened
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I32, Extent, converted_type
@@ -49,7 +50,7 @@ def broadcast(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
 def first_lane(code: Code, value: SSAValue, type: Attribute) -> SSAValue:
     """A vector whose first lane is a scalar and whose other lanes are undefined."""
     poison = code.make(instructions.PoisonOp, [], type)
-    return code.make(llvm.InsertElementOp, [poison, value, code.constant(0)], type)
+    return code.make(llvm.InsertElementOp, [poison, value, code.integer(0)], type)
 
 
 @cache
@@ -82,7 +83,7 @@ class BroadcastLowering(LoopsToLLVMPattern):
         else:
             if source.type.__class__ is VectorType:
                 element = element_of_lane(source.type)
-                source = code.make(instructions.ExtractElementOp, [source, code.constant(0)], element)
+                source = code.make(instructions.ExtractElementOp, [source, code.integer(0)], element)
             result = broadcast(code, source, type)
         rewriter.replace(op, code.ops, [result])
 
@@ -168,7 +169,7 @@ def _position(op: Operation, code: Code, positions: Sequence[Extent]) -> SSAValu
             f"{op.name} in a vector of several dimensions",
             help="run unroll-vectors first: machine code has vectors of one dimension",
         )
-    return code.value(positions[0])
+    return code.materialize(positions[0])
 
 
 class ShuffleLowering(LoopsToLLVMPattern):

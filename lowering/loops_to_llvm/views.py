@@ -30,7 +30,7 @@ class ViewPattern(LoopsToLLVMPattern):
         Replace the op's result by a pointer; one that has another layout already is copied for the new one.
         """
         if self.state.layouts.get(pointer, layout) != layout:
-            pointer = code.element_pointer(pointer, code.constant(0), memory_type(layout.element))
+            pointer = code.element_pointer(pointer, code.integer(0), memory_type(layout.element))
         self.state.layouts[pointer] = layout
         rewriter.replace(op, code.ops, [pointer])
 
@@ -65,7 +65,7 @@ class SubviewLowering(ViewPattern):
         offsets = self.extents(op.static_offsets, op.offsets)
         sizes = self.extents(op.static_sizes, op.sizes)
         steps = self.extents(op.static_strides, op.strides)
-        strides = [code.product(s, t) for s, t in zip(source.strides, steps, strict=True)]
+        strides = [code.times(s, t) for s, t in zip(source.strides, steps, strict=True)]
         pointer, align = code.address(op.source, offsets, source)
         is_dense = source.is_dense and all(
             size == whole and offset == 0
@@ -230,7 +230,7 @@ class ExpandShapeLowering(ViewPattern):
             stride = source.strides[dim]
             for inner in reversed(group):
                 strides[inner] = stride
-                stride = code.product(stride, sizes[inner])
+                stride = code.times(stride, sizes[inner])
         layout = Layout(source.element, tuple(sizes), tuple(strides), source.align_bytes, source.is_dense)
         self.replace(op, code, op.src, layout, rewriter)
 
@@ -247,7 +247,7 @@ def _product(code: Code, sizes: Sequence[Extent | None]) -> Extent | None:
     """The product of sizes; None if any is unknown."""
     total: Extent | None = 1
     for size in sizes:
-        total = None if size is None or total is None else code.product(total, size)
+        total = None if size is None or total is None else code.times(total, size)
     return total
 
 
@@ -274,7 +274,7 @@ class DimLowering(LoopsToLLVMPattern):
                 help="name the sizes of the argument with graph.dims, over the symbols of sched.symbols",
             )
         code = self.code_at(op)
-        value = code.value(size)
+        value = code.materialize(size)
         rewriter.replace(op, code.ops, [value])
 
 

@@ -7,7 +7,6 @@ from functools import lru_cache
 from math import prod
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -31,10 +30,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph, runtime_calls
-from stepwell.dialects.extents import ExtentBuilder
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.runtime_calls import BYTES
 from stepwell.dialects.types import DimsAttr, Tensor, WeightAttr, element_bytes
 from stepwell.lowering.main_to_buffers.index_checks import check_indices
@@ -78,12 +76,11 @@ class MainOnBuffers:
         self.outputs = self.block.args[len(inputs) : len(inputs) + len(outputs)]
         self.arena = self.block.args[len(inputs) + len(outputs)]
         index_args = self.block.args[len(inputs) + len(outputs) + 1 :]
-        self.location = main_location(main)
-        """The location of the op that is being converted."""
-        self.builder = Builder(InsertPoint.at_end(self.block))
-        self.builder.operation_insertion_handler.append(lambda op: adopt_location(op, self.location))
         self.symbol_values: dict[str, SSAValue] = dict(zip(self.symbols, index_args, strict=True))
-        self.extents = ExtentBuilder(self.builder, self.symbol_values)
+        self.builder = IRBuilder(
+            InsertPoint.at_end(self.block), main_location(main), symbols=self.symbol_values
+        )
+        """Inserts with the location of the op that is being converted."""
         self.weight_of: dict[SSAValue, Operation] = {}
         self.memrefs: dict[SSAValue, SSAValue] = {}
         self.views: dict[Hashable, SSAValue] = {}
@@ -94,9 +91,7 @@ class MainOnBuffers:
     def convert_block(self, block: Block) -> None:
         """Convert the ops of a block, at the builder's insertion point."""
         for op in block.ops:
-            self.location = (
-                op.location if not isinstance(op.location, UnknownLoc) else main_location(self.main)
-            )
+            self.builder.location = main_location(self.main, op)
             self._convert(op)
 
     def replace(self, module: ModuleOp) -> None:
@@ -112,9 +107,9 @@ class MainOnBuffers:
                 view = self._view(memory, type, self.buffers.dims[value])
             else:
                 view = self._shaped(self.outputs[index], source.type, self.buffers.dims[value])
-            self.insert(memref.CopyOp(source, view))
+            self.builder.insert(memref.CopyOp(source, view))
         # The new function
-        self.insert(func.ReturnOp())
+        self.builder.insert(func.ReturnOp())
         planned = func.FuncOp("main", FunctionType.from_lists(self.types, []), Region(self.block))
         planned.properties["arg_attrs"] = self._argument_dims()
         planned.attributes |= {
@@ -164,11 +159,11 @@ class MainOnBuffers:
                 self._convert_bound_sizes(op)
             case graph.DefineSizesOp():
                 for dim, (name, _) in zip(op.dims.get(), defined_symbols(op), strict=True):
-                    self.define(name, self._checked_size(op, self.extents.extent(dim)))
+                    self.define(name, self._checked_size(op, self.builder.extent(dim)))
             case graph.AssertOp() if op in self.rows:
-                found, expected = (self.extents.extent(Dim.of(side.data)) for side in (op.lhs, op.rhs))
-                equal = self.insert(arith.CmpiOp(found, expected, "eq")).results[0]
-                self.insert(runtime_calls.CheckOp(equal, self.rows[op], found, expected))
+                found, expected = (self.builder.extent(Dim.of(side.data)) for side in (op.lhs, op.rhs))
+                equal = self.builder.value(arith.CmpiOp(found, expected, "eq"))
+                self.builder.insert(runtime_calls.CheckOp(equal, self.rows[op], found, expected))
             case graph.CheckIndicesOp():
                 dims = self.buffers.dims[op.indices]
                 memory = self.memref(op.indices)
@@ -176,7 +171,7 @@ class MainOnBuffers:
                 length = total.value if total.is_static else DYNAMIC_INDEX
                 element = cast(Tensor, op.indices.type).element_type
                 flat = self._shaped(memory, MemRefType(element, [length]), (total,))
-                check_indices(op, flat, dims, self.rows[op], self.extents, self.insert)
+                check_indices(op, flat, dims, self.rows[op], self.builder)
             case graph.ConstantOp():
                 self._convert_constant(op)
             case graph.ControlFlowOp():
@@ -198,7 +193,7 @@ class MainOnBuffers:
         global_op.attributes["sched.weight"] = value
         global_op.location = op.location
         self.globals.append(global_op)
-        self.weight_of[op.results[0]] = self.insert(memref.GetGlobalOp(name, type))
+        self.weight_of[op.results[0]] = self.builder.insert(memref.GetGlobalOp(name, type))
 
     def _convert_call(self, op: func.CallOp) -> None:
         """A kernel call with buffers, scratch and the values of the kernel's symbols."""
@@ -206,8 +201,10 @@ class MainOnBuffers:
         if (scratch := self.buffers.scratch.get(op)) is not None:
             tensors.append(self._placed(scratch, BYTES, (scratch.size,)))
         names = self.buffers.symbols
-        symbols = [self.extents.extent(Dim.of(names[v])) for v in op.arguments if v in names]
-        self.insert(func.CallOp.create(operands=[*tensors, *symbols], properties={"callee": op.callee}))
+        symbols = [self.builder.extent(Dim.of(names[v])) for v in op.arguments if v in names]
+        self.builder.insert(
+            func.CallOp.create(operands=[*tensors, *symbols], properties={"callee": op.callee})
+        )
 
     def _convert_host_call(self, op: graph.HostCallOp) -> None:
         """
@@ -219,19 +216,19 @@ class MainOnBuffers:
         own = dict(defined_symbols(op))
         for value in (*op.arguments, *op.values):
             if (index := self.buffers.objects.get(value)) is not None:
-                numbers.append(self.extents.extent(index))
+                numbers.append(self.builder.extent(index))
                 continue
             if makes := value in op.results and self.buffers.of[value].kind == "host":
                 reads[value] = len(numbers)
-            numbers.append(self.extents.extent(0) if makes else self.memref(value))
+            numbers.append(self.builder.extent(0) if makes else self.memref(value))
             for dim in self.buffers.dims[value]:
                 if str(dim) in own:
                     reads.setdefault(own[str(dim)], len(numbers))
-                numbers.append(self.extents.extent(-1 if dim.symbols() & own.keys() else dim))
+                numbers.append(self.builder.extent(-1 if dim.symbols() & own.keys() else dim))
         types = [BYTES if isinstance(value.type, TensorType) else _INDEX for value in reads]
         call = runtime_calls.HostCallOp(self.callees, numbers, list(reads.values()), types)
         self.callees += 1
-        self.insert(call)
+        self.builder.insert(call)
         for value, result in zip(reads, call.results, strict=True):
             if isinstance(value.type, TensorType):
                 self.memory[id(self.buffers.of[value])] = result
@@ -247,25 +244,23 @@ class MainOnBuffers:
         names = [name for name, _ in defined_symbols(op)]
         step = 1 if op.signed is None else 2
         for i in range(0, len(names), step):
-            indices = [self.extents.extent(i // step)] * rank
-            loaded = self.insert(memref.LoadOp.get(memory, indices)).results[0]
-            size = self.insert(arith.IndexCastOp(loaded, _INDEX)).results[0]
+            indices = [self.builder.extent(i // step)] * rank
+            loaded = self.builder.value(memref.LoadOp.get(memory, indices))
+            size = self.builder.value(arith.IndexCastOp(loaded, _INDEX))
             if op.signed is None:
                 self.define(names[i], self._checked_size(op, size))
                 continue
             # Far below what overflows; a request for that much means everything.
-            low, high = self.extents.extent(-LARGEST_NUMBER), self.extents.extent(LARGEST_NUMBER)
-            zero = self.extents.extent(0)
-            bounded = self.insert(arith.MinSIOp(self.insert(arith.MaxSIOp(size, low)).results[0], high))
-            negated = self.insert(arith.SubiOp(zero, bounded.results[0]))
-            self.define(names[i], self.insert(arith.MaxSIOp(bounded.results[0], zero)).results[0])
-            self.define(names[i + 1], self.insert(arith.MaxSIOp(negated.results[0], zero)).results[0])
+            b = self.builder
+            bounded = b.least(b.most(size, -LARGEST_NUMBER), LARGEST_NUMBER)
+            self.define(names[i], b.materialize(b.most(bounded, 0)))
+            self.define(names[i + 1], b.materialize(b.most(b.minus(0, bounded), 0)))
 
     def _checked_size(self, op: Operation, size: SSAValue) -> SSAValue:
         """A size with a run-time check that it is not negative and at most `MAX_TENSOR_BYTES`."""
-        limit = self.extents.extent(MAX_TENSOR_BYTES)
-        fits = self.insert(arith.CmpiOp(size, limit, "ule")).results[0]
-        self.insert(runtime_calls.CheckOp(fits, self.rows[op], size, limit))
+        limit = self.builder.extent(MAX_TENSOR_BYTES)
+        fits = self.builder.value(arith.CmpiOp(size, limit, "ule"))
+        self.builder.insert(runtime_calls.CheckOp(fits, self.rows[op], size, limit))
         return size
 
     def define(self, name: str, value: SSAValue) -> None:
@@ -273,7 +268,7 @@ class MainOnBuffers:
         self.symbol_values[name] = value
         if name in self.published:
             index = len(self.symbols) + self.published.index(name)
-            self.insert(runtime_calls.PublishOp(index, value))
+            self.builder.insert(runtime_calls.PublishOp(index, value))
 
     def memref(self, value: SSAValue) -> SSAValue:
         """The buffer of a value, in the value's shape."""
@@ -308,19 +303,19 @@ class MainOnBuffers:
     def _allocated(self, slot: int, size: Dim) -> SSAValue:
         """Run-time memory of some size in a slot."""
         self.slots = max(self.slots, slot + 1)
-        return self.insert(runtime_calls.AllocateOp(slot, self.extents.extent(size))).results[0]
+        return self.builder.value(runtime_calls.AllocateOp(slot, self.builder.extent(size)))
 
     def _view(
         self, memory: SSAValue, type: MemRefType[Attribute], dims: tuple[Dim, ...], offset: Dim | int = 0
     ) -> SSAValue:
         """Bytes, from an offset on, as a dense buffer of a shape."""
-        shift = self.extents.extent(offset)
+        shift = self.builder.extent(offset)
         sizes = [
-            self.extents.extent(d) for d, n in zip(dims, type.get_shape(), strict=True) if n == DYNAMIC_INDEX
+            self.builder.extent(d) for d, n in zip(dims, type.get_shape(), strict=True) if n == DYNAMIC_INDEX
         ]
         key = memory, shift, tuple(sizes), type
         if (known := self.views.get(key)) is None:
-            known = self.views[key] = self.insert(memref.ViewOp(memory, shift, sizes, type)).results[0]
+            known = self.views[key] = self.builder.value(memref.ViewOp(memory, shift, sizes, type))
         return known
 
     def _shaped(self, source: SSAValue, type: Attribute, dims: tuple[Dim, ...]) -> SSAValue:
@@ -328,32 +323,12 @@ class MainOnBuffers:
         if source.type == type:
             return source
         shaped = cast("MemRefType[Attribute]", type)
-        sizes = [self._size(dim) for dim in dims]
-        strides: list[SSAValue | int] = [1]
+        sizes = [self.builder.size(dim) for dim in dims]
+        strides: list[Index] = [1]
         for size in sizes[:0:-1]:
-            strides.insert(0, self._product(strides[0], size))
+            strides.insert(0, self.builder.times(strides[0], size))
         cast_op = memref.ReinterpretCastOp.from_dynamic(source, [0], sizes, strides[: len(dims)], shaped)
-        return self.insert(cast_op).results[0]
-
-    def _product(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        """a * b for strides; a constant is the right operand, so that products are recognized as equal."""
-        if isinstance(a, int):
-            if isinstance(b, int):
-                return a * b
-            a, b = b, a
-        if isinstance(b, int):
-            if b == 1:
-                return a
-            b = self.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(b))).results[0]
-        return self.insert(arith.MuliOp(a, b)).results[0]
-
-    def _size(self, dim: Dim) -> SSAValue | int:
-        return dim.value if dim.is_static else self.extents.extent(dim)
-
-    def insert(self, op: Operation) -> Operation:
-        """Insert an op at the builder's insertion point; returns it."""
-        self.builder.insert(op)
-        return op
+        return self.builder.value(cast_op)
 
 
 def main_facts(main: func.FuncOp) -> dict[str, object]:

@@ -8,16 +8,13 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, MemRefType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.control_flow import yield_of
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.main_to_buffers.main import Move, signature_of
 from stepwell.runtime.dims import Dim
@@ -65,15 +62,13 @@ class RegionsOnBuffers:
     def _inside(self, block: Block, forget: Sequence[SSAValue] = ()) -> Generator[None]:
         """Build in a block; values created there are not visible outside, nor memory of `forget` inside."""
         main = self._main
-        outer = (main.builder, main.extents, main.memrefs, main.views, main.memory, main.location)
+        outer = (main.builder, main.memrefs, main.views, main.memory)
         known = dict(main.symbol_values)
-        main.builder = Builder(InsertPoint.at_end(block))
-        main.builder.operation_insertion_handler.append(lambda op: adopt_location(op, main.location))
-        main.extents = main.extents.scope(main.builder)
+        main.builder = main.builder.inside(block)
         main.memrefs, main.views, main.memory = dict(main.memrefs), dict(main.views), dict(main.memory)
         self._forget(forget)
         yield
-        main.builder, main.extents, main.memrefs, main.views, main.memory, main.location = outer
+        main.builder, main.memrefs, main.views, main.memory = outer
         main.symbol_values.clear()
         main.symbol_values.update(known)
 
@@ -85,7 +80,7 @@ class RegionsOnBuffers:
 
     def _load(self, value: SSAValue) -> SSAValue:
         """The one element of a tensor."""
-        return self._main.insert(memref.LoadOp.get(self._main.memref(value), [])).results[0]
+        return self._main.builder.value(memref.LoadOp.get(self._main.memref(value), []))
 
     def _move(self, at: Operation) -> None:
         """
@@ -96,7 +91,7 @@ class RegionsOnBuffers:
             self._main.memory.pop(id(move.target), None)
             type = MemRefType(move.type.element_type, move.type.get_shape())
             target = self._main.seen(move.target, type, move.dims)
-            self._main.insert(memref.CopyOp(source, target))
+            self._main.builder.insert(memref.CopyOp(source, target))
 
     def _source(self, move: Move, at: Operation) -> SSAValue:
         """The memref of a move's source: a weight is found by the op's operand, all else by its buffer."""
@@ -113,7 +108,7 @@ class RegionsOnBuffers:
         The sizes of the symbols `names` in `types`, read from the dimensions of `values` of these types.
         """
         dims = [self._main.buffers.dims.get(value, ()) for value in values]
-        return [self._main.extents.extent(dims[i][axis]) for i, axis in _positions(names, types)]
+        return [self._main.builder.extent(dims[i][axis]) for i, axis in _positions(names, types)]
 
     def _define(self, op: graph.ControlFlowOp, values: Sequence[SSAValue]) -> None:
         """Define the values of an op's symbols for the following ops."""
@@ -130,9 +125,9 @@ class RegionsOnBuffers:
             with self._inside(block, forget=op.values):
                 self._main.convert_block(region.block)
                 self._move(last)
-                self._main.insert(scf.YieldOp(*self._sizes(op.names, types, last.operands)))
+                self._main.builder.insert(scf.YieldOp(*self._sizes(op.names, types, last.operands)))
         sizes = [_INDEX] * len(op.names)
-        new = self._main.insert(scf.IfOp(condition, sizes, Region(then), Region(otherwise)))
+        new = self._main.builder.insert(scf.IfOp(condition, sizes, Region(then), Region(otherwise)))
         self._forget(op.values)
         self._define(op, new.results)
 
@@ -145,12 +140,12 @@ class RegionsOnBuffers:
                 self._main.define(name, value)
             if isinstance(op, graph.ForOp):
                 number = self._main.memref(op.body.block.args[0])
-                count = self._main.insert(arith.IndexCastOp(block.args[0], i64)).results[0]
-                self._main.insert(memref.StoreOp.get(count, number, []))
+                count = self._main.builder.value(arith.IndexCastOp(block.args[0], i64))
+                self._main.builder.insert(memref.StoreOp.get(count, number, []))
             self._main.convert_block(op.body.block)
             next_sizes = self._sizes(op.carried_names, types, last.operands)
             self._move(last)
-            self._main.insert(scf.YieldOp(*next_sizes))
+            self._main.builder.insert(scf.YieldOp(*next_sizes))
 
     def _leave(self, op: graph.ForOp | graph.WhileOp, sizes: Sequence[SSAValue]) -> None:
         """After a loop, define the sizes of the results: those of the last iteration."""
@@ -164,12 +159,12 @@ class RegionsOnBuffers:
     def _convert_for(self, op: graph.ForOp) -> None:
         """Convert a `graph.for` to an `scf.for` from 0 to the count that carries sizes."""
         self._move(op)
-        count = self._main.insert(arith.IndexCastOp(self._load(op.count), _INDEX)).results[0]
-        zero, one = (self._main.extents.extent(Dim.of(n)) for n in (0, 1))
+        count = self._main.builder.value(arith.IndexCastOp(self._load(op.count), _INDEX))
+        zero, one = (self._main.builder.extent(Dim.of(n)) for n in (0, 1))
         starts = self._sizes(op.carried_names, signature_of(op).inputs.data, op.inits)
         block = Block(arg_types=[_INDEX] * (1 + len(starts)))
         self._body(op, block, block.args[1:])
-        new = self._main.insert(scf.ForOp(zero, count, one, starts, Region(block)))
+        new = self._main.builder.insert(scf.ForOp(zero, count, one, starts, Region(block)))
         self._leave(op, new.results)
 
     def _convert_while(self, op: graph.WhileOp) -> None:
@@ -182,10 +177,10 @@ class RegionsOnBuffers:
                 self._main.define(name, value)
             self._main.convert_block(op.test.block)
             condition = self._load(yield_of(op.test).operands[0])
-            self._main.insert(scf.ConditionOp(condition, *test.args))
+            self._main.builder.insert(scf.ConditionOp(condition, *test.args))
         self._body(op, body, body.args)
         types = [_INDEX] * len(starts)
-        new = self._main.insert(scf.WhileOp(starts, types, Region(test), Region(body)))
+        new = self._main.builder.insert(scf.WhileOp(starts, types, Region(test), Region(body)))
         self._leave(op, new.results)
 
 

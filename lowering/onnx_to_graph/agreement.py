@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.channel_norm import ChannelNormOp
 from stepwell.dialects.graph.norm import RowNormOp
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
@@ -37,9 +37,7 @@ def check_agreement(function: FuncOp) -> None:
                 continue
             checked.add((left, right))
             text = f"{op.name} at {describe_location(op)}: {what} must be equal, found {left} and {right}"
-            check = graph.AssertOp(left, right, text)
-            check.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
-            Rewriter.insert_op(check, InsertPoint.before(op))
+            IRBuilder.before(op).insert(graph.AssertOp(left, right, text))
 
 
 def _needs(op: Operation) -> Iterator[Need]:

@@ -10,7 +10,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, ModuleOp, i32
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.passes.base import Pass
 
 _INVARIANT = (llvm.AddOp, llvm.SubOp, llvm.MulOp, llvm.ShlOp, llvm.GEPOp, llvm.ConstantOp)
@@ -149,9 +149,7 @@ class _Function:
         _erase_sum(whole)
 
     def _insert(self, made: Operation, before: Operation, around: Sequence[_Loop]) -> SSAValue:
-        assert before.parent is not None
-        adopt_location(made, before.location)
-        before.parent.insert_op_before(made, before)
+        IRBuilder.before(before).insert(made)
         self._move(made, around)
         return made.results[0]
 

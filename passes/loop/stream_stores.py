@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IndexType, IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerAttr, MemRefType, VectorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched import KERNEL
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass
@@ -169,30 +170,15 @@ def _stream(loop: scf.ParallelOp, writes: _Writes) -> None:
         Rewriter.replace_op(copy, store, [])
     # `scf.if` on the addresses: the clone, else the loop as it was.
     then = Region(Block([*assumed.values(), streaming, scf.YieldOp()]))
-    block = loop.parent
-    assert block is not None
-    condition = _on_lines(bases)
-    otherwise = Region(Block())
-    branch = scf.IfOp(condition[-1].results[0], [], then, otherwise)
-    for op in (*condition, branch):
-        adopt_location(op, loop.location)
-    block.insert_ops_before([*condition, branch], loop)
+    before, otherwise = IRBuilder.before(loop), Region(Block())
+    before.insert(scf.IfOp(_on_lines(bases, before), [], then, otherwise))
     loop.detach()
     otherwise.block.add_ops([loop, scf.YieldOp()])
 
 
-def _on_lines(bases: Sequence[SSAValue]) -> list[Operation]:
-    """Ops that test whether all buffers start on a cache line; the last one has the `i1`."""
-    mask = arith.ConstantOp(IntegerAttr(_LINE_BYTES - 1, IndexType()))
-    zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
-    ops: list[Operation] = [mask, zero]
-    total: SSAValue | None = None
-    for base in bases:
-        address = memref.ExtractAlignedPointerAsIndexOp.get(base)
-        ops.append(address)
-        if total is not None:
-            ops.append(arith.OrIOp(total, address.aligned_pointer))
-        total = ops[-1].results[0]
-    assert total is not None
-    rest = arith.AndIOp(total, mask.result)
-    return [*ops, rest, arith.CmpiOp(rest.result, zero.result, "eq")]
+def _on_lines(bases: Sequence[SSAValue], builder: IRBuilder) -> SSAValue:
+    """Whether all buffers start on a cache line, as an `i1`."""
+    mask, zero = builder.materialize(_LINE_BYTES - 1), builder.materialize(0)
+    addresses = [builder.value(memref.ExtractAlignedPointerAsIndexOp.get(base)) for base in bases]
+    total = reduce(lambda a, b: builder.value(arith.OrIOp(a, b)), addresses)
+    return builder.compare("eq", builder.value(arith.AndIOp(total, mask)), zero)

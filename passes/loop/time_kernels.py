@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.runtime_calls import ClockOp, HostCallOp
 from stepwell.passes.base import Pass
 
@@ -38,5 +38,4 @@ class TimeKernelsPass(Pass):
         ]
         for index, call in enumerate(calls):
             for side, point in enumerate((InsertPoint.before(call), InsertPoint.after(call))):
-                Rewriter.insert_op(clock := ClockOp(2 * index + side), point)
-                adopt_location(clock, call.location)
+                IRBuilder(point, call.location).insert(ClockOp(2 * index + side))

@@ -16,6 +16,7 @@ from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.control_flow import joined_type, yield_of
 from stepwell.dialects.graph.loops import may_carry
 from stepwell.dialects.graph.symbols import fresh_symbols
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering, drop
@@ -48,18 +49,12 @@ class ConvertedBody:
 
     def emit(self, op: Operation) -> SSAValue:
         """Insert an op at the end of the block; returns its first result."""
-        adopt_location(op, self.location)
-        Rewriter.insert_op(op, InsertPoint.before(yield_of(self.region)))
-        return op.results[0]
+        return IRBuilder(InsertPoint.before(yield_of(self.region)), self.location).value(op)
 
     def constant(self, array: Array, weights: WeightStore) -> SSAValue:
         """A constant in the block, at its beginning."""
-        op = graph.ConstantOp.of(array, weights)
-        adopt_location(op, self.location)
-        first = self.block.first_op
-        assert first is not None
-        Rewriter.insert_op(op, InsertPoint.before(first))
-        return op.result
+        start = IRBuilder(InsertPoint.at_start(self.block), self.location)
+        return start.value(graph.ConstantOp.of(array, weights))
 
     def finish(self, values: Sequence[SSAValue]) -> None:
         """Replace the yielded values."""
@@ -146,13 +141,8 @@ def _set_argument(arg: BlockArgument, type: Attribute, location: LocationAttr) -
         return
     if len(dims_of(_tensor(declared))) == 1 and not dims_of(_tensor(type)):
         shaped = graph.ReshapeOp(arg, [1])
-        adopt_location(shaped, location)
         arg.replace_all_uses_with(shaped.result)
-        block = arg.owner
-        assert isinstance(block, Block)
-        first = block.first_op
-        assert first is not None
-        Rewriter.insert_op(shaped, InsertPoint.before(first))
+        IRBuilder(InsertPoint.at_start(arg.block), location).insert(shaped)
         shaped.operands[0] = arg
 
 

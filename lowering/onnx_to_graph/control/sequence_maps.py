@@ -7,13 +7,13 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.host import numpy_call
 from stepwell.dialects.graph.loops import INDEX_TYPE
 from stepwell.dialects.graph.symbols import fresh_symbols
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.lowering.onnx_to_graph.control.loop_bodies import ConvertedBody, converted_body
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering
@@ -73,8 +73,7 @@ class SequenceMapLowering(RegionLowering):
             element = source
             if isinstance(source.type, onnx.SequenceType):
                 call = numpy_call("host.sequence_at", {}, [source, number], [type], own)
-                adopt_location(call, body.location)
-                Rewriter.insert_op(call, InsertPoint.before(first))
+                IRBuilder(InsertPoint.before(first), body.location).insert(call)
                 element = call.values[0]
             arg.replace_all_uses_with(element)
             body.block.erase_arg(arg)

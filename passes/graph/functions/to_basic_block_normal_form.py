@@ -55,9 +55,7 @@ def _sink_in(block: Block) -> None:
         if (target := _scope_of_uses(op, block)) is not block:
             count("ops moved")
             op.detach()
-            first = target.first_op
-            point = InsertPoint.before(first) if first is not None else InsertPoint.at_end(target)
-            Rewriter.insert_op(op, point)
+            Rewriter.insert_op(op, InsertPoint.at_start(target))
     for op in block.ops:
         if not isinstance(op, graph.ClosedRegionOp):
             for region in op.regions:

@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.symbols import symbol_sources
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.dialects.types import WeightAttr, tensor_of
 from stepwell.passes.base import Pass, functions_of
@@ -121,8 +122,7 @@ def fuse(ops: Sequence[GraphOp]) -> graph.FusedOp:
         replacements[constant.result] = copy.result
     types = [result.type for result in results]
     fused = graph.FusedOp.create(operands=operands, result_types=types, regions=[Region(block)])
-    fused.location = fused_location(ops)  # pyright: ignore[reportAttributeAccessIssue]
-    Rewriter.insert_op(fused, InsertPoint.before(root))
+    IRBuilder(InsertPoint.before(root), fused_location(ops)).insert(fused)
     for result, fused_result in zip(results, fused.results, strict=True):
         fused_result.name_hint = result.name_hint
         result.replace_uses_with_if(fused_result, lambda use: use.operation not in inside)

@@ -14,6 +14,7 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import fused_location
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.runtime.dims import Dim
@@ -109,10 +110,8 @@ class Branches:
         self._cut(result)
 
     def _insert(self, op: GraphOp, like: Sequence[GraphOp]) -> SSAValue:
-        op.location = fused_location(like)  # pyright: ignore[reportAttributeAccessIssue]
-        Rewriter.insert_op(op, InsertPoint.before(self._first))
         self.made.append(op)
-        return op.results[0]
+        return IRBuilder(InsertPoint.before(self._first), fused_location(like)).value(op)
 
     def _insert_like(self, ops: Sequence[GraphOp], operands: Sequence[SSAValue]) -> SSAValue:
         """Insert one op like each of `ops` (they are alike), on merged operands."""

@@ -10,13 +10,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, bf16, f16, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dtype_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
@@ -130,10 +131,8 @@ class _Forms:
 
 
 def _insert(op: GraphOp, before: Operation) -> SSAValue:
-    Rewriter.insert_op(op, InsertPoint.before(before))
-    adopt_location(op, before.location)
     count("casts")
-    return op.results[0]
+    return IRBuilder.before(before).value(op)
 
 
 @dataclass
@@ -194,9 +193,7 @@ class _Narrowing:
             forms.narrow_of(value, op) if i < len(taken) and _is_f32(value) else forms.wide_of(value, op)
             for i, value in enumerate(op.operands)
         ]
-        made = op.on(operands)
-        Rewriter.insert_op(made, InsertPoint.before(op))
-        adopt_location(made, op.location)
+        made = IRBuilder.before(op).insert(op.on(operands))
         count("narrow ops")
         for old, new in zip(op.results, made.results, strict=True):
             new.name_hint = old.name_hint

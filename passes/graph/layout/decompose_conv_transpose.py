@@ -13,13 +13,13 @@ import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_array
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import WeightAttr, dims_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.runtime.dims import Dim
@@ -195,9 +195,7 @@ def _by_cells(
 
 
 def _insert(op: GraphOp, before: GraphOp) -> SSAValue:
-    adopt_location(op, before.location)
-    Rewriter.insert_op(op, InsertPoint.before(before))
-    return op.results[0]
+    return IRBuilder.before(before).value(op)
 
 
 def _small_kernels(w: npt.NDArray[Any], groups: int, axes: Sequence[_Axis]) -> npt.NDArray[Any]:

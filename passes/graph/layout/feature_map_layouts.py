@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_array
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import WeightAttr, dims_of, tensor_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
@@ -182,9 +181,7 @@ class FeatureMaps:
 
     def insert(self, op: GraphOp, before: Operation) -> SSAValue:
         """Insert an op before another, with the location of that one; returns its first result."""
-        Rewriter.insert_op(op, InsertPoint.before(before))
-        adopt_location(op, before.location)
-        return op.results[0]
+        return IRBuilder.before(before).value(op)
 
     def _unpacked(self, value: SSAValue, before: Operation) -> SSAValue:
         dims = dims_of(value.type)

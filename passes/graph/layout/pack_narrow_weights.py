@@ -9,12 +9,13 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import Float4E2M1FNType, IntegerType, Signedness
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Attribute, SSAValue
+from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import tensor_of
 from stepwell.passes.base import FunctionPass
@@ -65,10 +66,7 @@ class PackNarrowWeightsPass(FunctionPass):
             return
         name = op.result.name_hint or op.name
 
-        def inserted(new: Operation) -> SSAValue:
-            adopt_location(new, op.location)
-            Rewriter.insert_op(new, InsertPoint.before(op))
-            return new.results[0]
+        inserted = IRBuilder.before(op).value
 
         def constant(value: Array) -> SSAValue:
             return inserted(graph.ConstantOp.of(value, weights, name))

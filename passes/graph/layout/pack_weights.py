@@ -10,11 +10,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, bf16, f16, f32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_array
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import WeightAttr, dims_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
@@ -145,11 +146,7 @@ class _Packer:
         """Replace a product with block-quantized weights by one on panels of their codes and scales."""
         width = panel_width(dims_of(op.result.type)[-1].value, self._lanes)
 
-        def inserted(made: Operation) -> SSAValue:
-            adopt_location(made, op.location)
-            Rewriter.insert_op(made, InsertPoint.before(op))
-            return made.results[0]
-
+        inserted = IRBuilder.before(op).value
         if len(dims_of(op.a.type)) < 2 or (b := scaled_panels(op, width, self._weights, inserted)) is None:
             return
         transpose_a = bool(op.transpose_a.value.data)
@@ -174,9 +171,7 @@ class _Packer:
             array = np.ascontiguousarray(arrange(constant_array(constant, self._weights)))
             name = constant.value.weight_name.data if isinstance(constant.value, WeightAttr) else ""
             made = graph.ConstantOp.of(array, self._weights, f"{name}:{form}")
-            adopt_location(made, constant.location)
-            Rewriter.insert_op(made, InsertPoint.after(constant))
-            self._made[value, form] = made.result
+            self._made[value, form] = IRBuilder.after(constant).value(made)
         return self._made[value, form]
 
 

@@ -13,12 +13,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import target_of, weights_of
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.structure import constant_array
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import WeightAttr, dims_of, dtype_of
 from stepwell.passes.base import FunctionPass, Numerics
@@ -195,6 +196,4 @@ def _transformed(op: graph.ConvOp, tile: int, weights: WeightStore, lanes: int) 
     packed = u.reshape(points, o // panel, panel, c).transpose(0, 1, 3, 2)
     name = constant.value.weight_name.data if isinstance(constant.value, WeightAttr) else ""
     result = graph.ConstantOp.of(np.ascontiguousarray(packed), weights, f"{name}:winograd{tile}")
-    adopt_location(result, constant.location)
-    Rewriter.insert_op(result, InsertPoint.after(constant))
-    return result.result
+    return IRBuilder.after(constant).value(result)

@@ -9,13 +9,13 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.graph_ir.annotations import IN_BOUNDS
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass
 from stepwell.runtime.dims import Dim
@@ -66,9 +66,7 @@ class CheckIndicesPass(FunctionPass):
                 if _is_inside(value, sizes, weights_of(ctx)):
                     continue
                 checked.add((value, sizes))
-                check = graph.CheckIndicesOp(value, sizes)
-                adopt_location(check, op.location)
-                Rewriter.insert_op(check, InsertPoint.before(kernel))
+                IRBuilder(InsertPoint.before(kernel), op.location).insert(graph.CheckIndicesOp(value, sizes))
 
 
 def _is_needed(op: Operation) -> bool:

@@ -10,10 +10,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph_ir.annotations import BACKEND
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.dialects.types import dims_attr
 from stepwell.passes.analysis.symbol_sources import SYMBOLS, symbols_needed, symbols_of_type
@@ -112,10 +113,7 @@ def _outline(ops: Sequence[Operation], backend: str, name: str, bind_constants: 
     missing = [symbol for symbol in dict.fromkeys(symbols_needed(ops)) if symbol not in known]
     about: list[dict[str, Attribute]] = [{"graph.name": StringAttr(f"input{i}")} for i in range(len(inputs))]
     if missing:
-        extents = graph.ExtentsOp(missing)
-        Rewriter.insert_op(extents, InsertPoint.before(ops[0]))
-        adopt_location(extents, ops[0].location)
-        inputs.append(extents.result)
+        inputs.append(IRBuilder.before(ops[0]).value(graph.ExtentsOp(missing)))
         about.append({"graph.name": StringAttr("symbols"), SYMBOLS: dims_attr(missing)})
     results = [result for op in ops for result in op.results if _is_read_outside(result, inside)]
 
@@ -143,8 +141,7 @@ def _outline(ops: Sequence[Operation], backend: str, name: str, bind_constants: 
 
 
 def _replace(ops: Sequence[Operation], call: graph.ExternalOp, results: Sequence[SSAValue]) -> None:
-    adopt_location(call, fused_location(ops))
-    Rewriter.insert_op(call, InsertPoint.before(ops[0]))
+    IRBuilder(InsertPoint.before(ops[0]), fused_location(ops)).insert(call)
     for result, new in zip(results, call.results, strict=True):
         new.name_hint = result.name_hint
         result.replace_all_uses_with(new)

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from xdsl.dialects import arith, math, scf, vector
-from xdsl.dialects.builtin import Float32Type, IntegerType, VectorType, i1
+from xdsl.dialects import math, scf, vector
+from xdsl.dialects.builtin import Float32Type, VectorType, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.passes.loop.math import trigonometric
-from stepwell.passes.loop.math.lanes import Lanes, constant_attr
+from stepwell.passes.loop.math.lanes import Lanes
 from stepwell.runtime.machine.target import TargetDescription
 
 Transcendental: TypeAlias = (
@@ -35,10 +36,6 @@ def lanes_of(value: SSAValue, target: TargetDescription, rewriter: PatternRewrit
     type = value.type
     lane_count = cast("VectorType[Attribute]", type).get_shape()[-1] if isinstance(type, VectorType) else 1
     return Lanes(rewriter, value, scales=target.scales_by_powers(lane_count))
-
-
-def _zero(element: Attribute) -> float:
-    return 0 if isinstance(element, IntegerType) else 0.0
 
 
 class UnrollLanes(RewritePattern):
@@ -63,26 +60,18 @@ class UnrollLanes(RewritePattern):
         type = op.results[0].type
         if not isinstance(type, VectorType) or type.get_num_dims() != 1:
             return
-        rewriter.replace(op, [], [_by_lanes(op, rewriter, InsertPoint.before(op))])
+        rewriter.replace(op, [], [_by_lanes(op, IRBuilder.on(rewriter))])
 
 
-def _by_lanes(op: Operation, rewriter: PatternRewriter, point: InsertPoint) -> SSAValue:
-    """The vector of an op's scalar results, one for each lane of its operands, inserted at a point."""
+def _by_lanes(op: Operation, builder: IRBuilder) -> SSAValue:
+    """The vector of an op's scalar results, one for each lane of its operands."""
     type = cast("VectorType[Attribute]", op.results[0].type)
     element, lane_count = type.element_type, type.get_shape()[0]
-    zero = arith.ConstantOp.create(
-        properties={"value": constant_attr(_zero(element), type)}, result_types=[type]
-    )
-    rewriter.insert(zero, point)
-    result: SSAValue = zero.results[0]
+    result = builder.number(0, type)
     for lane in range(lane_count):
-        lanes = [vector.ExtractOp(operand, [lane], element) for operand in op.operands]
-        scalar = op.create(
-            operands=[x.result for x in lanes], result_types=[element], properties=op.properties
-        )
-        insert = vector.InsertOp(scalar.results[0], result, [lane])
-        rewriter.insert([*lanes, scalar, insert], point)
-        result = insert.result
+        lanes = [builder.value(vector.ExtractOp(operand, [lane], element)) for operand in op.operands]
+        scalar = op.create(operands=lanes, result_types=[element], properties=op.properties)
+        result = builder.value(vector.InsertOp(builder.value(scalar), result, [lane]))
     return result
 
 
@@ -131,6 +120,6 @@ class ExpandPeriodic(RewritePattern):
         rewriter.insert(any_far)
         # `scf.if`: calls of the C library for each lane, else the polynomial.
         exact, simple = Block(), Block([scf.YieldOp(near)])
-        result = _by_lanes(op, rewriter, InsertPoint.at_end(exact))
-        exact.add_op(scf.YieldOp(result))
+        inside = IRBuilder.on(rewriter, at=InsertPoint.at_end(exact))
+        inside.insert(scf.YieldOp(_by_lanes(op, inside)))
         rewriter.replace(op, scf.IfOp(any_far.results[0], [type], Region(exact), Region(simple)))

@@ -6,8 +6,8 @@ from xdsl.dialects import math, scf
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, Region
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.passes.loop.math.lanes import Lanes
 
 
@@ -44,14 +44,14 @@ class ExpandIntegerPower(RewritePattern):
 
 
 def _fill_condition(block: Block) -> None:
-    rewriter = PatternRewriter(InsertPoint.at_end(block))
-    more = Lanes(rewriter, block.args[2]).compare("ne", 0)
-    rewriter.insert(scf.ConditionOp(more.value, *block.args))
+    builder = IRBuilder.at_end(block)
+    more = Lanes(builder, block.args[2]).compare("ne", 0)
+    builder.insert(scf.ConditionOp(more.value, *block.args))
 
 
 def _fill_step(block: Block) -> None:
-    rewriter = PatternRewriter(InsertPoint.at_end(block))
-    result, base, count = (Lanes(rewriter, arg) for arg in block.args)
+    builder = IRBuilder.at_end(block)
+    result, base, count = (Lanes(builder, arg) for arg in block.args)
     odd = (count & 1).compare("ne", 0)
     values = [odd.choose(result * base, result), base * base, count.halved()]
-    rewriter.insert(scf.YieldOp(*(lanes.value for lanes in values)))
+    builder.insert(scf.YieldOp(*(lanes.value for lanes in values)))

@@ -5,38 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
+from xdsl.builder import Builder
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    VectorType,
-    f32,
-    f64,
-    i1,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import IntegerType, VectorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects.arith import ScaleOp, like, vector_form
+from stepwell.dialects.ir_builder import IRBuilder
 
 Number: TypeAlias = "float | Lanes"
-
-_FLOAT_PREDICATES = {name: index for index, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS)}
-_INTEGER_PREDICATES = {name: index for index, name in enumerate(arith.CMPI_COMPARISON_OPERATIONS)}
 
 
 class Lanes:
     """
-    An f32 or i32, f64 or i64, or a vector of them. Operators insert ops before the op being rewritten.
+    An f32 or i32, f64 or i64, or a vector of them. Operators insert ops with a builder, or a rewriter.
     """
 
-    def __init__(self, rewriter: PatternRewriter, value: SSAValue, *, scales: bool = False):
-        self._rewriter = rewriter
+    def __init__(self, builder: Builder, value: SSAValue, *, scales: bool = False):
+        self._builder = builder if isinstance(builder, IRBuilder) else IRBuilder.on(builder)
         self.value = value
         self.scales = scales
         """Whether the target has an instruction for `scaled_by`."""
@@ -45,24 +31,19 @@ class Lanes:
         self, op_type: type[Operation], operands: Sequence[Number], type: Attribute | None = None
     ) -> Lanes:
         """Insert an op on lanes and numbers; its result has this value's type unless `type` is given."""
-        op = vector_form(op_type).create(
-            operands=[self.of(operand).value for operand in operands],
-            result_types=[self.value.type if type is None else type],
-        )
-        return self._inserted(op)
+        values = [self.of(operand).value for operand in operands]
+        result = self.value.type if type is None else type
+        return self._lanes(vector_form(op_type).create(operands=values, result_types=[result]))
 
-    def _inserted(self, op: Operation) -> Lanes:
-        self._rewriter.insert(op)
-        return Lanes(self._rewriter, op.results[0], scales=self.scales)
+    def _lanes(self, op: Operation) -> Lanes:
+        return Lanes(self._builder, self._builder.value(op), scales=self.scales)
 
     def of(self, number: Number) -> Lanes:
         """A number as a constant of this value's type; lanes as they are."""
         if isinstance(number, Lanes):
             return number
-        op = arith.ConstantOp.create(
-            properties={"value": constant_attr(number, self.value.type)}, result_types=[self.value.type]
-        )
-        return self._inserted(op)
+        type = self.value.type
+        return Lanes(self._builder, self._builder.number(number, type), scales=self.scales)
 
     def __add__(self, other: Number) -> Lanes:
         return self.make(arith.AddfOp if self._is_float else arith.AddiOp, [self, other])
@@ -103,7 +84,7 @@ class Lanes:
 
     def scaled_by(self, exponent: Lanes) -> Lanes:
         """self * 2^exponent, by one instruction; the exponent is an integer in a float."""
-        return self._inserted(ScaleOp(self.value, exponent.value))
+        return self._lanes(ScaleOp(self.value, exponent.value))
 
     def absolute(self) -> Lanes:
         """The absolute value."""
@@ -131,17 +112,7 @@ class Lanes:
 
     def compare(self, predicate: str, other: Number) -> Condition:
         """A comparison: `olt` and so on of floats, `slt` and so on of integers."""
-        table = _FLOAT_PREDICATES if self._is_float else _INTEGER_PREDICATES
-        properties: dict[str, Attribute] = {"predicate": IntegerAttr(table[predicate], 64)}
-        if self._is_float:
-            properties["fastmath"] = arith.FastMathFlagsAttr("none")
-        op = vector_form(arith.CmpfOp if self._is_float else arith.CmpiOp).create(
-            operands=[self.value, self.of(other).value],
-            result_types=[like(self.value.type, i1)],
-            properties=properties,
-        )
-        self._rewriter.insert(op)
-        return Condition(self, op.results[0])
+        return Condition(self, self._builder.compare(predicate, self.value, self.of(other).value))
 
     def to_even(self) -> Lanes:
         """The nearest whole number, halves to even."""
@@ -191,16 +162,5 @@ class Condition:
     def choose(self, yes: Number, no: Number) -> Lanes:
         """Lane by lane, `yes` if the comparison is true, else `no` (`arith.select`)."""
         shape = yes if isinstance(yes, Lanes) else no if isinstance(no, Lanes) else self._shape
-        condition = Lanes(self._shape._rewriter, self.value)  # pyright: ignore[reportPrivateUsage]
+        condition = Lanes(self._shape._builder, self.value)  # pyright: ignore[reportPrivateUsage]
         return shape.make(arith.SelectOp, [condition, shape.of(yes), shape.of(no)])
-
-
-def constant_attr(number: float, type: Attribute) -> Attribute:
-    """A number as an attribute for `arith.constant` of a type."""
-    if isinstance(type, VectorType):
-        if isinstance(number, int):
-            return DenseIntOrFPElementsAttr.from_list(cast("VectorType[IntegerType]", type), [number])
-        return DenseIntOrFPElementsAttr.from_list(cast("VectorType[AnyFloat]", type), [number])
-    if isinstance(number, int):
-        return IntegerAttr(number, cast("IntegerType", type))
-    return FloatAttr(number, cast("AnyFloat", type))

@@ -319,3 +319,45 @@ def test_an_extent_is_the_value_of_its_expression(text: str, n: int, m: int) -> 
 def test_a_symbol_without_a_value_is_an_error() -> None:
     with pytest.raises(KeyError):
         builder_in(function()).extent(Dim.of("K"))
+
+
+# The other ways to build
+
+
+def test_a_builder_of_a_list_remembers_ops_that_are_in_no_block_yet() -> None:
+    f = function()
+    ops: list[Operation] = []
+    b = IRBuilder(InsertPoint.at_end(Block()), ops=ops)
+    total = b.plus(f.args[0], 3)
+    assert b.plus(f.args[0], 3) is total
+    assert [op.name for op in ops] == ["arith.constant", "arith.addi"] and ops_of(f) == ["func.return"]
+
+
+@pytest.mark.parametrize(
+    "type, predicate, name, number",
+    [
+        (i32, "slt", "arith.cmpi", 2),
+        (f32, "ogt", "arith.cmpf", 2),
+        (VectorType(i32, [4]), "ult", "arith.cmpi", 6),
+        (VectorType(f32, [4]), "ult", "arith.cmpf", 11),
+    ],
+)
+def test_a_comparison_is_one_of_its_operands_type(
+    type: Attribute, predicate: str, name: str, number: int
+) -> None:
+    f = function()
+    b = builder_in(f)
+    made = maker(b.compare(predicate, b.number(1, type), b.number(2, type)))
+    assert made.name == name and made.properties["predicate"] == IntegerAttr(number, 64)
+    f.verify()
+
+
+def test_a_loop_carries_the_values_of_its_body() -> None:
+    f = function()
+    b = builder_in(f, constants=Constants(f))
+    (result,) = b.loop(
+        0, f.args[0], 2, [f.args[1]], lambda inside, i, c: [inside.materialize(inside.plus(c[0], i))]
+    )
+    loop = maker(result)
+    assert isinstance(loop, scf.ForOp) and evaluated(loop.lb, {}) == 0 and evaluated(loop.step, {}) == 2
+    f.verify()
