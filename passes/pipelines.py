@@ -185,7 +185,7 @@ def expect_passes_of_level_1(names: Iterable[str]) -> None:
                 None,
                 message,
                 help=f"level 1 runs {', '.join(known)}, and a pass of a plugin (--load); "
-                "stepwell-opt runs any pass",
+                "stepwell-opt runs any pass, and in Python PassContext(disabled_pass=…) leaves any out",
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Generator, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from os.path import isfile
 from shlex import quote
 from traceback import walk_tb
 from types import ModuleType
@@ -34,8 +35,10 @@ INSTALLED: set[str] = set()
 """The files of installed plugins whose passes were imported."""
 DECORATED: set[str] = set()
 """The files with code that a decorator has registered, loaded as plugins or imported."""
+IMPORTED: set[str] = set()
+"""Those of them that were imported."""
 UNKEYED: set[str] = set()
-"""Those of them that were imported: no key of a cache contains their digest."""
+"""The imported ones that change models: no key of a cache contains their digest."""
 
 _LOADING: ContextVar[bool] = ContextVar("stepwell_loading_plugin", default=False)
 
@@ -77,6 +80,8 @@ class Registry(Generic[K, V]):
             return
         if not getattr(defined, "__module__", "").startswith("stepwell."):
             DECORATED.add(file)  # what else is of ours fails by our fault
+            if not _LOADING.get():
+                IMPORTED.add(file)
         if self._changes_models and not _LOADING.get():
             UNKEYED.add(file)
 
@@ -227,5 +232,11 @@ def is_keyed(defined: object) -> bool:
 
 
 def load_options() -> str:
-    """The `--load` options for the loaded plugins, each after a blank."""
-    return "".join(f" --load {quote(plugin.name)}" for plugin in LOADED.values())
+    """
+    The `--load` options for the plugins of this process, each after a blank: first those that were loaded,
+    then the files that were imported, without the program itself.
+    """
+    program = getattr(sys.modules.get("__main__"), "__file__", None)
+    imported = sorted(file for file in IMPORTED - LOADED.keys() - {program} if isfile(file))
+    names = [*(plugin.name for plugin in LOADED.values()), *imported]
+    return "".join(f" --load {quote(name)}" for name in names)

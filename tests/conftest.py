@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from stepwell.runtime.environment import CACHE, MODELS
-from stepwell.runtime.plugins import UNKEYED
+from stepwell.runtime.plugins import IMPORTED, UNKEYED
 from tests.support.components import MISSING
 from tests.support.plugins import forgotten_plugins
 
@@ -84,6 +84,7 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
     for rng, state in _NUMBERS:
         rng.bit_generator.state = state
     UNKEYED.clear()  # operators of a module of tests, which are there before any of them
+    IMPORTED.clear()
     try:
         with forgotten_plugins():
             return (yield)

@@ -113,13 +113,19 @@ def _operator(key: OperatorName, decorated: Callable[..., object], types: Types 
 
 
 def _builder(op_class: type[IRDLOperation], types: Types | None) -> Lowering:
-    """The lowering of an operator to one op, whose operands and attributes are the node's."""
+    """
+    The lowering of an operator to one op, whose operands and attributes are the node's.
+
+    It raises VerifyException for a node that the op's definition does not allow.
+    """
 
     def lower(
         rewriter: PatternRewriter, /, *inputs: SSAValue | None, **attributes: AttributeLike
     ) -> IRDLOperation:
         declared = () if types is None else as_sequence(types(*inputs, **attributes))
-        return rewriter.insert(built(op_class, inputs, attributes, declared))
+        made = built(op_class, inputs, attributes, declared)
+        made.verify_()
+        return rewriter.insert(made)
 
     return lower
 

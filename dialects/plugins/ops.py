@@ -10,7 +10,16 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import NoneType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, OpDef, OptionalDef, VariadicDef, irdl_attr_definition, irdl_op_definition
+from xdsl.irdl import (
+    AttrConstraint,
+    IRDLOperation,
+    OpDef,
+    OptionalDef,
+    VariadicDef,
+    VerificationContext,
+    irdl_attr_definition,
+    irdl_op_definition,
+)
 from xdsl.utils.exceptions import PyRDLError, VerifyException
 
 from stepwell.dialects._xdsl import DECORATED_ATTRIBUTES, DECORATED_OPS, is_fixed
@@ -41,6 +50,7 @@ class Op(GraphOp):
 
     def __init__(self, *operands: Operand, **attributes: AttributeLike | None):
         definition = type(self).get_irdl_definition()
+        _expect_operands(definition, operands)
         absent = [()] * (len(definition.operands) - len(operands))
         values = {name: value for name, value in attributes.items() if value is not None}
         properties, others = _defined(definition, values)
@@ -95,6 +105,20 @@ def is_variadic(definition: object) -> bool:
     return isinstance(definition, VariadicDef) and not isinstance(definition, OptionalDef)
 
 
+def _expect_operands(definition: OpDef, operands: Sequence[object]) -> None:
+    """Require operands as a constructor takes them. Raises: VerifyException."""
+    names = [name for name, _ in definition.operands]
+    missing = [
+        name for name, each in definition.operands[len(operands) :] if not isinstance(each, VariadicDef)
+    ]
+    kinds = (SSAValue, Operation, Sequence, type(None))
+    wrong = [item for item in operands if isinstance(item, str) or not isinstance(item, kinds)]
+    if len(operands) > len(names) or missing or wrong:
+        found = f"found {wrong[0]!r}" if wrong else f"found {len(operands)}"
+        wanted = f"{definition.name} has {len(names)} operands ({', '.join(names) or 'none'})"
+        raise VerifyException(f"{wanted}, {found}; attributes are given by name")
+
+
 def _defined(
     definition: OpDef, values: Mapping[str, AttributeLike]
 ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
@@ -113,10 +137,24 @@ def _defined(
             if is_needed and name not in values and not name.endswith("SegmentSizes"):
                 raise VerifyException(f"{definition.name} needs the attribute `{name}`")
     properties, attributes = (
-        {name: accepted(value, table[name].constr) for name, value in values.items() if name in table}
+        {
+            name: _accepted(definition.name, name, value, table[name].constr)
+            for name, value in values.items()
+            if name in table
+        }
         for table in tables
     )
     return properties, attributes
+
+
+def _accepted(op_name: str, name: str, value: AttributeLike, constraint: AttrConstraint) -> Attribute:
+    """A value as an attribute of an op. Raises: VerifyException for one that the definition excludes."""
+    made = accepted(value, constraint)
+    try:
+        constraint.verify(made, VerificationContext())
+    except VerifyException as error:
+        raise VerifyException(f"{op_name}: attribute `{name}`: {error}") from None
+    return made
 
 
 def op(name: str) -> Callable[[type[OpT]], type[OpT]]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from stepwell.dialects._xdsl import plugged_in_dialects
 from stepwell.runtime.errors import StepwellError
 
 Value: TypeAlias = Any
@@ -50,6 +51,14 @@ class _Prepared(NamedTuple):
     results: tuple[int, ...]
     in_frame: bool
     op: Operation
+
+
+def _conversion_of(op: Operation) -> str | None:
+    """The help for an op of a dialect that a pass converts to level 1, where the interpreter begins."""
+    dialect = op.name.partition(".")[0]
+    if dialect == "onnx":
+        return "run convert-onnx-to-graph first"
+    return "run convert-plugins-to-graph first" if dialect in plugged_in_dialects() else None
 
 
 def _reader(slots: Sequence[int]) -> Callable[[list[Value]], Sequence[Value]]:
@@ -177,7 +186,9 @@ class Compiler:
         """Prepare an op by the handler of its name or dialect."""
         handler = _HANDLERS.get(op.name) or _HANDLERS.get(f"{op.name.partition('.')[0]}.*")
         if handler is None:
-            raise StepwellError("unsupported-op", op, f"the interpreter cannot run {op.name}")
+            raise StepwellError(
+                "unsupported-op", op, f"the interpreter cannot run {op.name}", help=_conversion_of(op)
+            )
         try:
             step = handler.prepare(op, self) if handler.has_regions else handler.prepare(op)
         except (TypeError, ValueError) as error:

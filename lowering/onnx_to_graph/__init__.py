@@ -18,7 +18,7 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import matched_op_types, weights_of
 from stepwell.dialects.onnx.versions import VERSIONS
-from stepwell.dialects.plugins.operators import operator_of
+from stepwell.dialects.plugins.operators import OPERATORS, operator_of
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.onnx_to_graph import (
     contrib,
@@ -135,8 +135,11 @@ def _hint(op: Operation) -> str:
     """More about an operator that is left: its plugin's pattern, or a similar name."""
     if (operator := operator_of(op)) is not None:
         return f"; the plugin's pattern does not rewrite it: {described(operator.defined)}"
-    if not isinstance(op, onnx.CallOp) or (prefix := onnx.PREFIXES.get(op.domain.data)) is None:
+    if not isinstance(op, onnx.CallOp):
         return ""
+    if (prefix := onnx.PREFIXES.get(op.domain.data)) is None:
+        near = get_close_matches(op.title, [f"{key.domain}.{key.name}" for key in OPERATORS], n=1)
+        return f"; did you mean {near[0]}, which a plugin has registered?" if near else ""
     known = [name.removeprefix(prefix) for name in VERSIONS if name.startswith(prefix)]
     near = get_close_matches(op.op_type.data, known, n=1)
     return f"; did you mean {near[0]}?" if near else ""

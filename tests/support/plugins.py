@@ -6,7 +6,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from stepwell.runtime.plugins import DECORATED, INSTALLED, LOADED, REGISTRIES, UNKEYED
+from stepwell.runtime.plugins import DECORATED, IMPORTED, INSTALLED, LOADED, REGISTRIES, UNKEYED
 
 
 @contextmanager
@@ -14,7 +14,7 @@ def forgotten_plugins() -> Generator[None]:
     """Forget in the end what was loaded and registered inside, so that another plugin can have its names."""
     modules = set(sys.modules)
     registries = [registry.snapshot() for registry in REGISTRIES]
-    files = [(known, set(known)) for known in (DECORATED, INSTALLED, UNKEYED)]
+    files = [(known, set(known)) for known in (DECORATED, IMPORTED, INSTALLED, UNKEYED)]
     loaded = dict(LOADED)
     try:
         yield

@@ -258,11 +258,15 @@ class Module:
         Evaluate a function op by op on arrays, without compiling; on levels 1 to 3.
 
         Returns: the outputs in order.
-        Raises: StepwellError `unsupported-op`, `unknown-function`, `bad-inputs`, `run-time`, `busy`.
+        Raises: StepwellError `unsupported`, `unsupported-op`, `unknown-function`, `bad-inputs`, `run-time`,
+        `busy`.
         """
         from stepwell.lowering.interpret import interpret
 
         with self._alone("interpret"):
+            if self.level == "llvm":
+                help = "interpret it on a level from graph to loops, or run it: m.compile()"
+                raise StepwellError("unsupported", None, "level llvm cannot be interpreted", help=help)
             self.weights.expect_unchanged()
             return interpret(self.op, self.context, function, [np.asarray(array) for array in inputs])
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.passes.context import PassContext
-from stepwell.passes.pipelines import FROM_ONNX, TO_KERNELS, Step, expect_needed_passes, graph_steps, text_of
+from stepwell.passes.pipelines import (
+    FROM_ONNX,
+    TO_KERNELS,
+    Step,
+    expect_needed_passes,
+    expect_passes_of_level_1,
+    graph_steps,
+    text_of,
+)
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.driver.image import Compilation, kernels_of
 from stepwell.tools.driver.model_attribute import is_on_loops
@@ -33,7 +41,12 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
 
 
 def chosen_passes(options: CompileOptions) -> PassContext:
-    """The current pass context with the passes that options require and disable."""
+    """
+    The current pass context with the passes of level 1 that options require and disable.
+
+    Raises: StepwellError `bad-option` for a pass of another level, `unknown-pass`.
+    """
+    expect_passes_of_level_1((*options.disabled_passes, *options.required_passes))
     return PassContext.current().choosing(options.required_passes, options.disabled_passes)
 
 

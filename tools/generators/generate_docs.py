@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from importlib import import_module
-from inspect import cleandoc, getfile, getsource
+from inspect import Parameter, Signature, cleandoc, getfile, getsource, signature
 from pathlib import Path
 from textwrap import dedent
 from typing import TypeVar, cast, get_type_hints
@@ -24,13 +24,15 @@ from xdsl.irdl import IRDLOperation, OptOperandDef, OptPropertyDef, VarOperandDe
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import type_repr
 
-from stepwell.dialects._xdsl import DIALECTS
+from stepwell.dialects._xdsl import DIALECTS, matched_op_types
 from stepwell.dialects.graph.base import GraphOp
+from stepwell.lowering.graph_to_linalg import GRAPH_TO_LINALG
 from stepwell.passes.base import Pass
 from stepwell.passes.pipelines import GRAPH, PARTITION, all_levels
 from stepwell.passes.registry import PASSES, Entry, load_pass
 from stepwell.runtime.environment import VARIABLES
 from stepwell.runtime.error_codes import CODES
+from stepwell.runtime.meaning import has_meaning
 from stepwell.tools import opt
 from stepwell.tools.cli import COMMANDS, command_lines
 
@@ -130,8 +132,7 @@ def _pass_lines(name: str, entry: Entry) -> Iterator[str]:
     facts += [f"TVM: {_code_list(entry.aliases)}."] if entry.aliases else []
     yield " ".join(facts)
     yield ""
-    file = Path(getfile(pass_class)).resolve().relative_to(DOCS.parent).as_posix()
-    yield f"File: [`{file}`](../{file})"
+    yield f"File: {_file_link(pass_class)}"
     if body := _markdown(pass_class.__doc__ if "__doc__" in vars(pass_class) else None, pass_class.__name__):
         yield ""
         yield from body
@@ -165,7 +166,15 @@ def _field_texts(pass_class: type[ModulePass]) -> dict[str, str]:
 
 def dialects_page() -> str:
     """The page of dialects: every op and attribute of ours."""
-    lines = ["# Dialects", "", _GENERATED, "", "Every op and attribute of our dialects, by dialect."]
+    lines = [
+        "# Dialects",
+        "",
+        _GENERATED,
+        "",
+        "Every op and attribute of our dialects, by dialect, with the files that define an op, say what it",
+        "computes in numpy, and lower it. Classes are in `sw.graph` and so on, or in `stepwell.plugin`: the",
+        "line of `graph.softmax` says that `sw.graph.SoftmaxOp(x, axis=1)` makes one.",
+    ]
     for name, place in DIALECTS.items():
         if name in WITHOUT_REFERENCE:
             continue
@@ -209,6 +218,48 @@ def _op_lines(op: type[Operation]) -> Iterator[str]:
     if facts:
         text = "; ".join(facts)
         yield from ("", f"{text[0].upper()}{text[1:]}.")
+    yield from ("", "; ".join(_code_lines(op)) + ".")
+
+
+def _code_lines(op: type[IRDLOperation]) -> Iterator[str]:
+    """Where the code of an op is: its class with the constructor, its numpy meaning, its loops."""
+    yield f"Class `{op.__name__}{_parameters(op)}` in {_file_link(op)}"
+    if has_meaning(op.name):
+        yield f"meaning in {_link(_meaning_file(op.name))}"
+    by_class = ([type(p) for p in GRAPH_TO_LINALG if base in matched_op_types(p)] for base in op.__mro__)
+    if lowerings := dict.fromkeys(next(filter(None, by_class), ())):
+        yield "loops by " + ", ".join(f"`{p.__name__}` in {_file_link(p)}" for p in lowerings)
+
+
+def _parameters(op: type[IRDLOperation]) -> str:
+    """The parameters of a constructor, without types; nothing for that of xDSL."""
+    if op.__init__ is IRDLOperation.__init__:
+        return ""
+    given = [
+        p.replace(annotation=Parameter.empty)
+        for p in signature(op.__init__).parameters.values()
+        if p.name not in ("self", "properties")
+    ]
+    return str(Signature(given))
+
+
+def _meaning_file(name: str) -> Path:
+    """The file that registers the meaning of an op: by the op's name, or in a table of functions of numpy."""
+    key = f'"{name.partition(".")[2]}"'
+    for path in sorted((DOCS.parent / "runtime" / "meaning").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if f'meaning("{name}")' in text or ('meaning(f"graph.{_name}")' in text and key in text):
+            return path
+    raise LookupError(f"no file registers the meaning of {name}")
+
+
+def _file_link(defined: type) -> str:
+    return _link(Path(getfile(defined)))
+
+
+def _link(file: Path) -> str:
+    path = file.resolve().relative_to(DOCS.parent).as_posix()
+    return f"[`{path}`](../{path})"
 
 
 def _markdown(docstring: str | None, owner: str) -> list[str]:

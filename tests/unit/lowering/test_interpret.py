@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from stepwell import plugin
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.interpret import interpret
@@ -347,4 +348,23 @@ def test_an_op_that_cannot_run_is_named() -> None:
           func.return
         }"""
     with pytest.raises(StepwellError, match="the interpreter cannot run memref.rank"):
+        run(text, np.zeros(4, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("op", "conversion"),
+    [("onnx.Relu", "convert-onnx-to-graph"), ("test_interpret.a", "convert-plugins-to-graph")],
+)
+def test_an_op_that_another_pass_converts(op: str, conversion: str) -> None:
+    @plugin.op("test_interpret.a")
+    class _(plugin.Op):
+        x = plugin.operand_def(plugin.TensorType)
+        result = plugin.result_def(plugin.TensorType)
+
+    text = f"""
+        func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+          %r = "{op}"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+          func.return %r : tensor<4xf32>
+        }}"""
+    with pytest.raises(StepwellError, match=f"cannot run {op}(.|\n)*help: run {conversion} first"):
         run(text, np.zeros(4, np.float32))

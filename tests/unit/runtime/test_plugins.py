@@ -13,11 +13,13 @@ import pytest
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.plugins import (
+    IMPORTED,
     REGISTRIES,
     UNKEYED,
     Registry,
     described,
     file_of,
+    load_options,
     loading,
     place_of,
     plugin_error,
@@ -93,6 +95,20 @@ def test_what_fails_while_it_is_loaded_registers_nothing(monkeypatch: pytest.Mon
     assert not UNKEYED
     before.add("by hand", 4, named("by_hand", __name__))
     assert {__file__} == UNKEYED
+
+
+def test_a_command_loads_what_was_imported_too(
+    registry: Registry[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (file := tmp_path / "imported_by_hand.py").write_text("def function(): ...\n")
+    registry.add("a", 1, importlib.import_module("imported_by_hand").function)
+    registry.add("b", 2, named("in_no_file", "builtins"))
+    assert f" --load {file}" in load_options()
+    with loading():
+        IMPORTED.clear()
+        registry.add("a", 1, sys.modules["imported_by_hand"].function)
+    assert not load_options()
 
 
 def test_places() -> None:

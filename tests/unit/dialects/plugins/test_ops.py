@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,6 +121,38 @@ def test_attributes_are_python_values() -> None:
 def test_attributes_that_the_op_does_not_take(attributes: dict[str, str | int], message: str) -> None:
     with pytest.raises(VerifyException, match=message):
         AllOp(*values(1), **attributes).verify()
+
+
+@op("test_ops.checked")
+class CheckedOp(Op):
+    """An op of two operands, with a constraint that reads its attribute."""
+
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+    result = result_def(TensorType)
+    scale = prop_def(FloatAttr.constr(f32))
+
+    def check(self) -> None:
+        if self.scale.value.data < 0:
+            raise VerifyException("no scale")
+
+
+CHECKED = r"test_ops.checked has 2 operands \(a, b\), found "
+CONSTRUCTORS: dict[str, tuple[Callable[[Any, SSAValue], object], str]] = {
+    "one": (lambda made, x: made(x, scale=1.0), CHECKED + "1; attributes are given by name"),
+    "three": (lambda made, x: made(x, x, x, scale=1.0), CHECKED + "3"),
+    "an attribute by position": (lambda made, x: made(x, x, 1.0), CHECKED + "1.0; attributes are"),
+    "in another order": (lambda made, x: made(1.0, x, x), CHECKED + "1.0; attributes are"),
+    "text": (lambda made, x: made("x", x, scale=1.0), CHECKED + "'x'"),
+    "kind": (lambda made, x: made(x, x, scale="a"), 'test_ops.checked: attribute `scale`: "a" should be'),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_arguments_that_a_constructor_does_not_take(name: str) -> None:
+    call, message = CONSTRUCTORS[name]
+    with pytest.raises(VerifyException, match=message):
+        call(CheckedOp, *values(1))
 
 
 @op("test_ops.inferring")

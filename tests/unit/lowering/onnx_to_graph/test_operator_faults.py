@@ -111,6 +111,22 @@ LOWERINGS = {
         "nothing has lowered test_without.cube",
         "",
     ),
+    "operand": (
+        '@onnx_op("{domain}", "Cube")\n@op("test_operand.cube")\nclass CubeOp(Op):\n'
+        "    x = operand_def(eq(tensor_type(f32, [5])))\n    scale = prop_def(FloatAttr)\n"
+        "    result = result_def(TensorType)\n",
+        "invalid-model",
+        "operand 'x' at position 0 does not verify",
+        "operand.py:2",
+    ),
+    "infers_no_tensor": (
+        '@onnx_op("{domain}", "Cube")\n@op("test_infers.cube")\nclass CubeOp(Op):\n'
+        "    x = operand_def(TensorType)\n    scale = prop_def(FloatAttr)\n"
+        "    result = result_def(TensorType)\n    def infer(self):\n        return f32\n",
+        "invalid-model",
+        "result 'result' at position 0 does not verify",
+        "infers_no_tensor.py:2",
+    ),
     "pattern": (
         '@onnx_op("{domain}", "Cube")\nclass CubeLowering(RewritePattern):\n    @op_type_rewrite_pattern\n'
         "    def match_and_rewrite(self, op: onnx.CallOp, rewriter, /):\n        pass\n",
@@ -162,6 +178,19 @@ def test_an_attribute_that_the_plugin_requires(tmp_path: Path, capsys: Capture) 
     plugin = CUBE.replace("scale=1.0", "scale") + "return graph.ReluOp(x)"
     printed = compiling(capsys, tmp_path, "required", plugin, node="Cube(x)")
     assert printed.startswith("error[invalid-model]: test.required.Cube needs the attribute `scale`")
+
+
+@pytest.mark.parametrize(
+    ("registered", "nearest"),
+    [('"test.near", "Cbue"', "test.near.Cbue"), ('"test.naer", "Cube"', "test.naer.Cube")],
+)
+def test_the_nearest_operator_of_a_plugin(
+    registered: str, nearest: str, tmp_path: Path, capsys: Capture
+) -> None:
+    plugin = f"@onnx_op({registered})\ndef cube(rewriter, x):\n    return graph.ReluOp(x)\n"
+    printed = compiling(capsys, tmp_path, "near", plugin)
+    assert printed.startswith("error[unsupported-op]: no conversion for test.near.Cube")
+    assert f"; did you mean {nearest}, which a plugin has registered?" in printed
 
 
 def test_two_plugins_for_one_operator(tmp_path: Path, capsys: Capture) -> None:

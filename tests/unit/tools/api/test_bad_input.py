@@ -86,6 +86,16 @@ SWAPPED_AND_WRONG: dict[str, tuple[Call, str, str]] = {
         "bad-option",
         "did you mean threads?",
     ),
+    "a pass of another level": (
+        lambda m: m.compile(disabled_passes=["choose-schedules"]),
+        "bad-option",
+        "the pipeline of level 1 has no choose-schedules",
+    ),
+    "to interpret": (
+        lambda m: m.to("llvm").interpret(np.zeros(4, np.float32)),
+        "unsupported",
+        "on a level from graph to loops",
+    ),
     "threads": (lambda m: m.compile(threads=0), "bad-option", "threads must be a number from 1"),
     "a target of a pipeline": (lambda m: untyped.pipelines.graph("x86"), "unknown-target", "x86"),
     "a level of a pipeline": (lambda m: untyped.pipelines.graph(opt_level=7), "bad-option", "opt_level"),
