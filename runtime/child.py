@@ -15,9 +15,7 @@ from stepwell.runtime.frames import MAX_BODY_BYTES, BadFrame, Frame, read_frame,
 
 LAST_OUTPUT_BYTES = 4096
 _END_SECONDS = 5
-"""How long a child may take to end after its input has ended."""
-_LAST_MOMENT_SECONDS = 5
-"""How long it may take to end after its output has."""
+"""How long a child may take to end after its input or its output has ended."""
 
 # Ctrl-C is sent to a child too: it ends silently, also while it still imports. Replies go to the standard
 # output that it was started with: what the program or a plugin prints goes to standard error.
@@ -91,9 +89,8 @@ class Child:
     def _listen(self, forward: bool) -> None:
         """Keep the end of the child's standard error."""
         errors = cast(IO[bytes], self._process.stderr)
-        with suppress(
-            OSError, ValueError
-        ):  # a process of the child's own holds it open, and we have closed it
+        # Closed by us, where a process of the child's own holds it open.
+        with suppress(OSError, ValueError):
             while part := os.read(errors.fileno(), 1 << 16):
                 self._last_output = (self._last_output + part)[-LAST_OUTPUT_BYTES:]
                 if forward:
@@ -122,17 +119,15 @@ class Child:
             if timer is not None:
                 timer.cancel()
         if answer is None:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_LAST_MOMENT_SECONDS)
-            self.kill()  # where it lives on without output, it is of no use
-            raise ChildError(self._end(), self.last_output)
+            self._end_or_kill()  # where it lives on without output, it is of no use
+            raise ChildError(self._reason(), self.last_output)
         return answer
 
     def _kill_late(self, seconds: float) -> None:
         self._late = seconds
         self._process.kill()
 
-    def _end(self) -> str:
+    def _reason(self) -> str:
         """The way in which the process ended."""
         if self._late is not None:
             return f"it took more than {self._late:g} s and was killed"
@@ -160,12 +155,12 @@ class Child:
         """Close the process's input and wait for its end; it is killed where it goes on."""
         with suppress(OSError):  # what it did not read
             self._requests.close()
-        try:
+        self._end_or_kill()
+
+    def _end_or_kill(self) -> None:
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._close_streams()
+        self.kill()
 
     def _close_streams(self) -> None:
         self._listener.join(_END_SECONDS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import IO, NamedTuple, TypeAlias, cast
+from typing import IO, NamedTuple, TypeAlias
+
+from stepwell.runtime.json_values import as_mapping
 
 Head: TypeAlias = dict[str, object]
 
@@ -44,19 +46,12 @@ def read_frame(stream: IO[bytes], max_body: int = MAX_BODY_BYTES) -> Frame | Non
         raise BadFrame(f"a message begins with more than {MAX_HEAD_BYTES} bytes in one line")
     if not line.endswith(b"\n"):
         return None
-    head = _head_of(line)
+    try:
+        head = dict(as_mapping(json.loads(line)))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadFrame(f"a message begins with a line of JSON, found {line[:40]!r}") from error
     size = head.pop(_SIZE, None)
     if type(size) is not int or not 0 <= size <= max_body:
         raise BadFrame(f"a message has from 0 to {max_body} bytes, found {size!r}")
     body = stream.read(size)
     return Frame(head, body) if len(body) == size else None
-
-
-def _head_of(line: bytes) -> Head:
-    try:
-        head = cast(object, json.loads(line))
-    except (ValueError, RecursionError) as error:
-        raise BadFrame(f"a message begins with a line of JSON, found {line[:40]!r}") from error
-    if not isinstance(head, dict):
-        raise BadFrame(f"a message begins with an object of JSON, found {line[:40]!r}")
-    return cast(Head, head)
