@@ -72,7 +72,7 @@ def accepted(value: AttributeLike, constraint: AttrConstraint) -> Attribute:
 def _others(value: AttributeLike) -> Iterator[Attribute]:
     """The attributes besides that of `attribute` that a value may become."""
     if isinstance(value, Attribute):
-        value = _written(value)
+        value = python_value(value)
     if value is True:
         yield UnitAttr()
     if isinstance(value, int) and abs(value) < 1 << 31:
@@ -96,8 +96,8 @@ def _others(value: AttributeLike) -> Iterator[Attribute]:
         yield DenseArrayBase.from_list(f32, floats)
 
 
-def _written(value: Attribute) -> AttributeLike:
-    """The number, text or list that an attribute consists of; other attributes as they are."""
+def python_value(value: Attribute) -> AttributeLike:
+    """The number, text or list of these that an attribute contains; other attributes as they are."""
     match value:
         case IntegerAttr() | FloatAttr():
             return value.value.data
@@ -106,6 +106,6 @@ def _written(value: Attribute) -> AttributeLike:
         case DenseArrayBase():
             return list(cast("DenseArrayBase[AnyFloat]", value).get_values())
         case ArrayAttr():
-            return [_written(item) for item in value]
+            return [python_value(item) for item in value]
         case _:
             return value

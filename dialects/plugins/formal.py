@@ -9,24 +9,16 @@ from types import NoneType, UnionType
 from typing import Any, TypeAlias, Union, cast, get_args, get_origin
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    ArrayAttr,
-    BytesAttr,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerAttr,
-    StringAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, OptionalDef
 
 from stepwell.dialects._xdsl import running_weights
+from stepwell.dialects.attributes import python_value
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.onnx.base import AttributeSpec, Parameter
 from stepwell.dialects.onnx.structure import CallOp, with_absent
-from stepwell.dialects.onnx.types import kind_of, string_bytes
+from stepwell.dialects.onnx.types import kind_of
 from stepwell.dialects.plugins.ops import is_variadic
 from stepwell.dialects.types import WeightAttr
 from stepwell.runtime.errors import StepwellError, did_you_mean
@@ -200,21 +192,14 @@ def formal_of_op(op_class: type[IRDLOperation]) -> Formal:
 def _plain(value: Attribute) -> object:
     """The value of a node's attribute in Python; attributes of rare kinds stay as they are."""
     match value:
-        case IntegerAttr():
-            return value.value.data
-        case FloatAttr():
-            return value.value.data
-        case StringAttr() | BytesAttr():
-            text = string_bytes(value)
+        case BytesAttr():
             try:
-                return text.decode()
+                return value.data.decode()
             except UnicodeDecodeError:
-                return text
-        case DenseArrayBase():
-            return list(cast("DenseArrayBase[AnyFloat]", value).get_values())
+                return value.data
         case ArrayAttr():
             return [_plain(item) for item in value]
         case DenseIntOrFPElementsAttr() | WeightAttr():
             return array_of(value, running_weights())
         case _:
-            return value
+            return python_value(value)
