@@ -65,9 +65,10 @@ def run(args: Namespace) -> int:
         if error.code == "shape-mismatch" and (open_sizes := made_up_sizes(model.interface, sizes)):
             error.with_note(f"1 was taken for {', '.join(open_sizes)}: --input-shape gives other sizes")
         raise
-    args.facts["outputs"] = [_array_facts(name, array) for name, array in outputs.items()]
-    for name, array in outputs.items():
-        print(describe(name, array))
+    described = [described_array(name, array) for name, array in outputs.items()]
+    args.facts["outputs"] = [facts for facts, _ in described]
+    for _, line in described:
+        print(line)
     if args.profile:
         _profile(model, feeds, args)
     elif args.repeat > 1:
@@ -81,23 +82,15 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _array_facts(name: str, array: Array) -> Facts:
-    facts: Facts = {"name": name, "dtype": array.dtype.name, "shape": array.shape}
-    return facts | _range(array)
-
-
-def _range(array: Array) -> dict[str, float]:
-    """The least, mean and largest of numbers; nothing of strings and of no elements."""
-    if not array.size or array.dtype.kind not in "fiub":
-        return {}
-    values = array.astype(np.float64)
-    return {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}
-
-
-def describe(name: str, array: Array) -> str:
-    """A line of text about an array: type, shape, range and mean."""
-    text = f"{name}: {array.dtype.name}{list(array.shape)}"
-    return text + "".join(f"  {which} {value:.6g}" for which, value in _range(array).items())
+def described_array(name: str, array: Array) -> tuple[Facts, str]:
+    """An array's type, shape and, of numbers, least, mean and largest: as JSON values, and as a line."""
+    numbers: dict[str, float] = {}
+    if array.size and array.dtype.kind in "fiub":
+        values = array.astype(np.float64)
+        numbers = {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}
+    text = "".join(f"  {which} {value:.6g}" for which, value in numbers.items())
+    facts: Facts = {"name": name, "dtype": array.dtype.name, "shape": array.shape, **numbers}
+    return facts, f"{name}: {array.dtype.name}{list(array.shape)}{text}"
 
 
 def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace) -> None:
