@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     TensorType,
     UnitAttr,
-    UnknownLoc,
     VectorType,
     i1,
     i64,
@@ -186,10 +185,7 @@ class IRBuilder(Builder):
         point = self.insertion_point if insertion_point is None else insertion_point
         for new in (op,) if isinstance(op, Operation) else op:
             if self.location is not None:
-                if new.regions:
-                    adopt_location(new, self.location)
-                elif isinstance(new.location, UnknownLoc):
-                    new.location = self.location
+                adopt_location(new, self.location)
             if self._ops is not None:
                 self._ops.append(new)
             elif self._through is not None:

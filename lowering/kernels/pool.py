@@ -53,7 +53,7 @@ def compile_kernels(
     context = PassContext.current()
     if context.instruments:
         processes = 1  # they watch passes of this process
-    _Pool(kernels, target, cache, done, waiting, progress).run(processes or os.cpu_count() or 1)
+    _Pool(kernels, target, cache, done, waiting, progress).run(context, processes or os.cpu_count() or 1)
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
     return done, hits
@@ -75,7 +75,7 @@ class _Pool:
         self.done, self.waiting, self.progress = done, waiting, progress
         self.errors: list[Exception] = []
 
-    def run(self, processes: int) -> None:
+    def run(self, context: PassContext, processes: int) -> None:
         """
         Compile all waiting kernels in this process and in workers, if there is enough to do.
 
@@ -83,7 +83,6 @@ class _Pool:
         """
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
         helpers = min(processes - 1, len(self.waiting) - 1) if size >= WORKER_PAYS_CHARS else 0
-        context = PassContext.current()  # which is that of this thread alone
         threads = [Thread(target=self._serve_worker, args=(context,), daemon=True) for _ in range(helpers)]
         for thread in threads:
             thread.start()

@@ -22,7 +22,10 @@ def origin_of(pattern: object) -> object:
 
 def name_of(pattern: object) -> str:
     """The name of a pattern in errors, counts and logs."""
-    origin = origin_of(pattern)
+    return _shown(origin_of(pattern))
+
+
+def _shown(origin: object) -> str:
     return str(getattr(origin, "__name__", origin))
 
 
@@ -69,7 +72,7 @@ class Lineage:
 
     def _endless(self, line: _Line, op: Operation) -> StepwellError:
         origins = [origin for origin in (line.before, line.last) if origin is not None]
-        names = " and ".join(str(getattr(origin, "__name__", origin)) for origin in origins)
+        names = " and ".join(map(_shown, origins))
         works_on = "works on what it makes" if line.before is None else "work on what the other makes"
         plugins = dict.fromkeys(plugin_of(getattr(origin, "callback", origin)) for origin in origins)
         files = [file for file in plugins if file is not None]
