@@ -35,7 +35,7 @@ class Numerics(StrEnum):
 @dataclass(frozen=True)
 class Pass(ModulePass):
     """
-    A pass over a module. Options are dataclass fields; the docstring says what it needs and what it leaves.
+    A pass over a module. Options are dataclass fields; the docstring has its preconditions and its result.
 
     A plain `ModulePass` of xDSL's runs as well: it counts as one of level 0 that requires nothing.
     """

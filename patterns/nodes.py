@@ -364,7 +364,7 @@ def reachable(pattern: Pattern) -> Iterator[Pattern]:
 
 
 def parts_first(starts: Iterable[Pattern], parts: Callable[[Pattern], Sequence[Pattern]]) -> list[Pattern]:
-    """Patterns and, each once and before what it is part of, all that `parts` gives for them."""
+    """Patterns and their transitive parts (by `parts`) in post-order: each once, parts before wholes."""
     order: dict[Pattern, None] = {}
     for start in starts:
         stack = [(start, False)]

@@ -46,7 +46,7 @@ class Variant(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A function of a model: its interface, what it refers to, and its code, the preferred variant first."""
+    """A function of a model: interface, weights, callees, and code in variants, the preferred one first."""
 
     interface: Interface
     variants: tuple[Variant, ...] = ()

@@ -50,7 +50,7 @@ def values_read(op: Operation) -> Iterable[SSAValue]:
 @irdl_op_definition
 class LambdaOp(GraphOp):
     """
-    A function without a name, as a value. Its region sees the values around it: it is a closure over them.
+    A closure: a function without a name, as a value, whose region may use the values around it.
 
     ```mlir
     %f = graph.lambda (%a: tensor<4xf32>) -> (tensor<4xf32>) {

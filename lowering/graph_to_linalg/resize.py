@@ -174,7 +174,7 @@ class ResizeLowering(RewritePattern):
 
 
 def sampled_axes(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int]:
-    """The axes that are resampled: those whose extent changes, or whose scale is not 1."""
+    """The resampled axes: of another extent in the result, or of a scale that is not 1."""
     scales = op.scales.get_values() if op.scales is not None else [1.0] * len(shape)
     crops = op.coordinate.data == "tf_crop_and_resize"
     pairs = zip(dims_of(op.input.type), shape, scales, strict=True)

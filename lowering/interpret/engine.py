@@ -42,7 +42,7 @@ class Frame:
 
 
 class _Prepared(NamedTuple):
-    """An op, prepared: its step, the function that reads its operands, and the slots of its results."""
+    """An op with its step, a function from the frame to the operands, and the slots of the results."""
 
     step: Step
     read: Callable[[list[Value]], Sequence[Value]]
@@ -62,7 +62,7 @@ def _conversion_of(op: Operation) -> str | None:
 
 
 def _reader(slots: Sequence[int]) -> Callable[[list[Value]], Sequence[Value]]:
-    """A function that reads some slots: one of Python's own, the interpreter spends its time in these."""
+    """A function from a frame to the values of some slots, in C, as most of the time is spent here."""
     if len(slots) > 1:
         return itemgetter(*slots)
     return itemgetter(slice(slots[0], slots[0] + 1) if slots else slice(0))

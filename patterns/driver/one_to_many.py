@@ -138,7 +138,7 @@ class OneToMany(ABC, Generic[PiecesT]):
         self._erase_later(op)
 
     def put_off(self, op: Operation) -> None:
-        """Leave the replacement of an op to the pattern of its one user, which erases it too."""
+        """Leave an op to the pattern of its only user, for replacement and erasure."""
         self._put_off[op.results[0]] = op
         self._erase_later(op)
 
