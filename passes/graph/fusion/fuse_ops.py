@@ -22,6 +22,7 @@ from stepwell.dialects.types import WeightAttr, tensor_of
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.fusion.groups import fusion_groups
+from stepwell.passes.graph.fusion.refusals import described_op, refusals
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate, blocks_of
 from stepwell.patterns.partition import TableRow, partition_table
@@ -57,6 +58,8 @@ class FuseOpsPass(Pass):
     """A file of patterns whose matches become kernels before others are formed."""
     only: str = ""
     """The name of a table of the file; if empty, all tables, or all patterns of a file without tables."""
+    explain: bool = False
+    """Whether remarks say of each value between two kernels why these are not one."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.max_ops < 1:
@@ -75,6 +78,8 @@ class FuseOpsPass(Pass):
 
     def _fuse_block(self, block: Block) -> None:
         groups = fusion_groups(block, self.max_ops)
+        for producer, reader, reason in refusals(groups, self.max_ops) if self.explain else ():
+            remark(producer, f"not fused with {described_op(reader)}: {reason}")
         for group in groups:
             fused = fuse(group.ops)
             fused.attributes["kind"] = StringAttr(group.kind)

@@ -50,7 +50,7 @@ def fusion_groups(block: Block, max_ops: int) -> list[Group]:
     nodes = list(flow.nodes.values())
     for node in nodes:
         node.group = Group([node])
-    for name, starts, allows in _KINDS:
+    for name, starts, allows in KINDS:
         for node in nodes:
             if starts(node.kind) and (sink := node.sink) is not None and sink.group is not node.group:
                 way = way_to(node, sink, max_ops)
@@ -100,7 +100,7 @@ def _movement(way: Way, sink: Node) -> bool:
     return way.edge <= Kind.INJECTIVE and way.kind <= Kind.INJECTIVE and sink.kind <= Kind.INJECTIVE
 
 
-_KINDS: Sequence[tuple[str, Callable[[Kind], bool], Callable[[Way, Node], bool]]] = (
+KINDS: Sequence[tuple[str, Callable[[Kind], bool], Callable[[Way, Node], bool]]] = (
     ("contraction", lambda kind: kind is Kind.CONTRACTION, _epilogue),
     ("rows", lambda kind: kind in _REDUCTIONS, _rows),
     ("elementwise", lambda kind: kind in _FOLLOWERS, _producer),
@@ -113,10 +113,10 @@ def _merge(nodes: Iterable[Node], kind: str, max_ops: int) -> bool:
     """Merge the groups of some nodes, unless the result is too large or no kernel can compute it."""
     groups = {id(node.group): node.group for node in nodes}
     members = [member for group in groups.values() for member in group.nodes]
-    if len(members) > max_ops or not _is_kernel(members):
+    if len(members) > max_ops or not is_kernel(members):
         return False
     # The anchor's kind names the group, whatever joins it later.
-    names = [name for name, *_ in _KINDS]
+    names = [name for name, *_ in KINDS]
     kinds = [group.kind for group in groups.values() if group.kind in names]
     merged = Group(members, min([*kinds, kind], key=names.index))
     for member in members:
@@ -124,7 +124,7 @@ def _merge(nodes: Iterable[Node], kind: str, max_ops: int) -> bool:
     return True
 
 
-def _is_kernel(nodes: Sequence[Node]) -> bool:
+def is_kernel(nodes: Sequence[Node]) -> bool:
     """
     Whether one kernel can compute some nodes efficiently, by their kinds.
 
