@@ -367,7 +367,8 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
 
     Loading runs no code of the file, but for the trial of tile registers on a CPU with AMX; calling the model
     does: load only what you trust, as with a shared library.
-    Raises: StepwellError `bad-artifact`, `unknown-file-type`, `no-file` or `wrong-cpu`.
+    Raises: StepwellError `bad-artifact`, `unknown-file-type`, `no-file`, `wrong-cpu` or `bad-option`;
+    `missing-package` or `unknown-backend` for parts that need what is not here; `cannot-access`.
     """
     _expect_artifact(path, "stepwell.compile reads models")
     image = load_image(path)
