@@ -109,7 +109,7 @@ LOOPS = (
 ON_LOOPS = (
     Step("stream-stores", "stores what no cache can contain past the caches; all stores exist by now"),
     Step("prefetch-rows", "fetches the next row while exp and the like of this one, still single ops, run"),
-    Step("expand-math", "writes exp and the like in arithmetic; the next conversion would make a call of each lane"),
+    Step("expand-math", "writes exp and the like in arithmetic; convert-loops-to-llvm would call them"),
 )
 MAIN = (Step("plan-memory", "gives each intermediate of @main an offset in one arena"),)
 CLOCKS = (Step("time-kernels", "reads a clock around each kernel call, for run --profile only"),)

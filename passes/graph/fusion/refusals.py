@@ -55,7 +55,7 @@ def _reason(node: Node, reader: Node, max_ops: int) -> str:
 
 
 def _refused_way(node: Node, sink: Node, max_ops: int) -> str | None:
-    """What the kernels that begin with an op allow, where its way to its post-dominator has something else."""
+    """What kernels that begin with an op allow, where its way to its post-dominator has something else."""
     name, allows = next((name, allows) for name, starts, allows in KINDS if starts(node.kind))
     way = way_to(node, sink, max_ops)
     if way is not None and allows(way, sink):
