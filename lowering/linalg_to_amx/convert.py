@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
@@ -30,7 +30,7 @@ from stepwell.dialects.arith import DotBytesOp
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.tensor_ir.amx_product import Operand, TileProduct
 from stepwell.passes.base import FunctionPass
-from stepwell.passes.context import count, remark
+from stepwell.passes.context import remark
 from stepwell.patterns.driver.greedy import apply_patterns_once
 from stepwell.runtime.machine.target import target_from
 
@@ -81,7 +81,6 @@ class ConvertLinalgToAMXPass(FunctionPass):
             constants = Constants(func)
             patterns = [FilledProductLowering(products, constants), ProductLowering(products, constants)]
             apply_patterns_once(products, patterns)
-            count("products of tiles", len(products))
 
 
 def _tile_products(func: FuncOp) -> dict[Operation, TileProduct]:
@@ -194,7 +193,7 @@ def _write_blocks(product: TileProduct, emit: IRBuilder, *, starts_at_zero: bool
 def _fill_before(op: Operation, buffer: SSAValue) -> FillOp | None:
     """The op that fills `buffer` with zero before `op`, if no op in between has effects; else None."""
     before = op.prev_op
-    while before is not None and (isinstance(before, memref.SubviewOp) or is_side_effect_free(before)):
+    while before is not None and is_side_effect_free(before):
         before = before.prev_op
     if not isinstance(before, FillOp) or before.outputs[0] is not buffer:
         return None

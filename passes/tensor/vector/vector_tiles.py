@@ -124,8 +124,8 @@ def _tile(view: Structured, lanes: int) -> VectorTile | str:
         blocks.append(block)
     if obstacle := _obstacle(view.body, elements):
         return obstacle
-    # The combiner is the only op that may add to an accumulator of reduced lanes.
-    fused = _products_to_fuse(view) if combiner is None else {}
+    fused = _products_to_fuse(view)
+    # The lanes of a product are combined by themselves, not with an accumulator of as many lanes.
     others = fused.values() if combiner is None else (combiner.op,)
     assert (last := view.body.last_op) is not None
     return VectorTile(view, extents, dims, steps, combiner, blocks, last.operands, fused, {last, *others})

@@ -175,7 +175,7 @@ func.func @blocks(%a: memref<48x16xi32>, %b: memref<16x51xi32>, %c: memref<48x51
 // CHECK: amx.tile_load 4, %a[%[[V]], %[[W]], %c0] along 0 step 1
 // CHECK: amx.tile_load 6, %b[%[[V]], %[[W]], %c0, %c0] along 2 step 1
 func.func @row(%a: memref<2x3x4xi32>, %b: memref<2x3x4x5xi32>, %c: memref<1x5xi32>) {
-  linalg.generic {indexing_maps = [affine_map<(m, n, v, w, k) -> (v, w, k)>, affine_map<(m, n, v, w, k) -> (v, w, k, n)>, affine_map<(m, n, v, w, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%a, %b : memref<2x3x4xi32>, memref<2x3x4x5xi32>) outs(%c : memref<1x5xi32>) {
+  linalg.generic {indexing_maps = [affine_map<(n, v, w, k) -> (v, w, k)>, affine_map<(n, v, w, k) -> (v, w, k, n)>, affine_map<(n, v, w, k) -> (0, n)>], iterator_types = ["parallel", "reduction", "reduction", "reduction"]} ins(%a, %b : memref<2x3x4xi32>, memref<2x3x4x5xi32>) outs(%c : memref<1x5xi32>) {
   ^bb0(%x: i32, %y: i32, %acc: i32):
     %r = arith.dot_bytes %x, %y, %acc : i32
     linalg.yield %r : i32

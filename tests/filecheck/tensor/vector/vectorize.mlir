@@ -44,6 +44,7 @@ func.func private @window(%x: tensor<9x16xf32>, %k: tensor<3xf32>, %acc: tensor<
 // CHECK-LABEL: @centered
 // CHECK: %[[X:.*]] = vector.transfer_read %x
 // CHECK: %[[M:.*]] = vector.multi_reduction <maximumf>, %[[X]], %{{.*}} [1] : vector<2x16xf32> to vector<2xf32>
+// CHECK-NOT: vector.transfer_write %[[M]]
 // CHECK: %[[C:.*]] = vector.shape_cast %[[M]] : vector<2xf32> to vector<2x1xf32>
 // CHECK-NEXT: %[[B:.*]] = vector.broadcast %[[C]] : vector<2x1xf32> to vector<2x16xf32>
 // CHECK-NEXT: arith.subf %{{.*}}, %[[B]]
@@ -261,6 +262,42 @@ func.func private @whole_row(%x: tensor<8xf32>, %y: tensor<8xf32>, %e: tensor<f3
     linalg.yield %t : f32
   } -> tensor<f32>
   func.return %r : tensor<f32>
+}
+
+// -----
+
+// CHECK-LABEL: @quotient
+// CHECK: %[[Q:.*]] = arith.divf
+// CHECK-NEXT: arith.addf %{{.*}}, %[[Q]] : vector<4xf32>
+func.func private @quotient(%x: tensor<4xf32>, %y: tensor<4xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x, %y : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0], vectorize = 0>} {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %p = arith.divf %a, %b : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
+
+// -----
+
+// An element whose position an unrolled loop decides, at each step for all lanes.
+// CHECK-LABEL: @reads_of_steps
+// CHECK: tensor.extract %t[%c0, %c0]
+// CHECK: tensor.extract %t[%c0, %c1]
+// CHECK: tensor.extract %t[%c1, %c0]
+// CHECK: tensor.extract %t[%c1, %c1]
+func.func private @reads_of_steps(%t: tensor<2x2xf32>, %x: tensor<2x2xf32>, %e: tensor<2xf32>) -> tensor<2xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (k, i)>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<2x2xf32>) outs(%e : tensor<2xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 0], vectorize = 0>} {
+  ^bb0(%a: f32, %s: f32):
+    %k = linalg.index 1 : index
+    %i = linalg.index 0 : index
+    %v = tensor.extract %t[%k, %i] : tensor<2x2xf32>
+    %w = arith.addf %v, %a : f32
+    %r = arith.addf %s, %w : f32
+    linalg.yield %r : f32
+  } -> tensor<2xf32>
+  func.return %r : tensor<2xf32>
 }
 
 // -----
