@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, FloatAttr, StringAttr, TensorType, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -207,6 +207,3 @@ class ClipOp(GraphOp):
             if bound is not None:
                 expect_same_element(self.input, bound)  # (C2)
                 expect_scalar(bound, what)  # (C3)
-
-
-OPS: list[type[Operation]] = [ReluOp, SigmoidOp, SoftplusOp, LeakyReluOp, EluOp, SiluOp, GeluOp, ClipOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, Float32Type, FloatAttr, TensorType, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -125,6 +125,3 @@ class AttentionOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:  # (C4)
         columns = dims_of(self.v.type)[-1]
         return [tensor_type(element_of_value(self.q), (*self.scores_dims()[:-1], columns))]
-
-
-OPS: list[type[Operation]] = [AttentionOp]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 from xdsl.utils.exceptions import VerifyException
@@ -229,15 +229,3 @@ class MinimumOp(BinaryOp):
     name = "graph.minimum"
     DOMAIN: ClassVar[Domain] = Domain.NUMBER
     traits = traits_def(Pure(), Commutative())
-
-
-OPS: list[type[Operation]] = [
-    AddOp,
-    SubtractOp,
-    MultiplyOp,
-    DivideOp,
-    RemainderOp,
-    PowerOp,
-    MaximumOp,
-    MinimumOp,
-]

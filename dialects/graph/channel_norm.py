@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, TensorType, f32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     VarConstraint,
@@ -270,6 +270,3 @@ class LrnOp(GraphOp):
             raise VerifyException(f"the input must have rank 2 or more, found {rank}")
         if (size := self.size.value.data) < 1:  # (C3)
             raise VerifyException(f"size must be at least 1, found {size}")
-
-
-OPS: list[type[Operation]] = [BatchNormOp, InstanceNormOp, GroupNormOp, LrnOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, Signedness, TensorType, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     base,
@@ -310,6 +310,3 @@ class BiasAddOp(GraphOp):
 
     def infer(self) -> Sequence[Attribute]:  # (C4)
         return [tensor_of(self.x)]
-
-
-OPS: list[type[Operation]] = [MatmulOp, MatmulIntegerOp, BiasAddOp]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import Operand, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -325,6 +325,3 @@ class ConvTransposeOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:
         type: Tensor = tensor_of(self.x)
         return [tensor_type(type.element_type, parse_layout(self.data_layout.data).physical(self._extents()))]
-
-
-OPS: list[type[Operation]] = [ConvOp, ConvTransposeOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -243,6 +243,3 @@ class OneHotOp(GraphOp):
         if (n := len(self.depth.get())) != 1:  # (C2)
             raise VerifyException(f"depth must be one dimension, found {n}")
         expect_axis(self.axis.value.data, len(dims_of(self.indices.type)) + 1)  # (C3)
-
-
-OPS: list[type[Operation]] = [GatherOp, GatherElementsOp, GatherNdOp, OneHotOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -163,6 +163,3 @@ class ConvIntegerOp(SlidingFiltersOp):
         if self.border.value.data and self.x_zero_point is not None:  # (C3)
             raise VerifyException("`border` must be 0 beside an x_zero_point, which fills the padding")
         super().check()  # (C4)
-
-
-OPS: list[type[Operation]] = [WordsOp, ConvIntegerOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -64,6 +64,3 @@ class LayoutTransformOp(GraphOp):
         source, target = parse_layout(self.source.data), parse_layout(self.target.data)
         shape = target.physical(source.logical(dims_of(self.input.type)))
         return [tensor_type(tensor_of(self.input).element_type, shape)]
-
-
-OPS: list[type[Operation]] = [LayoutTransformOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -353,6 +353,3 @@ class ReverseOp(AxesOp):
 
     def check(self) -> None:
         self.expect_axes(len(dims_of(self.input.type)))  # (C1)
-
-
-OPS: list[type[Operation]] = [TransposeOp, ConcatOp, SplitOp, SliceOp, InsertSliceOp, ReverseOp]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, TensorType, f32, i64
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
@@ -219,6 +219,3 @@ class LpNormOp(RowOp):
         super().check()
         if (p := self.p.value.data) not in (1, 2):  # (C3)
             raise VerifyException(f"p must be 1 or 2, found {p}")
-
-
-OPS: list[type[Operation]] = [LayerNormOp, RmsNormOp, LpNormOp]

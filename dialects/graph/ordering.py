@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -123,6 +123,3 @@ class ReverseSequenceOp(GraphOp):
             raise VerifyException(f"batch_axis and time_axis must differ, both are {batch}")
         expect_domain(self.lengths, Domain.INTEGER, "lengths")  # (C1)
         expect_dims(self.lengths, [dims[batch]], "lengths")
-
-
-OPS: list[type[Operation]] = [TopKOp, ReverseSequenceOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -137,6 +137,3 @@ class TileOp(GraphOp):
         expect_mixed(self.repeats, self.repeats_value, "repeats")
         if (n := len(mixed_dims(self.repeats, self.repeats_value))) != rank:  # (C1)
             raise VerifyException(f"expected {rank} repeats, one a dimension, found {n}")
-
-
-OPS: list[type[Operation]] = [PadOp, TileOp]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -279,6 +279,3 @@ class RequantizeOp(ScaledOp):
 def expect_zero_point_type(zero_point: SSAValue, wanted: Attribute) -> None:
     if (found := element_of_value(zero_point)) != wanted:
         raise VerifyException(f"zero_point must be {wanted}, found {found}")
-
-
-OPS: list[type[Operation]] = [QuantizeOp, DequantizeOp, RequantizeOp]

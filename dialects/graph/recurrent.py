@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     f32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -244,6 +244,3 @@ class RnnOp(GraphOp):
         state = tensor_type(element, [count, batch, self.hidden])
         y = tensor_type(element, [steps, count, batch, self.hidden])
         return [y, state, state] if self.cell.data == "lstm" else [y, state]
-
-
-OPS: list[type[Operation]] = [RnnOp]

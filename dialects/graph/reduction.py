@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -284,6 +284,3 @@ class LogSoftmaxOp(RowOp):
     """
 
     name = "graph.log_softmax"
-
-
-OPS: list[type[Operation]] = [ReduceOp, ArgmaxOp, ArgminOp, ScanOp, SoftmaxOp, LogSoftmaxOp]

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -146,6 +146,3 @@ class ResizeOp(GraphOp):
                 raise VerifyException(f"{what} must be one of {', '.join(allowed)}, found {value.data}")
         if self.antialias is not None and self.mode.data == "nearest":
             raise VerifyException("mode nearest takes no antialias")
-
-
-OPS: list[type[Operation]] = [ResizeOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, UnitAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -160,6 +160,3 @@ class ScatterNdOp(ScatterOp):
         dims, index_dims = dims_of(self.input.type), dims_of(self.indices.type)
         expect_position(dims, index_dims, 0)  # (C3)
         self.expect_updates([*index_dims[:-1], *dims[index_dims[-1].value :]])  # (C4)
-
-
-OPS: list[type[Operation]] = [ScatterElementsOp, ScatterNdOp]

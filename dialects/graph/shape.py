@@ -7,7 +7,7 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -373,16 +373,3 @@ class RangeOp(GraphOp):
         for value, what in ((self.start, "start"), (self.limit, "limit"), (self.delta, "delta")):
             expect_scalar(value, what)  # (C1)
             expect_same_element(self.start, value)
-
-
-OPS: list[type[Operation]] = [
-    ReshapeOp,
-    ExpandDimsOp,
-    SqueezeOp,
-    BroadcastToOp,
-    ShapeOfOp,
-    ExtentsOp,
-    FullOp,
-    IotaOp,
-    RangeOp,
-]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -98,6 +98,3 @@ class TreeEnsembleOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:  # (C4)
         targets = dims_of(self.weights.type)[1]
         return [tensor_type(element_of_value(self.weights), [dims_of(self.x.type)[0], targets])]
-
-
-OPS: list[type[Operation]] = [TreeEnsembleOp]

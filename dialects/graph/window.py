@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, traits_def, var_result_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -137,6 +137,3 @@ class PoolOp(GraphOp):
         shape = data.physical(extents)
         results = [tensor_type(tensor_of(self.x).element_type, shape)]
         return results if self.indices.data == "none" else [*results, tensor_type(i64, shape)]
-
-
-OPS: list[type[Operation]] = [PoolOp]

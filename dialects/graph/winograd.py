@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, f32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -92,6 +92,3 @@ class WinogradConvOp(GraphOp):
         top, left, bottom, right = self.pads.get_values()
         rows, columns = height + (top + bottom - FILTER + 1), width + (left + right - FILTER + 1)
         return [tensor_type(f32, [n, panels * panel // lanes, rows, columns, lanes])]
-
-
-OPS: list[type[Operation]] = [WinogradConvOp]
