@@ -195,8 +195,7 @@ class ClipOp(GraphOp):
     )
 
     def __init__(self, input: SSAValue, lo: SSAValue | None = None, hi: SSAValue | None = None):
-        super().__init__(operands=[input, lo, hi], result_types=[input.type])
-        self.set_result_types()
+        self.initialize([input, lo, hi])
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_of(self.input)]

@@ -86,12 +86,7 @@ class AttentionOp(GraphOp):
         scale: float,
         zero_masked: bool = False,
     ):
-        super().__init__(
-            operands=[q, k, v, mask],
-            result_types=[q.type],
-            properties={"scale": FloatAttr(scale, f32), "zero_masked": bool_attr(zero_masked)},
-        )
-        self.set_result_types()
+        self.initialize([q, k, v, mask], {"scale": FloatAttr(scale, f32), "zero_masked": zero_masked})
 
     def check(self) -> None:
         expect_domain(self.q, Domain.FLOAT)  # (C1)

@@ -37,8 +37,7 @@ class BinaryOp(GraphOp, ABC):
     assembly_format = "$lhs `,` $rhs attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type($result)"
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, properties: dict[str, Attribute] | None = None):
-        super().__init__(operands=[lhs, rhs], result_types=[lhs.type], properties=properties or {})
-        self.set_result_types()
+        self.initialize([lhs, rhs], properties or {})
 
     def infer(self) -> Sequence[Attribute]:
         shape = broadcast([dims_of(self.lhs.type), dims_of(self.rhs.type)])  # (C3)

@@ -52,10 +52,7 @@ class EinsumOp(GraphOp):
     assembly_format = "$equation $inputs attr-dict `:` functional-type($inputs, $result)"
 
     def __init__(self, inputs: Sequence[SSAValue], equation: str):
-        super().__init__(
-            operands=[inputs], result_types=[inputs[0].type], properties={"equation": StringAttr(equation)}
-        )
-        self.set_result_types()
+        self.initialize([inputs], {"equation": equation})
 
     @property
     def terms(self) -> list[str]:

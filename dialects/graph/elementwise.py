@@ -31,8 +31,7 @@ class UnaryOp(GraphOp, ABC):
     assembly_format = "$input attr-dict `:` type($input) `->` type($result)"
 
     def __init__(self, input: SSAValue, properties: dict[str, Attribute] | None = None):
-        super().__init__(operands=[input], result_types=[input.type], properties=properties or {})
-        self.set_result_types()
+        self.initialize([input], properties or {})
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_of(self.input)]

@@ -44,12 +44,7 @@ class LayoutTransformOp(GraphOp):
     assembly_format = "$input `from` $from `to` $to attr-dict `:` type($input) `->` type($result)"
 
     def __init__(self, input: SSAValue, source: str, target: str):
-        super().__init__(
-            operands=[input],
-            result_types=[input.type],
-            properties={"from": StringAttr(source), "to": StringAttr(target)},
-        )
-        self.set_result_types()
+        self.initialize([input], {"from": source, "to": target})
 
     def check(self) -> None:
         source = checked_layout(self.source.data, self.input, "")  # (C1)

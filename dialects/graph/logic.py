@@ -236,8 +236,7 @@ class WhereOp(GraphOp):
     )
 
     def __init__(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue):
-        super().__init__(operands=[condition, on_true, on_false], result_types=[on_true.type])
-        self.set_result_types()
+        self.initialize([condition, on_true, on_false])
 
     def infer(self) -> Sequence[Attribute]:
         shape = broadcast([dims_of(operand.type) for operand in self.operands])  # (C3)

@@ -66,12 +66,7 @@ class PadOp(GraphOp):
 
     def __init__(self, input: SSAValue, pads: Mixed, mode: str = "constant", value: SSAValue | None = None):
         attribute, pads_value = split_mixed(pads)
-        super().__init__(
-            operands=[input, value, pads_value],
-            properties={"pads": attribute, "mode": StringAttr(mode)},
-            result_types=[input.type],
-        )
-        self.set_result_types()
+        self.initialize([input, value, pads_value], {"pads": attribute, "mode": mode})
 
     def infer(self) -> Sequence[Attribute]:
         dims, pads = dims_of(self.input.type), mixed_dims(self.pads, self.pads_value)
@@ -122,10 +117,7 @@ class TileOp(GraphOp):
 
     def __init__(self, input: SSAValue, repeats: Mixed):
         attribute, value = split_mixed(repeats)
-        super().__init__(
-            operands=[input, value], properties={"repeats": attribute}, result_types=[input.type]
-        )
-        self.set_result_types()
+        self.initialize([input, value], {"repeats": attribute})
 
     def infer(self) -> Sequence[Attribute]:
         dims, repeats = dims_of(self.input.type), mixed_dims(self.repeats, self.repeats_value)

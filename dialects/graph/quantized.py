@@ -135,18 +135,10 @@ class QuantizeOp(ScaledOp):
         compute_type: Attribute | None = None,
         saturate: bool = True,
     ):
-        super().__init__(
-            operands=[input, scale, zero_point],
-            result_types=[input.type],
-            properties={
-                "axis": int_attr(axis),
-                "block": int_attr(block),
-                "to": to,
-                "compute_type": compute_type,
-                "saturate": BoolAttr.from_bool(saturate),
-            },
+        self.initialize(
+            [input, scale, zero_point],
+            {"axis": axis, "block": block, "to": to, "compute_type": compute_type, "saturate": saturate},
         )
-        self.set_result_types()
 
     @property
     def block_size(self) -> int:
@@ -199,16 +191,9 @@ class DequantizeOp(ScaledOp):
         axis: int = 0,
         block: int = 0,
     ):
-        super().__init__(
-            operands=[input, scale, zero_point],
-            result_types=[input.type],
-            properties={
-                "axis": int_attr(axis),
-                "block": int_attr(block),
-                "to": to or element_of_value(scale),
-            },
+        self.initialize(
+            [input, scale, zero_point], {"axis": axis, "block": block, "to": to or element_of_value(scale)}
         )
-        self.set_result_types()
 
     @property
     def block_size(self) -> int:
@@ -258,12 +243,7 @@ class RequantizeOp(ScaledOp):
         to: Attribute,
         axis: int = 0,
     ):
-        super().__init__(
-            operands=[input, scale, zero_point],
-            result_types=[input.type],
-            properties={"axis": int_attr(axis), "to": to},
-        )
-        self.set_result_types()
+        self.initialize([input, scale, zero_point], {"axis": axis, "to": to})
 
     def check(self) -> None:
         if (element := element_of_value(self.input)) != i32:  # (C1)

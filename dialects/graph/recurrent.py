@@ -145,22 +145,21 @@ class RnnOp(GraphOp):
         linear_before_reset: bool = False,
         packing: int = 0,
     ):
-        super().__init__(
-            operands=[x, w, r, bias, lengths, h0, c0, peepholes],
-            result_types=[[x.type] * (3 if cell == "lstm" else 2)],
-            properties={
-                "cell": StringAttr(cell),
-                "direction": StringAttr(direction),
+        self.initialize(
+            [x, w, r, bias, lengths, h0, c0, peepholes],
+            {
+                "cell": cell,
+                "direction": direction,
                 "activations": ArrayAttr([StringAttr(a) for a in activations]),
                 "alphas": DenseArrayBase.from_list(f32, alphas),
                 "betas": DenseArrayBase.from_list(f32, betas),
                 "clip": None if clip is None else FloatAttr(clip, Float32Type()),
-                "input_forget": bool_attr(input_forget),
-                "linear_before_reset": bool_attr(linear_before_reset),
-                "packing": int_attr(packing),
+                "input_forget": input_forget,
+                "linear_before_reset": linear_before_reset,
+                "packing": packing,
             },
+            result_types=[[x.type] * (3 if cell == "lstm" else 2)],
         )
-        self.set_result_types()
 
     @property
     def directions(self) -> int:

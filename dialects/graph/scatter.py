@@ -21,7 +21,7 @@ from stepwell.dialects.graph.relations import (
     expect_same_element,
     shape_text,
 )
-from stepwell.dialects.types import dims_of, int_attr, tensor_of
+from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.runtime.dims import Dim
 
 COMBINATIONS = ("none", "add", "mul", "max", "min")
@@ -96,16 +96,10 @@ class ScatterElementsOp(ScatterOp):
         combine: str = "none",
         unique: bool = False,
     ):
-        super().__init__(
-            operands=[input, indices, updates],
-            properties={
-                "axis": int_attr(axis),
-                "combine": StringAttr(combine),
-                "unique": UnitAttr() if unique else None,
-            },
-            result_types=[input.type],
+        self.initialize(
+            [input, indices, updates],
+            {"axis": axis, "combine": combine, "unique": UnitAttr() if unique else None},
         )
-        self.set_result_types()
 
     def check(self) -> None:
         super().check()  # (C1) (C2)
@@ -148,12 +142,9 @@ class ScatterNdOp(ScatterOp):
         combine: str = "none",
         unique: bool = False,
     ):
-        super().__init__(
-            operands=[input, indices, updates],
-            properties={"combine": StringAttr(combine), "unique": UnitAttr() if unique else None},
-            result_types=[input.type],
+        self.initialize(
+            [input, indices, updates], {"combine": combine, "unique": UnitAttr() if unique else None}
         )
-        self.set_result_types()
 
     def check(self) -> None:
         super().check()  # (C1) (C2)

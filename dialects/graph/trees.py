@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.relations import element_of_value, is_float
-from stepwell.dialects.types import dims_of, int_attr, tensor_type
+from stepwell.dialects.types import dims_of, tensor_type
 
 AGGREGATES = ("sum", "min", "max")
 
@@ -65,12 +65,7 @@ class TreeEnsembleOp(GraphOp):
 
     def __init__(self, x: SSAValue, tables: Sequence[SSAValue], *, steps: int, aggregate: str = "sum"):
         """Args: `tables` are features, thresholds, children, missing, roots and weights."""
-        super().__init__(
-            operands=[x, *tables],
-            result_types=[x.type],
-            properties={"steps": int_attr(steps), "aggregate": StringAttr(aggregate)},
-        )
-        self.set_result_types()
+        self.initialize([x, *tables], {"steps": steps, "aggregate": aggregate})
 
     def check(self) -> None:
         element = element_of_value(self.x)

@@ -83,23 +83,22 @@ class PoolOp(GraphOp):
         data_layout: str | None = None,
     ):
         rank = len(kernel)
-        super().__init__(
-            operands=[x],
-            result_types=[[x.type] * (1 if indices == "none" else 2)],
-            properties={
-                "kind": StringAttr(kind),
-                "kernel": DenseArrayBase.from_list(i64, kernel),
-                "strides": DenseArrayBase.from_list(i64, strides or [1] * rank),
-                "dilations": DenseArrayBase.from_list(i64, dilations or [1] * rank),
-                "pads": DenseArrayBase.from_list(i64, pads or [0] * 2 * rank),
-                "ceil": bool_attr(ceil),
-                "count_include_pad": bool_attr(count_include_pad),
-                "p": int_attr(p),
-                "indices": StringAttr(indices),
-                "data_layout": StringAttr(data_layout or plain_layout("NC", rank)),
+        self.initialize(
+            [x],
+            {
+                "kind": kind,
+                "kernel": kernel,
+                "strides": strides or [1] * rank,
+                "dilations": dilations or [1] * rank,
+                "pads": pads or [0] * 2 * rank,
+                "ceil": ceil,
+                "count_include_pad": count_include_pad,
+                "p": p,
+                "indices": indices,
+                "data_layout": data_layout or plain_layout("NC", rank),
             },
+            result_types=[[x.type] * (1 if indices == "none" else 2)],
         )
-        self.set_result_types()
 
     def check(self) -> None:
         kind, indices, p = self.kind.data, self.indices.data, self.p.value.data
