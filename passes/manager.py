@@ -192,7 +192,7 @@ class _Run:
         self.module = module
         self.ctx = ctx
         self.context = context
-        self.reproducer = (reproducer or Reproducer(module)) if context.reproducers else None
+        self.reproducer = (reproducer or Reproducer.of_copy(module)) if context.reproducers else None
 
     def step(self, step: ModulePass, rest: Sequence[ModulePass] = ()) -> None:
         """Run a pass after its required ones, unless an instrument's `should_run` says no."""
