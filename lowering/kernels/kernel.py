@@ -20,6 +20,9 @@ from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.machine.target import TargetDescription
 
+KERNEL_PIPELINES = (SCHEDULE_PIPELINE, LOOP_PIPELINE, LLVM_PIPELINE)
+"""From level 2 to level 4."""
+
 
 @dataclass(frozen=True)
 class KernelObject:

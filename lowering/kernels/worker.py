@@ -8,7 +8,8 @@ process. The first request has the plugins of the parent and its pass context, w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from traceback import extract_tb
 from typing import IO, Any, cast
 
@@ -16,7 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import ExactParser
-from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
+from stepwell.lowering.kernels.kernel import KERNEL_PIPELINES, KernelObject, compile_kernel
+from stepwell.passes import parse_passes
 from stepwell.passes.context import PassContext
 from stepwell.runtime.child import Child, ChildError
 from stepwell.runtime.collector import collector_paused, free_young_cycles
@@ -30,12 +32,26 @@ PROGRAM = "stepwell.tools.driver.kernel_worker:main"
 """Plugins are loaded by a folder above this one."""
 
 
+@contextmanager
+def started(count: int) -> Generator[list[Child]]:
+    """Processes for workers, which import while this one reads a model; those that nobody pops are killed."""
+    children = [Child(PROGRAM) for _ in range(count)]
+    try:
+        yield children
+    finally:
+        for child in children:
+            child.kill()
+
+
 class Worker:
     """The parent's side of a worker process."""
 
-    def __init__(self, context: PassContext):
-        """Args: `context` is the pass context that the process has too, without instruments."""
-        self._child = Child(PROGRAM)
+    def __init__(self, context: PassContext, child: Child | None = None):
+        """
+        Args: `context` is the pass context that the process has too, without instruments; `child` is a
+        process of `started` (default: a new one).
+        """
+        self._child = child or Child(PROGRAM)
         self.refusal: object = None
         """Why the process cannot load the plugins of this one, and is of no use; None where it has."""
         plugins = [[plugin.name, plugin.digest] for plugin in LOADED.values()]
@@ -136,6 +152,8 @@ def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -
 
     Args: `load` loads a plugin by name.
     """
+    for pipeline in KERNEL_PIPELINES:
+        parse_passes(pipeline)  # imports them, maybe before there is a request
     if (first := read_frame(requests)) is not None:
         try:
             load_plugins(first.head, load)

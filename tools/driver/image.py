@@ -50,6 +50,7 @@ from stepwell.lowering.main_to_buffers import (
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
 from stepwell.passes.reproducer import Reproducer
+from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
@@ -154,13 +155,13 @@ def compile_image(
     *,
     timed: bool = False,
     processes: int | None = None,
+    children: list[Child] | None = None,
     progress: Progress | None = None,
 ) -> ModelImage:
     """
     Compile a module of level 2 (kernels, and `@main` that calls them) to the image of the model.
 
-    Args: `timed` makes a `main` that records the times of its kernels.
-
+    Args: `timed` makes a `main` that records the times of its kernels; `children` as for `compile_kernels`.
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
@@ -173,7 +174,9 @@ def compile_image(
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
         report = partial(progress, "kernels") if progress is not None else None
-        objects, hits = compile_kernels(kernels, target, cache, processes=processes, progress=report)
+        objects, hits = compile_kernels(
+            kernels, target, cache, processes=processes, children=children, progress=report
+        )
     compilation.counts["kernels"] = len(kernels)
     for func_op, _ in kernels.values():
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":

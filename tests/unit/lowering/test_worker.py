@@ -21,7 +21,9 @@ from stepwell.lowering.kernels import worker as worker_module
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
+from stepwell.passes.instruments import Instrument
 from stepwell.passes.registry import load_pass
+from stepwell.runtime.child import ChildError
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import TargetDescription, target_from
@@ -96,6 +98,25 @@ def test_the_ir_of_a_compiled_kernel_is_freed(monkeypatch: pytest.MonkeyPatch) -
         assert [module() for module in made] == [None]
 
 
+def test_processes_that_started_early_are_used_or_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "WORKER_PAYS_CHARS", 0)
+    monkeypatch.setattr(pool, "NODES_PER_WORKER", 20)
+    assert (pool.workers_for(39, 8), pool.workers_for(100, 4), pool.workers_for(100, 1)) == (1, 3, 0)
+    with PassContext(instruments=[Instrument()]):
+        assert pool.workers_for(100, 4) == 0
+    func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
+    kernels = {key: (func, canonical_text(func)) for key in ("a", "b")}
+    with worker_module.started(2) as children:
+        unused, used = children
+        objects, _ = pool.compile_kernels(
+            kernels, target_from("x86-64-v3"), None, processes=2, children=children
+        )
+        assert children == [unused] and objects["a"].code == objects["b"].code
+    for child in (unused, used):
+        with pytest.raises(ChildError):
+            child.ask({})
+
+
 @pytest.mark.parametrize("defect", ["broken_pass", "broken_printer"])
 def test_a_worker_reports_a_defect_of_ours(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_module, "PROGRAM", f"tests.support.children:{defect}")
@@ -115,7 +136,9 @@ def test_a_worker_reports_a_defect_of_ours(defect: str, monkeypatch: pytest.Monk
 
 PLUGIN = """
 from stepwell.patterns import register_predicate
+from stepwell.passes.instruments import Instrument
 from stepwell.passes.registry import load_pass
+from stepwell.runtime.child import ChildError
 print("this is printed to standard output")
 register_predicate("{name}.any")(len)
 Unroll = load_pass("unroll-vectors")
@@ -174,8 +197,8 @@ def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pyte
     class BrokenWorker:
         refusal = None
 
-        def __init__(self, context: PassContext):
-            del context
+        def __init__(self, *_: object):
+            pass
 
         def compile(self, *_: object) -> KernelObject:
             raise ValueError("no such reply")
