@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
@@ -20,9 +21,6 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.machine.target import TargetDescription
 
 _LOG = logging.getLogger(__name__)
-
-# A worker needs about 0.4 s to start and import: below this many characters of uncached kernels, none pays.
-WORKER_PAYS_CHARS = 20_000
 
 
 def compile_kernels(
@@ -82,7 +80,7 @@ class _Pool:
         Raises: the first exception of any of them.
         """
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
-        helpers = min(processes - 1, len(self.waiting) - 1) if size >= WORKER_PAYS_CHARS else 0
+        helpers = min(processes - 1, len(self.waiting) - 1) if size >= COMPILER.worker_pays else 0
         threads = [Thread(target=self._serve_worker, args=(context,), daemon=True) for _ in range(helpers)]
         for thread in threads:
             thread.start()

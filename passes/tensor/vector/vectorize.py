@@ -15,6 +15,7 @@ from xdsl.dialects.vector import CombiningKindAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.costs.schedules import VECTORS
 from stepwell.dialects.ir_builder import INDEX, Constants, IRBuilder, dense_attr
 from stepwell.dialects.sched import schedule_of
 from stepwell.dialects.tensor_ir.combiners import Combiner, combiner_of
@@ -34,9 +35,6 @@ from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
 from stepwell.passes.tensor.vector.access import Access, access, read, write
 from stepwell.passes.tensor.vector.forward import forward_tiles
-
-# Elements at computed positions are read one by one.
-MAX_READS = 64
 
 
 class VectorizePass(FunctionPass):
@@ -109,7 +107,7 @@ class _TileVectorizer:
             if at is None or None in at.dim_of or any(s != 1 for s in at.stride):
                 return f"it writes its result by {map}"
         for op in self.view.body.ops:
-            if is_element_read(op) and prod(self.shape) > MAX_READS:
+            if is_element_read(op) and prod(self.shape) > VECTORS.computed_reads:
                 return f"{prod(self.shape)} elements at positions of their own are no tile for registers"
             if isinstance(op, linalg.IndexOp | linalg.YieldOp) or is_element_read(op):
                 continue
