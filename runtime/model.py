@@ -26,6 +26,7 @@ from stepwell.runtime.interface import (
     checked_input,
     checked_object,
 )
+from stepwell.runtime.machine.cores import usable_cores
 from stepwell.runtime.machine.demands import check_features, missing_features
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.pool import MAX_THREADS, get_pool
@@ -317,9 +318,9 @@ class CompiledModel(ModelInfo):
 
 
 def checked_threads(threads: object) -> int:
-    """The number of threads to use, for None all cores. Raises: StepwellError `bad-option`."""
+    """The number of threads to use, for None one a usable core. Raises: StepwellError `bad-option`."""
     if threads is None:
-        return min(os.cpu_count() or 1, MAX_THREADS)
+        return min(usable_cores(), MAX_THREADS)
     if type(threads) is not int or not 1 <= threads <= MAX_THREADS:
         message = f"threads must be a number from 1 to {MAX_THREADS}, found {threads!r}"
         raise StepwellError("bad-option", None, message)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Thread
@@ -18,6 +17,7 @@ from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
 from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.machine.cores import usable_cores
 from stepwell.runtime.machine.target import TargetDescription
 
 _LOG = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def compile_kernels(
     context = PassContext.current()
     if context.instruments:
         processes = 1  # they watch passes of this process
-    _Pool(kernels, target, cache, done, waiting, progress).run(context, processes or os.cpu_count() or 1)
+    _Pool(kernels, target, cache, done, waiting, progress).run(context, processes or usable_cores())
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
     return done, hits
