@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+import onnx
 
 from benchmarks.kernel_cases import (
     CHANNELS_LAST,
@@ -52,7 +53,6 @@ class Way:
     """Values to compare with today's, where half and twice of it are not possible or tell nothing."""
     threads: int = 1
     mcpu: str = "host"
-    memory: Literal["normal", "low"] = "normal"
 
     def all_cases(self) -> Sequence[Case]:
         """The cases of both kinds."""
@@ -86,17 +86,17 @@ def _gelu(m: int, n: int, k: int) -> Case:
 
 
 def _dequantized(rows: int) -> Case:
-    """A product with weights of 8 bits."""
-    nodes = [node("DequantizeLinear", "w s -> f"), node("MatMul", "x f")]
+    """A product with weights of 8 bits, 32 to a scale."""
+    nodes = [node("DequantizeLinear", "w s -> f", axis=0, block_size=32), node("MatMul", "x f")]
     weights = np.random.default_rng(0).integers(-128, 127, (1024, 1024), np.int8)
-    held = {"w": weights, "s": np.array(0.01, np.float32)}
+    held = {"w": weights, "s": np.full((32, 1024), 0.01, np.float32)}
     return Case(f"{rows}x1024x1024, weights of 8 bits", nodes, {"x": [rows, 1024]}, constants=held)
 
 
 def _bytes(rows: int, columns: int, steps: int) -> Case:
     """A product of activations as bytes."""
     nodes = [node("QuantizeLinear", "x s z -> q"), node("QuantizeLinear", "w s z -> v")]
-    nodes += [node("MatMulInteger", "q v -> i"), node("Cast", "i", to=1)]
+    nodes += [node("MatMulInteger", "q v -> i"), node("Cast", "i", to=onnx.TensorProto.FLOAT)]
     held = {"s": np.array(0.01, np.float32), "z": np.array(0, np.uint8)}
     shapes = {"x": [rows, steps], "w": [steps, columns]}
     return Case(f"{rows}x{columns}x{steps} of bytes", nodes, shapes, constants=held)
@@ -168,6 +168,24 @@ def _sum(shape: Sequence[int]) -> Case:
     )
 
 
+def _beside_padding(size: int) -> Case:
+    """A convolution whose columns read much padding, and whose rows read none."""
+    return Conv(64, 64, [size] * 2, [1, 3], dilation=size // 2 - 1).case()
+
+
+def _gathered(count: int) -> Case:
+    """Columns at computed positions."""
+    nodes = [node("Cast", "z -> i", to=onnx.TensorProto.INT64), node("Gather", "x i", axis=1)]
+    return Case(f"gather {count} columns", nodes, {"x": [512, 1024], "z": [count]})
+
+
+def _greatest(columns: int) -> Case:
+    """The greatest element of short rows."""
+    reduce = node("ReduceMax", "x a", keepdims=0)
+    shape = [4096, columns]
+    return Case(f"greatest of {columns}", [reduce], {"x": shape}, constants={"a": np.array([1])})
+
+
 def _transposed(shape: Sequence[int]) -> Case:
     return _one("Transpose", shape, perm=[*range(len(shape) - 2), len(shape) - 1, len(shape) - 2])
 
@@ -192,6 +210,10 @@ def _depthwise_chain(channels: int, size: int) -> Case:
     ]
     weights = {"v": [channels, 24, 1, 1], "w": [channels, 1, 3, 3], "u": [24, channels, 1, 1]}
     return Case(f"depthwise 3x3 of {channels} @{size}, in blocks", nodes, {"x": [1, 24, size, size]}, weights)
+
+
+def _grouped(groups: int) -> Case:
+    return Conv(32 * groups, 32 * groups, [28, 28], [3, 3], groups=groups).case()
 
 
 def _wide_depthwise(size: int) -> Case:
@@ -257,7 +279,7 @@ WAYS: Mapping[str, Way] = {
     "layouts.panel_padding": Way("", [product(128, n, 768) for n in (237, 245)]),
     "layouts.padding_steps": Way("", [product(128, 1001, k) for k in (192, 256, 512)]),
     "layouts.float_parts": Way("", [_bytes(64, 64, k) for k in (1024, 3072, 6144)]),
-    "layouts.dequantized_rows": Way("", [_dequantized(n) for n in (4, 6, 8, 12, 16)], memory="low"),
+    "layouts.dequantized_rows": Way("", [_dequantized(n) for n in (4, 6, 8, 12, 16)]),
     "winograd.direct_share": Way(_CONV3),
     "winograd.product_share": Way(_CONV3),
     "winograd.worth": Way(_CONV3, values=(0.4, 0.6, 1.2)),
@@ -286,7 +308,7 @@ WAYS: Mapping[str, Way] = {
     "tiles.typical_extent": Way("", [_OPEN_PRODUCT, _OPEN_CONV]),
     "tiles.copy_penalty": Way(f"{_PRODUCTS}; 1 x 256x256x256 AB; 49x2048x512", values=(0, 0.01, 0.04, 0.1)),
     "tiles.tail_lanes": Way("", [_opened(_one("Exp", [100, 1000]), x=[100, "n"])]),
-    "products.enough_rows": Way("3 256->256 @1000", [_conv(64, 64, [3, 96], 3), _conv(64, 64, [6, 96], 3)]),
+    "products.enough_rows": Way("", [_conv(64, 64, [96, width], 5) for width in (2, 3, 6)]),
     "products.mostly_inside": Way(
         "3x3 256->256 @28x28, dilation 2",
         [Conv(240, 240, [144, 5], [1, 7], dilation=2).case(), _conv(128, 128, [40, 7], 5)],
@@ -295,7 +317,7 @@ WAYS: Mapping[str, Way] = {
     "products.unrolled_steps": Way(_DEPTHWISE),
     "products.unrolled_sums": Way(_DEPTHWISE, [_depthwise_chain(144, 56)]),
     "products.unrolled_registers": Way(_DEPTHWISE),
-    "products.widening": Way("128x768x768 f16; 1x1 64->256 @56x56, f16", [product(196, 1024, 256, "f16")]),
+    "products.widening": Way("", [product(m, 64, 768, "f16") for m in (28, 32)], mcpu="x86-64-v3"),
     "products.near_bytes": Way("128x768x768 f16", [product(100, 1000, 2048, "f16")], values=(64, 4096)),
     "products.lone_registers": Way("", [two_inputs([], 1, 1, 65536, "b"), two_inputs([], 1, 1, 4096, "b")]),
     "products.transposing_rows": Way("", [two_inputs([], m, 256, 256, "b") for m in (24, 32, 48, 64, 96)]),
@@ -308,9 +330,9 @@ WAYS: Mapping[str, Way] = {
         "", [two_inputs([], 256, 2048, 256, "b"), two_inputs([], 256, 512, 256, "b")]
     ),
     "products.pairing_uses": Way("", [product(m, 768, 768, "bf16") for m in (16, 24, 32, 48, 64)]),
-    "products.computing_rows": Way("", [_dequantized(n) for n in (2, 3, 4, 6, 8)], memory="low"),
+    "products.computing_rows": Way("", [_dequantized(n) for n in (2, 3, 4, 6, 8)]),
     "products.amx_rows": Way(reason="needs tile registers: an Intel CPU with AMX"),
-    "products.padded_rows": Way("3x3 256->256 @14x14; 3x3 256->256 @28x28, dilation 2", values=(7, 14, 56)),
+    "products.padded_rows": Way("", [_beside_padding(size) for size in (12, 24, 40)]),
     "rows.whole_row": Way("", [_one("Softmax", [591, n], axis=-1) for n in (128, 197, 320)]),
     "rows.registers": Way(f"softmax 512x1024; {_SUMS}"),
     "rows.long_row_bytes": Way(_SUMS, [_sum([64, 32768]), _sum([64, 128, 128])]),
@@ -320,22 +342,20 @@ WAYS: Mapping[str, Way] = {
     "elementwise.epilogue_ops": Way("", [_gelu(128, 768, 768), _gelu(196, 1024, 256)]),
     "elementwise.tile_ops": Way("Gelu 192x256; Erf 192x256; Tanh 192x256; Exp 192x256"),
     "elementwise.registers": Way("Add 192x256 to 192x256; Relu 192x256; Sqrt 192x256"),
-    "elementwise.least_block": Way(_ALTERNATING, [_transposed([64, 3000, 6]), _transposed([64, 3000, 4])]),
+    "elementwise.least_block": Way("", [_transposed([64, columns, 3000]) for columns in (3, 4, 6)]),
     "elementwise.largest_block": Way(_TRANSPOSED),
     "elementwise.most_copies": Way(
         "resize nearest by 2, asymmetric, 1x64x56x56; tile 64x3136", [_expanded(8)]
     ),
     "vectors.alternating_reads": Way(_ALTERNATING, [_transposed([64, 3000, 4])]),
     "vectors.alternating_rows": Way(_ALTERNATING, [_rows_of(6, 2), _transposed([64, 3000, 5])]),
-    "vectors.computed_reads": Way(
-        "gather 500 axis 1 of 512x1024; resize linear by 1.5, align_corners, 1x64x56x56"
-    ),
-    "vectors.mask_lanes": Way("topk 5 512x1000", [_top_k(8, [16, 32000])], values=(2, 32)),
-    "buffers.padded_least_bytes": Way(f"{_DEPTHWISE}; {_POOLS}"),
+    "vectors.computed_reads": Way("", [_gathered(500), _gathered(12)], values=(4, 128)),
+    "vectors.mask_lanes": Way("", [_greatest(n) for n in (4, 8)], values=(2, 8, 16)),
+    "buffers.padded_least_bytes": Way("", [_wide_depthwise(size) for size in (6, 8, 12, 16)]),
     "buffers.padded_most_bytes": Way(_DEPTHWISE, [_wide_depthwise(224), _wide_depthwise(288)]),
-    "buffers.stack_bytes": Way("", [_one("LogSoftmax", [1, n], axis=-1) for n in (3000, 6000)]),
-    "buffers.loop_stack_bytes": Way("", [_one("LogSoftmax", [64, n], axis=-1) for n in (40000, 96000)]),
-    "buffers.prefetched_bytes": Way("LayerNormalization 128x768", [_one("Softmax", [4096, 192], axis=-1)]),
+    "buffers.stack_bytes": Way("", [_conv(4, 16, [n, n], 5) for n in (20, 24, 32, 40)]),
+    "buffers.loop_stack_bytes": Way("", [_wide_depthwise(192), _wide_depthwise(224)]),
+    "buffers.prefetched_bytes": Way("", [_one("Softmax", [4096, n], axis=-1) for n in (240, 300, 400)]),
     "buffers.prefetch_share": Way("softmax 64x32000", [_one("Softmax", [64, 96000], axis=-1)]),
     "pools.lanes": Way(_POOLS),
     "pools.least_columns": Way("", [_pool([1, 64, n, n]) for n in (3, 4, 6)]),
@@ -352,12 +372,12 @@ WAYS: Mapping[str, Way] = {
     "searches.tree_steps": Way("", [_deep_tree(depth) for depth in (20, 30)]),
     "threads.worth": Way("", [_one("Exp", [n, 256]) for n in (32, 64, 128, 256)], threads=2),
     "threads.unknown_trips": Way(
-        "", [_opened(_one("Exp", [n, 256]), x=["n", 256]) for n in (16, 256)], threads=2
+        "", [_opened(_one("Exp", [n, 256]), x=[n, "n"]) for n in (8, 12, 24, 48)], threads=2
     ),
     "threads.memory_cost": Way(f"{_PARALLEL}; Add 64 to 3136x64", [_one("Relu", [320, 256])], threads=2),
     "threads.slow_cost": Way("", [_one("Div", [n, 256], "x z") for n in (96, 192, 320)], threads=2),
     "threads.chunks": Way(f"{_PARALLEL}; softmax 512x1024", threads=2),
-    "threads.few": Way("", [_conv(64, 64, [56, 56], 3), _one("Softmax", [3, 256, 256], axis=-1)], threads=2),
+    "threads.few": Way("", [_grouped(n) for n in (2, 3, 6)], threads=2),
     "threads.caller_spins": Way(_PARALLEL, threads=2),
     "threads.spins_a_yield": Way(_PARALLEL, threads=2),
     "compiler.worker_pays": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),

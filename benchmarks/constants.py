@@ -34,6 +34,8 @@ from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.measure.interleaved import Latency, geometric_mean, interleave, ratio
 from stepwell.tools.measure.peers import Runner
 
+_NO_DIFFERENCE = 0.02
+"""The share of the time by which another value must be faster to be called better."""
 TABLES: Mapping[str, object] = {
     "machine": MACHINE,
     "layouts": LAYOUTS,
@@ -207,7 +209,7 @@ def _variants(
 
 
 def _image(row: Row, way: Way, case: Case, value: float) -> ModelImage:
-    options = CompileOptions(mcpu=way.mcpu, memory=way.memory, use_cache=False, processes=1)
+    options = CompileOptions(mcpu=way.mcpu, use_cache=False, processes=1)
     with row.override(value):
         return build_image(case.model(), options)
 
@@ -243,18 +245,21 @@ def changes_code(row: Row, values: Sequence[float]) -> Mapping[str, bool]:
     }
 
 
-def report(row: Row, found: Sequence[Measured], values: Sequence[float]) -> str:
+def report(row: Row, cases: Sequence[Measured], values: Sequence[float]) -> str:
     """The table of a row's cases in Markdown, and the value with the least time."""
     heads = [f"{_number(v)}{' now' if v == row.value else ''}" for v in values]
     lines = [f"| {row.key} | {' | '.join(heads)} |", "|---|" + "---|" * len(values)]
-    lines += [f"| {m.name} | {' | '.join(map(m.cell, values))} |" for m in found]
-    differing = [m for m in found if m.differs and not m.failed]
+    lines += [f"| {m.name} | {' | '.join(map(m.cell, values))} |" for m in cases]
+    differing = [m for m in cases if m.differs and not m.failed]
     if not differing:
         return "\n".join([*lines, "", "no value makes other code"])
     means = {value: geometric_mean([m.ratio(value) for m in differing]) for value in values}
-    best = min(means, key=means.__getitem__)
+    least = min(means, key=means.__getitem__)
+    best = row.value if means[least] > 1 - _NO_DIFFERENCE else least
     lines.append(f"| geometric mean | {' | '.join(f'{means[v]:.3f}' for v in values)} |")
-    return "\n".join([*lines, "", f"best: {_number(best)} {row.unit}"])
+    return "\n".join(
+        [*lines, "", f"best: {_number(best)} {row.unit}{', as now' if best == row.value else ''}"]
+    )
 
 
 def _number(value: float) -> str:

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from benchmarks.constant_cases import WAYS
-from benchmarks.constants import IN_PLACE, rows
+from benchmarks.constants import IN_PLACE, changes_code, main, measure, report, row_named, rows
 from stepwell.dialects.costs.kernels import THREADS
+from stepwell.dialects.costs.schedules import TILES
 from stepwell.dialects.costs.table import overridden
 from tests.support.imports import ROOT
 
@@ -160,3 +161,19 @@ def test_an_override_ends_with_its_block() -> None:
     assert THREADS.chunks == 16
     with pytest.raises(AttributeError, match="chunk_count"), overridden(THREADS, chunk_count=3):
         pass
+
+
+def test_a_constant_is_measured_by_kernels_that_depend_on_it() -> None:
+    row = row_named("tiles.tail_lanes")
+    assert not any(changes_code(row, (16, 16)).values())
+    found = measure(row, (8, 16), 1)
+    assert all(case.differs for case in found)
+    assert "| tiles.tail_lanes | 8 | 16 now |" in report(row, found, (8, 16))
+    assert row.value == TILES.tail_lanes == 16
+
+
+def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"did you mean tiles\.max_rows"):
+        main(["tiles.max_row"])
+    assert main(["products.amx_rows"]) == 0
+    assert "AMX" in capsys.readouterr().out
