@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, TupleType
 from xdsl.ir import Operation
 
 from stepwell.dialects import graph
-from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.passes.analysis.call_graph import (
     call_graph,
     cycle_of,
@@ -31,7 +31,7 @@ def refuse_calls(module: ModuleOp) -> None:
 
     Raises: StepwellError `unsupported-op`, for recursion with the functions of the cycle.
     """
-    functions = {n: f for n, f in functions_by_name(module).items() if KERNEL not in f.attributes}
+    functions = {n: f for n, f in functions_by_name(module).items() if not is_kernel(f)}
     errors = {name: _error_in(function, functions) for name, function in functions.items()}
     if not any(errors.values()):
         return
