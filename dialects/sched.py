@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects import runtime_calls
 from stepwell.dialects.fields import parse_fields
+from stepwell.dialects.op_classes import ops_in
 from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
 from stepwell.dialects.types import int_attr
 from stepwell.runtime.errors import did_you_mean
@@ -243,4 +244,4 @@ def verify_attribute(op: Operation, place: str, name: str, value: Attribute) -> 
         verify_kernel(op, value)
 
 
-Sched = Dialect("sched", runtime_calls.OPS, [ScheduleAttr, KernelAttr])
+Sched = Dialect("sched", ops_in(runtime_calls), [ScheduleAttr, KernelAttr])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, FloatAttr, StringAttr, TensorType, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -195,8 +195,7 @@ class ClipOp(GraphOp):
     )
 
     def __init__(self, input: SSAValue, lo: SSAValue | None = None, hi: SSAValue | None = None):
-        super().__init__(operands=[input, lo, hi], result_types=[input.type])
-        self.set_result_types()
+        self.initialize([input, lo, hi])
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_of(self.input)]
@@ -207,6 +206,3 @@ class ClipOp(GraphOp):
             if bound is not None:
                 expect_same_element(self.input, bound)  # (C2)
                 expect_scalar(bound, what)  # (C3)
-
-
-OPS: list[type[Operation]] = [ReluOp, SigmoidOp, SoftplusOp, LeakyReluOp, EluOp, SiluOp, GeluOp, ClipOp]

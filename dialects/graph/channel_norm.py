@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, TensorType, f32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     VarConstraint,
@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.relations import Domain, expect_axis, expect_dims, expect_domain
-from stepwell.dialects.types import dims_of, int_attr, tensor_of
+from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.runtime.dims import Dim
 
 
@@ -81,12 +81,7 @@ class BatchNormOp(GraphOp):
         eps: float = 1e-5,
         axis: int = 1,
     ):
-        super().__init__(
-            operands=[input, mean, variance, scale, bias],
-            result_types=[input.type],
-            properties={"eps": FloatAttr(eps, f32), "axis": int_attr(axis)},
-        )
-        self.set_result_types()
+        self.initialize([input, mean, variance, scale, bias], {"eps": FloatAttr(eps, f32), "axis": axis})
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_of(self.input)]
@@ -157,10 +152,7 @@ class InstanceNormOp(ChannelNormOp):
         *,
         eps: float = 1e-5,
     ):
-        super().__init__(
-            operands=[input, scale, bias], result_types=[input.type], properties={"eps": FloatAttr(eps, f32)}
-        )
-        self.set_result_types()
+        self.initialize([input, scale, bias], {"eps": FloatAttr(eps, f32)})
 
 
 @irdl_op_definition
@@ -199,12 +191,7 @@ class GroupNormOp(ChannelNormOp):
         groups: int,
         eps: float = 1e-5,
     ):
-        super().__init__(
-            operands=[input, scale, bias],
-            result_types=[input.type],
-            properties={"groups": int_attr(groups), "eps": FloatAttr(eps, f32)},
-        )
-        self.set_result_types()
+        self.initialize([input, scale, bias], {"groups": groups, "eps": FloatAttr(eps, f32)})
 
     def check(self) -> None:
         super().check()
@@ -249,17 +236,15 @@ class LrnOp(GraphOp):
     def __init__(
         self, input: SSAValue, size: int, *, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
     ):
-        super().__init__(
-            operands=[input],
-            result_types=[input.type],
-            properties={
-                "size": int_attr(size),
+        self.initialize(
+            [input],
+            {
+                "size": size,
                 "alpha": FloatAttr(alpha, f32),
                 "beta": FloatAttr(beta, f32),
                 "bias": FloatAttr(bias, f32),
             },
         )
-        self.set_result_types()
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_of(self.input)]
@@ -270,6 +255,3 @@ class LrnOp(GraphOp):
             raise VerifyException(f"the input must have rank 2 or more, found {rank}")
         if (size := self.size.value.data) < 1:  # (C3)
             raise VerifyException(f"size must be at least 1, found {size}")
-
-
-OPS: list[type[Operation]] = [BatchNormOp, InstanceNormOp, GroupNormOp, LrnOp]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i1
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -31,8 +31,7 @@ class UnaryOp(GraphOp, ABC):
     assembly_format = "$input attr-dict `:` type($input) `->` type($result)"
 
     def __init__(self, input: SSAValue, properties: dict[str, Attribute] | None = None):
-        super().__init__(operands=[input], result_types=[input.type], properties=properties or {})
-        self.set_result_types()
+        self.initialize([input], properties or {})
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_of(self.input)]
@@ -306,19 +305,3 @@ class BitcastOp(UnaryOp):
         source = dtype_of(element_of_value(self.input)).itemsize
         if source != (target := dtype_of(self.to).itemsize):  # (C2)
             raise VerifyException(f"bitcast needs types of one width, found {source} and {target} bytes")
-
-
-OPS: list[type[Operation]] = [
-    NegOp,
-    AbsOp,
-    SignOp,
-    NotOp,
-    FloorOp,
-    CeilOp,
-    TruncOp,
-    RoundOp,
-    IsNanOp,
-    IsInfOp,
-    CastOp,
-    BitcastOp,
-]

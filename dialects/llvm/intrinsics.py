@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import AnyFloatConstr, BoolAttr, SignlessIntegerConstraint, VectorType
 from xdsl.dialects.llvm import FastMathAttr
-from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -331,37 +330,3 @@ class VectorReduceFMinimumOp(FloatReduceIntrinsic):
     """The least lane, NaN if any is NaN."""
 
     name = "llvm.intr.vector.reduce.fminimum"
-
-
-INTRINSICS: list[type[Operation]] = [
-    AbsOp,
-    CtlzOp,
-    CtpopOp,
-    CttzOp,
-    FMulAddOp,
-    FPToSISatOp,
-    FPToUISatOp,
-    MaximumOp,
-    MinimumOp,
-    RintOp,
-    RoundEvenOp,
-    RoundOp,
-    SMaxOp,
-    SMinOp,
-    TruncFOp,
-    UMaxOp,
-    UMinOp,
-    VectorReduceAddOp,
-    VectorReduceAndOp,
-    VectorReduceFMaxOp,
-    VectorReduceFMaximumOp,
-    VectorReduceFMinOp,
-    VectorReduceFMinimumOp,
-    VectorReduceMulOp,
-    VectorReduceOrOp,
-    VectorReduceSMaxOp,
-    VectorReduceSMinOp,
-    VectorReduceUMaxOp,
-    VectorReduceUMinOp,
-    VectorReduceXorOp,
-]

@@ -121,6 +121,3 @@ def _spread(
         cut = max(0, -before.value) if before.is_static else 0
         cells[letter] = loops[letter] + cut + loops[f"k{letter}"] * dilation
     return pad_tensor(op.x, low, high, 0, rewriter, strides=steps), cells
-
-
-PATTERNS: list[RewritePattern] = [ConvTransposeLowering()]

@@ -62,6 +62,3 @@ def _numbers(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
 
     write = (empty(tensor_type(i64, [len(dims)]), rewriter), identity(1))
     return generic([], write, [PARALLEL], body, rewriter)
-
-
-PATTERNS: list[RewritePattern] = [IotaLowering(), ExtentsLowering()]

@@ -256,13 +256,3 @@ def _loops(
         scf.YieldOp(_loops(sizes[1:], inner, [*outer, index], body))
     zero, one = Indices.constant(0), Indices.constant(1)
     return scf.ForOp(zero, sizes[0], one, [carried], Region(block)).results[0]
-
-
-PATTERNS: list[RewritePattern] = [
-    GatherLowering(),
-    GatherElementsLowering(),
-    GatherNdLowering(),
-    OneHotLowering(),
-    ScatterElementsLowering(),
-    ScatterNdLowering(),
-]

@@ -362,17 +362,3 @@ class PadLowering(RewritePattern):
             return filled(type, number, rewriter)
         assert op.value is not None
         return elementwise(type, [op.value], lambda s: s[0], op, rewriter)
-
-
-PATTERNS: list[RewritePattern] = [
-    TransposeLowering(),
-    BroadcastLowering(),
-    ConcatLowering(),
-    SplitLowering(),
-    SliceLowering(),
-    InsertSliceLowering(),
-    ReverseLowering(),
-    TileLowering(),
-    ReshapeLowering(),
-    PadLowering(),
-]

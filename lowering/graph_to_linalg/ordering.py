@@ -65,6 +65,3 @@ class ReverseSequenceLowering(RewritePattern):
         rank = len(dims_of(op.result.type))
         reads = [(op.lengths, projection(rank, [batch]))]
         rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, reads, positions, rewriter)])
-
-
-PATTERNS: list[RewritePattern] = [ReverseSequenceLowering()]

@@ -378,6 +378,3 @@ def _as_element(number: SSAValue, sums: Scalars, element: Scalars) -> SSAValue:
     rounded = math.RoundEvenOp(number).result
     low, high = sums.constant(element.lowest()), sums.constant(element.highest())
     return sums.convert(sums.minimum(sums.maximum(rounded, low), high), element)
-
-
-PATTERNS: list[RewritePattern] = [ResizeLowering()]

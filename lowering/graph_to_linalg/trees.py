@@ -103,6 +103,3 @@ def _joined(op: graph.TreeEnsembleOp, leaves: SSAValue, rewriter: PatternRewrite
     write = filled(type, start, rewriter), projection(3, [0, 1])
     reads = [(leaves, projection(3, [0, 2]))]
     return generic(reads, write, [PARALLEL, PARALLEL, REDUCTION], body, rewriter)
-
-
-PATTERNS: list[RewritePattern] = [TreeEnsembleLowering()]

@@ -282,6 +282,3 @@ def _power(scalars: Scalars, x: SSAValue, p: int) -> SSAValue:
         return x
     half = _power(scalars, scalars.multiply(x, x), p // 2)
     return scalars.multiply(half, x) if p % 2 else half
-
-
-PATTERNS: list[RewritePattern] = [PoolLowering()]

@@ -348,6 +348,3 @@ def _unravel(emit: IRBuilder, number: SSAValue, sizes: Sequence[Index]) -> list[
             indices.append(emit.value(arith.RemUIOp(rest, divisor)))
             rest = emit.value(arith.DivUIOp(rest, divisor))
     return indices[::-1]
-
-
-PATTERNS: list[RewritePattern] = [AttentionLowering()]

@@ -177,6 +177,3 @@ def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
 
     sizes = [extent(dim, rewriter) for dim in dims[:axis]]
     return ordering.row_by_row(sizes, [empty(type, rewriter)], row, rewriter)[0]
-
-
-PATTERNS: list[RewritePattern] = [ScanLowering()]

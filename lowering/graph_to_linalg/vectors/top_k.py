@@ -229,6 +229,3 @@ class _Search:
     def _indices(self, outer: Sequence[SSAValue], index: SSAValue) -> list[SSAValue]:
         """The indices of an element: `index` along the axis, `outer` along all others."""
         return [*outer[: self._axis], index, *outer[self._axis :]]
-
-
-PATTERNS: list[RewritePattern] = [TopKLowering()]

@@ -394,6 +394,3 @@ def _both_ways(emit: IRBuilder, matrix: Matrix, values: Sequence[Sequence[SSAVal
     """The product `M d Mᵀ` of a square of values, row by row."""
     columns = [apply_matrix(emit, matrix, column) for column in zip(*values, strict=True)]
     return [value for row in zip(*columns, strict=True) for value in apply_matrix(emit, matrix, row)]
-
-
-PATTERNS: list[RewritePattern] = [WinogradLowering()]

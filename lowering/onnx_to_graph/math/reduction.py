@@ -143,6 +143,3 @@ def _reshaped(value: SSAValue, like: SSAValue, op: onnx.OnnxOp, rewriter: Patter
     """A value in the shape of another."""
     shape = shape_of(like, op)
     return value if shape_of(value, op) == shape else emit(graph.ReshapeOp(value, shape), rewriter)
-
-
-PATTERNS: list[type[OnnxLowering]] = [ReduceLowering, ArgReduceLowering, SoftmaxLowering, HardmaxLowering]

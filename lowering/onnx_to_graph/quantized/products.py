@@ -390,14 +390,3 @@ class QLinearMatMulLowering(QuantizedLowering):
         # Scales per row: multiplied as floats
         scale = _combined([_before_ones(a_scale, 1, rewriter), b_scale, y_scale], rewriter)
         rewriter.replace(op, self.requantized(sums, scale, y_point, to, rewriter))
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    QuantizeLinearLowering,
-    DequantizeLinearLowering,
-    DynamicQuantizeLinearLowering,
-    MatMulIntegerLowering,
-    ConvIntegerLowering,
-    QLinearConvLowering,
-    QLinearMatMulLowering,
-]

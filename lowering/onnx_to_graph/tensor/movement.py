@@ -284,16 +284,3 @@ def _nchw_dims(value: SSAValue, op: onnx.OnnxOp) -> Sequence[Dim]:
             "invalid-model", op, f"{op.op_type} takes a tensor of rank 4, found rank {len(dims)}"
         )
     return dims
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    TransposeLowering,
-    ConcatLowering,
-    SplitLowering,
-    SliceLowering,
-    PadLowering,
-    CenterCropPadLowering,
-    TileLowering,
-    DepthToSpaceLowering,
-    SpaceToDepthLowering,
-]

@@ -181,6 +181,3 @@ class UniqueLowering(OnnxLowering):
         precedes = emit(graph.OrOp(numbers.less(numbers.of(0), compared), ties), rewriter)
         position = emit(graph.ReduceOp(numbers.of(precedes), "sum", [1], keep_dims=False), rewriter)
         return self._inverted(position, index, total, rewriter)
-
-
-PATTERNS: list[type[OnnxLowering]] = [NonZeroLowering, CompressLowering, UniqueLowering]

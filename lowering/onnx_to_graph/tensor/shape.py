@@ -291,16 +291,3 @@ class ConstantOfShapeLowering(ShapeLowering):
         value = np.zeros(1, np.float32) if op.value is None else array_of(op.value, self.weights)
         fill = self.constant(value.reshape(()), rewriter)
         rewriter.replace(op, graph.FullOp(fill, self.sizes(op, "shape", op.input, rewriter) or ()))
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    ConstantLowering,
-    ReshapeLowering,
-    FlattenLowering,
-    UnsqueezeLowering,
-    SqueezeLowering,
-    ExpandLowering,
-    ShapeOfLowering,
-    SizeLowering,
-    ConstantOfShapeLowering,
-]
