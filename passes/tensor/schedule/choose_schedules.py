@@ -38,6 +38,8 @@ class ChooseSchedulesPass(FunctionPass):
     name = "choose-schedules"
     opt_level = 1  # sums in another order, fused multiply-adds: not every digit stays
 
+    preserves = ("padded-tensors",)  # it writes attributes only
+
     mcpu: str = ""
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
