@@ -13,6 +13,7 @@ import numpy as np
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField, Status
 from stepwell.runtime.addresses import address_of
+from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, load_image, save
 from stepwell.runtime.host import HostFrame, load_callee
@@ -26,7 +27,6 @@ from stepwell.runtime.interface import (
     checked_input,
     checked_object,
 )
-from stepwell.runtime.machine.cores import usable_cores
 from stepwell.runtime.machine.demands import check_features, missing_features
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.pool import MAX_THREADS, get_pool

@@ -16,8 +16,8 @@ from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
+from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.files.cache import KernelCache
-from stepwell.runtime.machine.cores import usable_cores
 from stepwell.runtime.machine.target import TargetDescription
 
 _LOG = logging.getLogger(__name__)

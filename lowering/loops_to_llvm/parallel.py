@@ -22,6 +22,7 @@ from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.costs.kernels import THREADS
 from stepwell.dialects.llvm.instructions import PoisonOp, ZeroOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
+from stepwell.dialects.sched import CHUNKS
 from stepwell.lowering.loops_to_llvm.code import Code, call_pointer
 from stepwell.lowering.loops_to_llvm.half import lane_bits
 from stepwell.lowering.loops_to_llvm.loops import make_loop
@@ -32,10 +33,6 @@ from stepwell.lowering.loops_to_llvm.vectors import lane_count
 from stepwell.lowering.loops_to_llvm.work import work_of, work_of_parallel
 from stepwell.runtime.abi import WORD_BYTES, CtxField
 from stepwell.runtime.errors import StepwellError
-
-CHUNKS_ATTRIBUTE = "sched.chunks"
-"""On `scf.parallel`: into how many chunks its iterations are split."""
-
 
 _BODY_TYPE = llvm.LLVMFunctionType([PTR, I64, I64])
 _CONSTANTS = (llvm.ConstantOp, ZeroOp, PoisonOp)
@@ -88,7 +85,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         is_known = len(known) == len(ranges)
         small = is_known and prod(known) * work < THREADS.worth
         few = is_known and prod(known) < THREADS.few and any(map(_is_worth_threads, op.body.block.ops))
-        if info.is_body or ((small or few) and CHUNKS_ATTRIBUTE not in op.attributes):
+        if info.is_body or ((small or few) and CHUNKS not in op.attributes):
             self._run_here(op, code, ranges, rewriter)
         else:
             self._outline(op, code, ranges, work, rewriter)
@@ -159,7 +156,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         captures = body.finish(code, op)
         address = code.make(llvm.AddressOfOp, [], PTR, {"global_name": body.symbol})
         few = None
-        if not isinstance(total, int) and CHUNKS_ATTRIBUTE not in op.attributes:
+        if not isinstance(total, int) and CHUNKS not in op.attributes:
             few = code.compare("slt", total, code.integer(max(1, THREADS.worth // max(1, work))))
         self._call(op, code, info, [address, captures, code.materialize(chunks)], body, few, rewriter)
 
@@ -205,7 +202,7 @@ def _is_worth_threads(op: Operation) -> bool:
 
 def _split(op: Operation, code: Code, total: Extent) -> tuple[Extent, Extent]:
     """The number of chunks and of iterations in each; no chunk is empty."""
-    wanted = op.attributes.get(CHUNKS_ATTRIBUTE)
+    wanted = op.attributes.get(CHUNKS)
     limit = wanted.value.data if isinstance(wanted, IntegerAttr) else THREADS.chunks
     if isinstance(total, int):
         per_chunk = max(1, -(-total // max(1, limit)))

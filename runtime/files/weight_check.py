@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.machine.cores import usable_cores
 
 Array = npt.NDArray[np.generic]
 

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import StepwellError, did_you_mean
-from stepwell.runtime.machine.cores import usable_cores
 from stepwell.runtime.machine.cpu_features import cpu_features, process_triple
 from stepwell.runtime.machine.demands import arch_of, granted_features, system_of
 from stepwell.runtime.machine.tile_permission import tile_refusal

@@ -180,4 +180,4 @@ def test_cores_are_those_that_the_process_may_use() -> None:
 def test_one_function_counts_the_cores() -> None:
     files = [file for layer in LAYERS for file in (ROOT / layer).rglob("*.py")]
     counting = [file.relative_to(ROOT).as_posix() for file in files if "cpu_count" in file.read_text()]
-    assert counting == ["runtime/machine/cores.py"]
+    assert counting == ["runtime/cores.py"]
