@@ -13,7 +13,7 @@ import hashlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from time import perf_counter, process_time
@@ -24,7 +24,7 @@ from stepwell.dialects.costs.kernels import COMPILER, POOLS, SEARCHES, THREADS
 from stepwell.dialects.costs.layouts import ATTENTION, LAYOUTS, WINOGRAD
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.costs.schedules import BUFFERS, ELEMENTWISE, PRODUCTS, ROWS, TILES, VECTORS
-from stepwell.dialects.costs.table import ZEN4, overridden
+from stepwell.dialects.costs.table import ZEN4, Table, overridden
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array
@@ -36,7 +36,7 @@ from stepwell.tools.measure.peers import Runner
 
 _NO_DIFFERENCE = 0.02
 """The share of the time by which another value must be faster to be called better."""
-TABLES: Mapping[str, object] = {
+TABLES: Mapping[str, Table] = {
     "machine": MACHINE,
     "layouts": LAYOUTS,
     "winograd": WINOGRAD,
@@ -103,10 +103,9 @@ def rows() -> Sequence[Row]:
     """All rows: those of the compiler's tables, then those of the runtime."""
     made: list[Row] = []
     for prefix, table in TABLES.items():
-        for field in fields(table):  # pyright: ignore[reportArgumentType]  # each is an instance of a dataclass
-            cpu, unit = field.metadata["cpu"], field.metadata["unit"]
-            override = _table_override(table, field.name)
-            made.append(Row(f"{prefix}.{field.name}", getattr(table, field.name), unit, cpu, override))
+        for name, row in table.rows.items():
+            override = _table_override(table, name)
+            made.append(Row(f"{prefix}.{name}", row.value, row.unit, row.cpu, override))
     for place in IN_PLACE:
         key = f"{place.module.removeprefix('stepwell.')}.{place.name}"
         value = getattr(import_module(place.module), place.name)
@@ -114,7 +113,7 @@ def rows() -> Sequence[Row]:
     return made
 
 
-def _table_override(table: object, name: str) -> Callable[[float], AbstractContextManager[None]]:
+def _table_override(table: Table, name: str) -> Callable[[float], AbstractContextManager[None]]:
     return lambda value: overridden(table, **{name: value})
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from stepwell.dialects.costs.table import tuned
+from stepwell.dialects.costs.table import Table, tuned
 
 
-@dataclass(frozen=True)
-class PoolCosts:
+class PoolCosts(Table):
     """Constants of pools by rows."""
 
     lanes: int = tuned(16, "lanes")
@@ -25,8 +22,7 @@ class PoolCosts:
     """The greatest height of a window, whose reduced rows stay in registers until its result is written."""
 
 
-@dataclass(frozen=True)
-class SearchCosts:
+class SearchCosts(Table):
     """Constants of `top_k`, scans and trees."""
 
     search_block: int = tuned(16, "elements")
@@ -48,8 +44,7 @@ class SearchCosts:
     """The most steps of a descent that are unrolled into one body; deeper trees take several ops."""
 
 
-@dataclass(frozen=True)
-class ThreadCosts:
+class ThreadCosts(Table):
     """Constants of parallel loops and of the pool's waiting."""
 
     worth: int = tuned(400_000, "additions")
@@ -78,8 +73,7 @@ class ThreadCosts:
     """
 
 
-@dataclass(frozen=True)
-class CompilerCosts:
+class CompilerCosts(Table):
     """Constants of the compiler's own time."""
 
     worker_pays: int = tuned(20_000, "characters")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from stepwell.dialects.costs.table import tuned
+from stepwell.dialects.costs.table import Table, tuned
 
 
-@dataclass(frozen=True)
-class LayoutCosts:
+class LayoutCosts(Table):
     """Constants of `convert-layout`, `pack-*`, `decompose-conv-transpose` and `fuse-ops`."""
 
     result_steps: int = tuned(8, "steps of a sum")
@@ -34,8 +31,7 @@ class LayoutCosts:
     """
 
 
-@dataclass(frozen=True)
-class WinogradCosts:
+class WinogradCosts(Table):
     """Constants of `winograd-conv` and of its kernels."""
 
     direct_share: float = tuned(0.95, "of the peak")
@@ -75,8 +71,7 @@ class WinogradCosts:
         return self.input_steps_4, self.result_steps_4
 
 
-@dataclass(frozen=True)
-class AttentionCosts:
+class AttentionCosts(Table):
     """Constants of attention: where one kernel pays, its blocks, and its softmax."""
 
     fewest_queries: int = tuned(8, "queries")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 
 from stepwell.dialects.costs.schedules import TILES
-from stepwell.dialects.costs.table import tuned
+from stepwell.dialects.costs.table import Table, tuned
 from stepwell.runtime.machine.target import TargetDescription
 
 _PAGE, _LINE = 4096, 64
 
 
-@dataclass(frozen=True)
-class MachineCosts:
+class MachineCosts(Table):
     """Rates of a core, and what its caches and prefetchers can follow."""
 
     multiply_adds: float = tuned(2.0, "vectors a cycle")

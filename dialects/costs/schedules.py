@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from stepwell.dialects.costs.table import UNKNOWN, tuned
+from stepwell.dialects.costs.table import UNKNOWN, Table, tuned
 
 
-@dataclass(frozen=True)
-class TileCosts:
+class TileCosts(Table):
     """Constants of register tiles."""
 
     max_rows: int = tuned(28, "rows")
@@ -25,8 +22,7 @@ class TileCosts:
     """Lanes of the loop between the full tiles of a dynamic extent and its last single elements."""
 
 
-@dataclass(frozen=True)
-class ProductCosts:
+class ProductCosts(Table):
     """Constants of sums of products: matrix products and convolutions."""
 
     enough_rows: int = tuned(4, "rows")
@@ -68,8 +64,7 @@ class ProductCosts:
     """Padding is a small share of the reads of longer rows."""
 
 
-@dataclass(frozen=True)
-class RowCosts:
+class RowCosts(Table):
     """Constants of reductions: rows that several ops share, windows, leading dimensions."""
 
     whole_row: float = tuned(7 / 16, "of the registers")
@@ -87,8 +82,7 @@ class RowCosts:
     """Fewer tiles would leave threads without work."""
 
 
-@dataclass(frozen=True)
-class ElementwiseCosts:
+class ElementwiseCosts(Table):
     """Constants of elementwise ops and copies."""
 
     function_ops: int = tuned(25, "instructions")
@@ -110,8 +104,7 @@ class ElementwiseCosts:
     """Repetitions that are stored together, from one load."""
 
 
-@dataclass(frozen=True)
-class VectorCosts:
+class VectorCosts(Table):
     """Constants of `vectorize` and of the passes on vectors."""
 
     alternating_reads: int = tuned(3, "elements")
@@ -124,8 +117,7 @@ class VectorCosts:
     """The fewest lanes of a comparison whose mask is tested at once."""
 
 
-@dataclass(frozen=True)
-class BufferCosts:
+class BufferCosts(Table):
     """Constants of memory: padded slices, stacks, prefetching."""
 
     padded_least_bytes: int = tuned(16 << 10, "bytes")

@@ -1,11 +1,10 @@
-"""Rows of the tables of tuned constants: fields of frozen dataclasses, each with its unit and CPU."""
+"""Tables of tuned constants: classes whose attributes are numbers, each with its unit and CPU."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
-from typing import TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 ZEN4 = "AMD EPYC (Zen 4), 2 cores"
 UNKNOWN = "unknown"
@@ -13,13 +12,36 @@ UNKNOWN = "unknown"
 Number = TypeVar("Number", int, float)
 
 
+class Row(NamedTuple):
+    """A tuned constant: its value, the value's unit, and the CPU on which it was found."""
+
+    value: float
+    unit: str
+    cpu: str
+
+
 def tuned(value: Number, unit: str, cpu: str = ZEN4) -> Number:
-    """A row: the value of a constant, its unit, and the CPU on which the value was found."""
-    return field(default=value, metadata={"unit": unit, "cpu": cpu})
+    """A row of a table, whose attribute is the value."""
+    return cast(Any, Row(value, unit, cpu))
+
+
+class Table:
+    """A table of tuned constants. It is no dataclass, since to make one takes a millisecond."""
+
+    rows: ClassVar[Mapping[str, Row]] = {}
+    """The rows by the name of their attribute."""
+
+    def __init_subclass__(cls) -> None:
+        cls.rows = {name: row for name, row in vars(cls).items() if isinstance(row, Row)}
+        for name, row in cls.rows.items():
+            setattr(cls, name, row.value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name} is a constant: `overridden` changes one inside of a block")
 
 
 @contextmanager
-def overridden(table: object, **values: float) -> Generator[None]:
+def overridden(table: Table, **values: float) -> Generator[None]:
     """
     Other values for constants of a table, in this process: for measurements and tests, without caches.
 
@@ -27,9 +49,7 @@ def overridden(table: object, **values: float) -> Generator[None]:
     """
     before = {name: getattr(table, name) for name in values}
     try:
-        for name, value in values.items():
-            object.__setattr__(table, name, value)
+        vars(table).update(values)
         yield
     finally:
-        for name, value in before.items():
-            object.__setattr__(table, name, value)
+        vars(table).update(before)

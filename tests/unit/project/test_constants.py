@@ -161,6 +161,8 @@ def test_an_override_ends_with_its_block() -> None:
     assert THREADS.chunks == 16
     with pytest.raises(AttributeError, match="chunk_count"), overridden(THREADS, chunk_count=3):
         pass
+    with pytest.raises(AttributeError, match="chunks is a constant"):
+        THREADS.chunks = 3
 
 
 def test_a_constant_is_measured_by_kernels_that_depend_on_it() -> None:
