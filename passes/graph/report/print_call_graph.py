@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.passes.analysis.call_graph import call_graph, recursive_functions
+from stepwell.passes.analysis.call_graph import CallGraph
 from stepwell.passes.base import Pass
 
 
@@ -27,12 +27,5 @@ class PrintCallGraphPass(Pass):
     """Print one JSON object: name → names."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        graph = call_graph(op)
-        if self.json:
-            print(json.dumps(graph), file=sys.stderr)
-            return
-        recursive = recursive_functions(graph)
-        for name, callees in graph.items():
-            mark = " (recursive)" if name in recursive else ""
-            calls = ", ".join(f"@{callee}" for callee in callees) or "nothing"
-            print(f"@{name}{mark} calls {calls}", file=sys.stderr)
+        graph = CallGraph.of(op)
+        sys.stderr.write(f"{json.dumps(graph.callees)}\n" if self.json else str(graph))
