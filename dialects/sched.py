@@ -13,6 +13,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects import runtime_calls
+from stepwell.dialects.sched_program import ProgramAttr
 
 SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
@@ -183,4 +184,4 @@ def schedule_of(op: Operation) -> Schedule | None:
     return attr.get() if isinstance(attr, ScheduleAttr) else None
 
 
-Sched = Dialect("sched", runtime_calls.OPS, [ScheduleAttr])
+Sched = Dialect("sched", runtime_calls.OPS, [ScheduleAttr, ProgramAttr])

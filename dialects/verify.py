@@ -44,6 +44,10 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
         return
     try:
         op.verify(verify_nested_ops=False)
+        if "sched.program" in op.attributes:
+            from stepwell.dialects.sched_program import verify_program  # `--help` does without its imports
+
+            verify_program(op)
     except VerifyException as error:
         yield Violation(_redefinition(op, str(error)) or op, str(error))
     except StepwellError as error:  # a type that its results cannot have

@@ -9,10 +9,9 @@ from stepwell.lowering.main_to_buffers.facts import (
     published_symbols,
     returned_values,
     signature_of,
-    symbols_of,
 )
 from stepwell.lowering.main_to_buffers.plan import MainPlan
-from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass, main_facts
+from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass
 
 __all__ = [
     "MainPlan",
@@ -21,10 +20,8 @@ __all__ = [
     "fallible_ops",
     "input_symbols",
     "inputs_of",
-    "main_facts",
     "object_indices",
     "published_symbols",
     "returned_values",
     "signature_of",
-    "symbols_of",
 ]

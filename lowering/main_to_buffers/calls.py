@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects import graph, runtime_calls
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.runtime_calls import BYTES
+from stepwell.dialects.sched_program import WEIGHT
 from stepwell.dialects.types import Tensor, WeightAttr
 from stepwell.lowering.main_to_buffers.conversion import MainPattern
 from stepwell.lowering.main_to_buffers.facts import memref_of
@@ -112,7 +113,7 @@ class ConstantLowering(MainPattern):
         type = memref_of(cast(Tensor, op.results[0].type))
         initial = UnitAttr() if isinstance(value, WeightAttr) else value
         weight = memref.GlobalOp.get(StringAttr(name), type, initial, constant=UnitAttr(), alignment=64)
-        weight.attributes["sched.weight"] = value
+        weight.attributes[WEIGHT] = value
         main.builder.insert(weight, InsertPoint.before(main.function))
         main.remember(op.results[0], main.builder.value(memref.GetGlobalOp(name, type)))
         main.finish(op)

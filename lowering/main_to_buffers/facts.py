@@ -8,19 +8,14 @@ from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IndexType, MemRefType, StringAttr
+from xdsl.dialects.builtin import FunctionType, IndexType, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.host import SIGNATURE, is_opaque, signature_before
+from stepwell.dialects.sched_program import symbols_of
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.runtime.dims import Dim
-
-
-def symbols_of(function: func.FuncOp) -> tuple[str, ...]:
-    """The names of the symbols that a function has as trailing index arguments."""
-    names = function.attributes.get("sched.symbols")
-    return tuple(n.data for n in cast("ArrayAttr[StringAttr]", names)) if isinstance(names, ArrayAttr) else ()
 
 
 def declared_dims(type: Attribute, attributes: Mapping[str, Attribute]) -> tuple[Dim, ...]:

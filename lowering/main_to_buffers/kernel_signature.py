@@ -11,8 +11,9 @@ from xdsl.dialects.builtin import DictionaryAttr, IndexType, IntegerAttr, Intege
 from xdsl.ir import Attribute
 
 from stepwell.dialects.runtime_calls import BYTES
+from stepwell.dialects.sched_program import symbols_of
 from stepwell.dialects.types import Tensor
-from stepwell.lowering.main_to_buffers.facts import declared_dims, memref_of, symbols_of
+from stepwell.lowering.main_to_buffers.facts import declared_dims, memref_of
 from stepwell.runtime.dims import Dim
 
 INPUTS, OUTPUTS = "sched.inputs", "sched.outputs"

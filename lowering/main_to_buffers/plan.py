@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.host import is_opaque
+from stepwell.dialects.sched_program import symbols_of
 from stepwell.dialects.types import Tensor
 from stepwell.lowering.main_to_buffers.analysis import analyse_main
 from stepwell.lowering.main_to_buffers.facts import (
@@ -22,7 +23,6 @@ from stepwell.lowering.main_to_buffers.facts import (
     published_symbols,
     returned_values,
     signature_of,
-    symbols_of,
 )
 from stepwell.lowering.main_to_buffers.kernel_signature import KernelSignature
 from stepwell.lowering.main_to_buffers.live_buffers import Kind, LiveBuffer, LiveBuffers

@@ -10,30 +10,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
-    IntegerAttr,
     ModuleOp,
     NameLoc,
     NoneAttr,
     StringAttr,
-    UnitAttr,
-    i64,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.main_to_buffers import calls, control_flow, sizes
 from stepwell.lowering.main_to_buffers.conversion import MainOnBuffers, MainPattern
-from stepwell.lowering.main_to_buffers.kernel_signature import declaration, integer_of, is_on_buffers
+from stepwell.lowering.main_to_buffers.kernel_signature import declaration, is_on_buffers
 from stepwell.lowering.main_to_buffers.plan import MainPlan
 from stepwell.passes.analysis.call_graph import functions_by_name
 
@@ -63,8 +60,8 @@ class PlanMemoryPass(ModulePass):
     `graph.assert`, `graph.check_indices`) and control flow (`graph.if`, `graph.for`, `graph.while`), and the
     kernels, or their declarations, in the module. Kernels on tensors become declarations on buffers, kernels
     on buffers stay; a kernel's scratch is in the plan as its `sched.scratch` says, which `bufferize` sets.
-    The attribute `sched.arena` has the arena's size in bytes as a dimension expression. `print` shows the
-    plan on standard error (`--print-memory-plan`).
+    The attribute `#sched.program` of `@main` has the arena's size in bytes as a dimension expression, and the
+    number of slots. `print` shows the plan on standard error (`--print-memory-plan`).
     Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the
     result.
     """
@@ -103,15 +100,9 @@ def convert_main(main: FuncOp, plan: MainPlan) -> None:
         "function_type": FunctionType.from_lists([arg.type for arg in main.args], []),
         "arg_attrs": arguments,
     }
-    main.attributes = {
-        "sched.main": UnitAttr(),
-        "sched.inputs": IntegerAttr(len(plan.inputs), i64),
-        "sched.outputs": IntegerAttr(len(plan.outputs), i64),
-        "sched.symbols": ArrayAttr([StringAttr(s) for s in plan.symbols]),
-        "sched.published": ArrayAttr([StringAttr(s) for s in plan.published]),
-        "sched.arena": StringAttr(str(plan.arena.total)),
-        "sched.slots": IntegerAttr(plan.slots, i64),
-    }
+    counts = len(plan.inputs), len(plan.outputs)
+    program = ProgramAttr.planned(*counts, plan.symbols, plan.published, plan.arena.total, plan.slots)
+    main.attributes = {PROGRAM: program}
 
 
 def _argument_dims(plan: MainPlan) -> ArrayAttr[DictionaryAttr]:
@@ -124,9 +115,3 @@ def _argument_dims(plan: MainPlan) -> ArrayAttr[DictionaryAttr]:
 
     unnamed = [DictionaryAttr({})] * (1 + len(plan.symbols))
     return ArrayAttr([*map(named, (*plan.inputs, *plan.outputs)), *unnamed])
-
-
-def main_facts(main: FuncOp) -> dict[str, object]:
-    """The facts of a planned `@main` for the runtime: bytes of the arena, number of slots."""
-    arena, slots = main.attributes["sched.arena"], main.attributes["sched.slots"]
-    return {"arena": cast(StringAttr, arena).data, "slots": integer_of(slots)}

@@ -190,9 +190,9 @@ def pad_at_run_time(
             outside = rewriter.insert(
                 graph.OrOp(numbers.less(index, 0), numbers.less(numbers.subtract(size, 1), index))
             ).result
-            shaped = graph.ExpandDimsOp(outside, list(range(1, rank - axis)))
-            condition = rewriter.insert(shaped).result if rank - axis > 1 else outside
-            taken = rewriter.insert(graph.WhereOp(condition, value, taken)).result
+            if rank - axis > 1:
+                outside = rewriter.insert(graph.ExpandDimsOp(outside, list(range(1, rank - axis)))).result
+            taken = rewriter.insert(graph.WhereOp(outside, value, taken)).result
         x = taken
     return x
 

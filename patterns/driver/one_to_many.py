@@ -91,7 +91,8 @@ class OneToMany(ABC, Generic[PiecesT]):
             raise StepwellError("unsupported", op, f"{op.name} was put off, but no user has replaced it")
         for op in reversed(self._replaced):
             op.detach()
-            op.erase()
+            # A use outside of all blocks, by an op that a pattern made and dropped, does not count.
+            op.erase(safe_erase=any(u.operation.parent is not None for r in op.results for u in r.uses))
         for owner, argument in self._arguments:
             owner.erase_arg(argument)
 

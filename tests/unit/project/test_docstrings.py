@@ -26,6 +26,7 @@ from xdsl.transforms.dead_code_elimination import dce
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
 from stepwell.passes.base import functions_of
@@ -137,7 +138,7 @@ def test_main_on_tensors_becomes_main_on_buffers(example: Example) -> None:
     module = main_of(ctx, first, dict(given), results)
     main = module.body.block.last_op
     assert isinstance(main, FuncOp)
-    main.attributes["sched.symbols"] = ArrayAttr([StringAttr(name) for name in names])
+    main.attributes[PROGRAM] = ProgramAttr.of_symbols(names)
     module.body.block.insert_ops_before(kernels_called_by(main), main)
     verify_module(module)
     run_pipeline(module, "plan-memory", ctx)

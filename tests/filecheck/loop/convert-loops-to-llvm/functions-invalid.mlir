@@ -30,7 +30,8 @@ func.func @two() -> (f32, f32) {
 }
 // -----
 func.func private @k(%x: memref<2x4xf32, strided<[8, 1]>>) attributes {sched.kernel}
-func.func @main(%x: memref<2x8xf32>) attributes {sched.main} {
+func.func @main(%x: memref<2x8xf32>, %arena: memref<?xi8>)
+    attributes {sched.program = #sched.program<inputs = 1, outputs = 0, arena = "0", slots = 0>} {
   %v = memref.subview %x[0, 0] [2, 4] [1, 1] : memref<2x8xf32> to memref<2x4xf32, strided<[8, 1]>>
   // expected-error: kernel @k takes dense memrefs, found a view
   func.call @k(%v) : (memref<2x4xf32, strided<[8, 1]>>) -> ()

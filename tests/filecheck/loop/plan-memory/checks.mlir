@@ -23,7 +23,7 @@
 // CHECK: sched.check %{{.*}} row 4 shows %[[HIGH]], %N
 // CHECK: func.call @k(%{{.*}}, %{{.*}}, %[[P]], %[[M]], %[[SIZE]])
 func.func @main(%s: tensor<i64>, %i: tensor<?x3xi32> {graph.dims = #graph.dims<["N", 3]>}, %N: index)
-    -> tensor<4xf32> attributes {sched.symbols = ["N"]} {
+    -> tensor<4xf32> attributes {sched.program = #sched.program<symbols = ["N"]>} {
   graph.assert "N" equals "8", "checked before the call"
   %p, %m = graph.bind_sizes %s signed names ["data_0", "data_1"] : tensor<i64> -> index, index
   %n = graph.define_sizes <["N - data_1"]> names ["data_2"] -> index

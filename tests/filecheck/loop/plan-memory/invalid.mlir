@@ -30,7 +30,7 @@ func.func @main(%x: memref<4xf32>) {
 // -----
 
 func.func @main(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, %N: index) -> tensor<?x2xf32>
-    attributes {sched.symbols = ["N"]} {
+    attributes {sched.program = #sched.program<symbols = ["N"]>} {
   // expected-error: graph.reshape: the size of a dimension of the result is unknown
   %y = graph.reshape %x shape <["?", 2]> : tensor<?xf32> -> tensor<?x2xf32>
   func.return %y : tensor<?x2xf32>

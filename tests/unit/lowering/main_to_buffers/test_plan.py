@@ -6,16 +6,20 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
 
+from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.main_to_buffers import MainPlan
+from stepwell.dialects.verify import verify_module
+from stepwell.lowering.main_to_buffers import MainPlan, PlanMemoryPass
 from stepwell.passes.instruments import module_text
 from stepwell.runtime.errors import StepwellError
 
 PROGRAM = """
 func.func @main(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, %n: tensor<i64>, %N: index)
-    -> (tensor<?xf32> {graph.dims = #graph.dims<["data_0"]>}) attributes {sched.symbols = ["N"]} {
+    -> (tensor<?xf32> {graph.dims = #graph.dims<["data_0"]>})
+    attributes {sched.program = #sched.program<symbols = ["N"]>} {
   %a = func.call @scale(%x, %N) : (tensor<?xf32>, index) -> tensor<?xf32>
   %s = graph.bind_sizes %n names ["data_0"] : tensor<i64> -> index
   %b = func.call @cut(%a, %N, %s) : (tensor<?xf32>, index, index) -> tensor<?xf32>
@@ -37,12 +41,12 @@ def test_the_table_has_offsets_slots_symbols_and_error_rows() -> None:
     lines = str(MainPlan.of(module())).splitlines()
     assert [line.split() for line in lines] == [
         ["offset", "bytes", "from", "to", "buffer"],
-        ["0", "4", "*", "N", "1", "3", "program.mlir:4:3"],
-        ["slot", "1", "4", "*", "data_0", "3", "4", "program.mlir:6:3"],
+        ["0", "4", "*", "N", "1", "3", "program.mlir:5:3"],
+        ["slot", "1", "4", "*", "data_0", "3", "4", "program.mlir:7:3"],
         "arena: 64 * ((4 * N) ceildiv 64) bytes of 64 * ((4 * N) ceildiv 64) without sharing".split(),
         ["symbol", "N:", "argument", "0"],
         ["symbol", "data_0:", "published", "0"],
-        ["error", "row", "1:", "graph.bind_sizes", "at", "program.mlir:5:3"],
+        ["error", "row", "1:", "graph.bind_sizes", "at", "program.mlir:6:3"],
     ]
 
 
@@ -55,6 +59,15 @@ def test_planning_changes_nothing_and_the_plan_cannot_change() -> None:
         plan.slots = 3  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(FrozenInstanceError):
         plan.buffers[0].index = 3  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_an_op_that_a_pass_made_and_dropped_does_not_count() -> None:
+    program = module()
+    call = next(op for op in program.walk() if isinstance(op, CallOp))
+    dropped = graph.ReshapeOp(call.results[0], ["N"])
+    PlanMemoryPass().apply(StepwellContext(), program)
+    assert dropped.parent is None
+    verify_module(program)
 
 
 @pytest.mark.parametrize(
