@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
-from xdsl.dialects import llvm, memref
+from xdsl.dialects import memref
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -184,33 +184,23 @@ def has_memory(function: Operation) -> bool:
     return (program := program_of(function)) is not None and program.has_memory
 
 
-def symbols_of(function: Operation) -> tuple[str, ...]:
-    """The names of the symbols that a kernel or `@main` has as trailing index arguments."""
-    if (program := program_of(function)) is not None:
-        return program.symbol_names
-    names = function.attributes.get("sched.symbols")
-    return tuple(n.data for n in cast("ArrayAttr[StringAttr]", names)) if isinstance(names, ArrayAttr) else ()
-
-
-def verify_program(function: Operation) -> None:
+def verify_program(function: Operation, program: Attribute) -> None:
     """
     Require a function to be what its `#sched.program` says.
 
     Raises: VerifyException, with what was expected and what was found.
     """
-    program = function.attributes[PROGRAM]
     if not isinstance(program, ProgramAttr):
         raise VerifyException(f"{PROGRAM} must be #sched.program<…>, found {program}")
-    if isinstance(function, llvm.FuncOp):
+    if not isinstance(function, FuncOp):  # on level 4 the arguments are those of every kernel
         return
-    if not isinstance(function, FuncOp):
-        raise VerifyException(f"{PROGRAM} describes a function, and this is {function.name}")
     types = function.function_type.inputs.data
     first = len(types) - len(program.symbols)
-    if [isinstance(type, IndexType) for type in types] != [i >= first for i in range(len(types))]:  # (C4)
-        names, count = list(program.symbol_names), sum(isinstance(type, IndexType) for type in types)
+    indices = [i for i, type in enumerate(types) if isinstance(type, IndexType)]
+    if first < 0 or indices != list(range(first, len(types))):  # (C4)
         raise VerifyException(
-            f"the last arguments must be of type index, one for each of the symbols {names}, found {count}"
+            "the last arguments must be of type index, one for each of the symbols "
+            f"{list(program.symbol_names)}, found {len(indices)}"
         )
     if program.has_memory:
         _verify_memory(function, program, types[:first])

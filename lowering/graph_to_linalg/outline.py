@@ -15,10 +15,8 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     ModuleOp,
-    StringAttr,
     SymbolRefAttr,
     TensorType,
-    UnitAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -29,8 +27,8 @@ from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import WORK
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.sched import KERNEL
-from stepwell.dialects.sched_program import PROGRAM, ProgramAttr, symbols_of
+from stepwell.dialects.sched_kernel import KernelAttr, set_kernel, symbols_of
+from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.graph_to_linalg.objects import hand_over_objects
 from stepwell.lowering.graph_to_linalg.support import symbol_arguments
@@ -58,7 +56,7 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
       func.return %y : tensor<?xf32, …>
     }
     func.func private @k0(%a: tensor<?xf32, …>, %N: index) -> tensor<?xf32, …>
-        attributes {sched.kernel, sched.symbols = ["N"]} { … }
+        attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>} { … }
     ```
     Kernels that compute the same share a function.
     """
@@ -208,10 +206,8 @@ def _outline(op: graph.FusedOp, name: str, symbols: Sequence[str]) -> FuncOp:
     assert isinstance(yielded, graph.YieldOp)
     Rewriter.replace_op(yielded, ReturnOp(*yielded.values), [])
     kernel = FuncOp(name, (region.block.arg_types, op.result_types), region, "private")
-    kernel.attributes[KERNEL] = UnitAttr()
+    set_kernel(kernel, KernelAttr(len(kernel.args), len(op.results), symbols))
     _add_symbol_arguments(kernel, symbols)
-    if symbols:
-        kernel.attributes["sched.symbols"] = ArrayAttr([StringAttr(name) for name in symbols])
     adopt_location(kernel, op.location)
     return kernel
 

@@ -25,8 +25,9 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.sched import KERNEL
-from stepwell.dialects.sched_program import PROGRAM, symbols_of
+from stepwell.dialects.sched import ALIGN
+from stepwell.dialects.sched_kernel import KERNEL, symbols_of
+from stepwell.dialects.sched_program import PROGRAM
 from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code, call_symbol, segment_sizes
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
@@ -48,13 +49,13 @@ from stepwell.runtime.errors import StepwellError
 
 _KERNEL_TYPE = llvm.LLVMFunctionType([PTR, PTR, PTR], I32)
 _EXTERNAL, _INTERNAL = llvm.LinkageAttr("external"), llvm.LinkageAttr("internal")
-_ALIGN_ATTRIBUTE = "sched.align"
 
 
 class FunctionLowering(LoopsToLLVMPattern):
     """
     ```mlir
-    func.func private @k(%x: memref<4xf32>, %N: index) attributes {sched.kernel} { func.return }
+    func.func private @k(%x: memref<4xf32>, %N: index)
+        attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 0, symbols = ["N"]>} { func.return }
     // ->
     llvm.func @k(%args: !llvm.ptr, %dims: !llvm.ptr, %ctx: !llvm.ptr) -> i32 {
       %x = llvm.load %args {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
@@ -122,16 +123,14 @@ class FunctionLowering(LoopsToLLVMPattern):
         indices = [arg for arg in arguments if isinstance(arg.type, IndexType)]
         if len(indices) + sum(isinstance(arg.type, MemRefType) for arg in arguments) != len(arguments):
             raise StepwellError("unsupported", op, "a kernel takes memrefs and index values only")
-        if (symbols or "sched.symbols" in op.attributes) and len(symbols) != len(indices):
-            raise StepwellError(
-                "invalid-ir", op, f"sched.symbols names {len(symbols)} symbols for {len(indices)} arguments"
-            )
+        if len(symbols) != len(indices):
+            message = f"a kernel names each index argument, found {len(symbols)} names for {len(indices)}"
+            raise StepwellError("invalid-ir", op, message)
         values: dict[str, SSAValue] = {}
         for slot, arg in enumerate(indices):
             value = code.load(code.element_pointer(dims, slot, I64), I64, WORD_BYTES)
             _replace(arg, value)
-            if slot < len(symbols):
-                values[symbols[slot]] = value
+            values[symbols[slot]] = value
         return values
 
     def _argument_layout(
@@ -157,7 +156,7 @@ class FunctionLowering(LoopsToLLVMPattern):
         for size, dim in zip(type.get_shape(), dims, strict=True):
             known = size >= 0 or dim.symbols() <= symbols.keys()
             sizes.append((size if size >= 0 else code.size(dim)) if known else None)
-        align = attributes.get(_ALIGN_ATTRIBUTE)
+        align = attributes.get(ALIGN)
         align_bytes = align.value.data if isinstance(align, IntegerAttr) else element_bytes(type.element_type)
         return dense_layout(op, code, type.element_type, sizes, align_bytes)
 
@@ -349,5 +348,5 @@ def _plain_type(op: func.FuncOp) -> llvm.LLVMFunctionType:
 
 
 def _kept(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    """The attributes that an `llvm.func` keeps: those of a kernel and of `@main`."""
+    """The attributes of a function that an `llvm.func` keeps: the interface of a kernel, or of `@main`."""
     return {name: attributes[name] for name in (KERNEL, PROGRAM) if name in attributes}

@@ -13,7 +13,7 @@ from xdsl.dialects import func, llvm, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.sched_program import has_memory
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import TargetDescription
@@ -174,7 +174,7 @@ class State:
 
 def has_kernel_abi(function: Operation) -> bool:
     """Whether a function has the kernel ABI, as kernels and `@main` do."""
-    return KERNEL in function.attributes or has_memory(function)
+    return is_kernel(function) or has_memory(function)
 
 
 def bit_width(type: Attribute) -> int:

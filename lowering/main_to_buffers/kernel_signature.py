@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, IndexType, IntegerAttr, IntegerType, StringAttr, TensorType
+from xdsl.dialects.builtin import DictionaryAttr, IndexType, TensorType
 from xdsl.ir import Attribute
 
 from stepwell.dialects.runtime_calls import BYTES
-from stepwell.dialects.sched_program import symbols_of
+from stepwell.dialects.sched_kernel import is_on_buffers, kernel_of, symbols_of
 from stepwell.dialects.types import Tensor
 from stepwell.lowering.main_to_buffers.facts import declared_dims, memref_of
 from stepwell.runtime.dims import Dim
-
-INPUTS, OUTPUTS = "sched.inputs", "sched.outputs"
-"""The attributes with the numbers of a bufferized kernel's inputs and, after them, outputs."""
 
 
 @dataclass(frozen=True)
@@ -31,36 +28,24 @@ class KernelSignature:
     @staticmethod
     def of(kernel: func.FuncOp) -> KernelSignature:
         """The signature of a kernel function on tensors or on buffers, or of its declaration."""
-        if is_on_buffers(kernel):
-            first = integer_of(kernel.attributes[INPUTS])
-            last = first + integer_of(kernel.attributes[OUTPUTS])
-            types, attrs = kernel.function_type.inputs.data[first:last], kernel.arg_attrs
-            annotated = attrs.data[first:last] if attrs is not None else [DictionaryAttr({})] * len(types)
+        interface = kernel_of(kernel)
+        if interface is not None and is_on_buffers(kernel):
+            written = slice(interface.inputs.data, interface.inputs.data + interface.outputs.data)
+            types, attrs = kernel.function_type.inputs.data[written], kernel.arg_attrs
+            annotated = attrs.data[written] if attrs is not None else [DictionaryAttr({})] * len(types)
         else:
             types, attrs = kernel.function_type.outputs.data, kernel.res_attrs
             annotated = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
         dims = tuple(declared_dims(type, attr.data) for type, attr in zip(types, annotated, strict=True))
-        scratch = kernel.attributes.get("sched.scratch")
-        return KernelSignature(
-            symbols_of(kernel), dims, Dim.of(scratch.data if isinstance(scratch, StringAttr) else "0")
-        )
-
-
-def is_on_buffers(kernel: func.FuncOp) -> bool:
-    """Whether a kernel has been bufferized: its results are arguments then."""
-    return OUTPUTS in kernel.attributes
-
-
-def integer_of(attribute: Attribute) -> int:
-    """The value of an integer attribute."""
-    return cast("IntegerAttr[IntegerType]", attribute).value.data
+        scratch = interface.scratch_bytes if interface is not None else Dim.of(0)
+        return KernelSignature(symbols_of(kernel), dims, scratch)
 
 
 def declaration(kernel: func.FuncOp) -> func.FuncOp:
     """The declaration of a kernel on tensors in its bufferized form: inputs, outputs, scratch, symbols."""
     inputs, outputs = kernel.function_type.inputs, kernel.function_type.outputs
     types: list[Attribute] = [memref_of(t) for t in (*_tensors_among(inputs), *_tensors_among(outputs))]
-    if "sched.scratch" in kernel.attributes:
+    if (interface := kernel_of(kernel)) is not None and interface.scratch_bytes != 0:
         types.append(BYTES)
     types += [IndexType()] * len(symbols_of(kernel))
     declared = func.FuncOp.external(kernel.sym_name.data, types, [])

@@ -18,7 +18,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.sched_program import symbols_of
+from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.types import dims_of, element_bytes, tensor_of
 from stepwell.lowering.main_to_buffers.facts import (
     declared_dims,

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.host import is_opaque
-from stepwell.dialects.sched_program import symbols_of
+from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.types import Tensor
 from stepwell.lowering.main_to_buffers.analysis import analyse_main
 from stepwell.lowering.main_to_buffers.facts import (

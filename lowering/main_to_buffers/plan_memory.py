@@ -26,11 +26,12 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.sched_kernel import is_kernel, is_on_buffers
 from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.main_to_buffers import calls, control_flow, sizes
 from stepwell.lowering.main_to_buffers.conversion import MainOnBuffers, MainPattern
-from stepwell.lowering.main_to_buffers.kernel_signature import declaration, is_on_buffers
+from stepwell.lowering.main_to_buffers.kernel_signature import declaration
 from stepwell.lowering.main_to_buffers.plan import MainPlan
 from stepwell.passes.analysis.call_graph import functions_by_name
 
@@ -59,7 +60,7 @@ class PlanMemoryPass(ModulePass):
     Needs an `@main` of kernel calls, host calls, constants, reshapes, sizes (`graph.bind_sizes`,
     `graph.assert`, `graph.check_indices`) and control flow (`graph.if`, `graph.for`, `graph.while`), and the
     kernels, or their declarations, in the module. Kernels on tensors become declarations on buffers, kernels
-    on buffers stay; a kernel's scratch is in the plan as its `sched.scratch` says, which `bufferize` sets.
+    on buffers stay; a kernel's scratch is in the plan as its `#sched.kernel` says, which `bufferize` changes.
     The attribute `#sched.program` of `@main` has the arena's size in bytes as a dimension expression, and the
     number of slots. `print` shows the plan on standard error (`--print-memory-plan`).
     Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the
@@ -78,7 +79,7 @@ class PlanMemoryPass(ModulePass):
             return
         plan = MainPlan.of(op)
         for kernel in functions.values():
-            if not is_on_buffers(kernel):
+            if not (is_kernel(kernel) and is_on_buffers(kernel)):
                 op.body.block.insert_op_before(declaration(kernel), kernel)
                 kernel.detach()
                 kernel.erase(safe_erase=False)

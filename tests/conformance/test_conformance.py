@@ -27,8 +27,8 @@ from tests.conformance.table import TABLE, page
 from tests.support.forks import Result, forked
 
 SAMPLE, DYNAMIC_SAMPLE, SEED = 20, 6, 6
-_NETWORKS = ("test_bvlc_alexnet", "test_shufflenet", "test_zfnet512")
-"""Whole networks, no operators: `make conformance` runs them, and test_squeezenet is one of the sample."""
+_NETWORKS = ("test_bvlc_alexnet", "test_shufflenet", "test_squeezenet", "test_zfnet512")
+"""Whole networks, no operators: `make conformance` runs them, and tests/models has others."""
 _LEDGER = read_ledger()
 _DYNAMIC = {mode: read_ledger(mode) for mode in MODES}
 

@@ -60,12 +60,11 @@ def kernel(
     parts = [f"%{key}: {_argument(text)}" for key, text in arguments.items()]
     parts += [f"%{symbol}: index" for symbol in names]
     listed = ", ".join(f'"{symbol}"' for symbol in names)
-    attributes = f"sched.kernel, sched.symbols = [{listed}]"
-    if kind == "main":
-        counts = f"inputs = {len(arguments) - 1}, outputs = 0, symbols = [{listed}]"
-        attributes = f'sched.program = #sched.program<{counts}, arena = "64", slots = 2>'
+    interface = f"sched.kernel = #sched.kernel<inputs = {len(arguments)}, outputs = 0, symbols = [{listed}]>"
+    counts = f"inputs = {len(arguments) - 1}, outputs = 0, symbols = [{listed}]"
+    program = f'sched.program = #sched.program<{counts}, arena = "64", slots = 2>'
     return f"""
-func.func @{name}({", ".join(parts)}) attributes {{{attributes}}} {{
+func.func @{name}({", ".join(parts)}) attributes {{{interface if kind == "kernel" else program}}} {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   {body}

@@ -17,7 +17,7 @@ from stepwell.lowering.onnx_to_graph.host_calls import (
     element_of_list,
     host_results,
 )
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, element_type, shape_of
+from stepwell.lowering.onnx_to_graph.support import element_of, element_type, shape_of
 from stepwell.runtime.errors import StepwellError
 
 
@@ -92,10 +92,9 @@ class SplitToSequenceLowering(HostLowering):
     def match_and_rewrite(self, op: onnx.SplitToSequenceOp, rewriter: PatternRewriter) -> None:
         """Call `host.split_to_sequence`; without `keepdims` the pieces lose the axis."""
         rank = len(shape_of(op.input, op))
-        keeps = op.split is not None or not op.has("keepdims") or op.integer("keepdims") == 1
+        keeps = op.split is not None or op.integer("keepdims") == 1
         piece = tensor_type(element_of(op.input), ["?"] * (rank if keeps else rank - 1))
-        axis = op.integer("axis") if op.has("axis") else 0
-        attributes = {"axis": axis, "keepdims": int(keeps)}
+        attributes = {"axis": op.integer("axis"), "keepdims": int(keeps)}
         made = host_results(
             "host.split_to_sequence", attributes, [op.input, op.split], [onnx.SequenceType(piece)], rewriter
         )
@@ -109,7 +108,7 @@ class ConcatFromSequenceLowering(HostLowering):
     def match_and_rewrite(self, op: onnx.ConcatFromSequenceOp, rewriter: PatternRewriter) -> None:
         """Call `host.concat_from_sequence`; with `new_axis` the rank grows by one."""
         element = element_of_list(op.input_sequence, op)
-        stacks = op.has("new_axis") and op.integer("new_axis") == 1
+        stacks = op.integer("new_axis") == 1
         result: Attribute = element
         if isinstance(element, TensorType):
             tensor = cast(Tensor, element)
@@ -164,17 +163,3 @@ class OptionalGetElementLowering(HostLowering):
         result = any_shape(op.input.type.element)
         made = host_results("host.optional_get_element", {}, [op.input], [result], rewriter)
         rewriter.replace(op, [], made)
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    SequenceConstructLowering,
-    SequenceInsertLowering,
-    SequenceEraseLowering,
-    SequenceAtLowering,
-    SequenceLengthLowering,
-    SplitToSequenceLowering,
-    ConcatFromSequenceLowering,
-    OptionalLowering,
-    OptionalHasElementLowering,
-    OptionalGetElementLowering,
-]

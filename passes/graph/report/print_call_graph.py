@@ -10,7 +10,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.passes.analysis.call_graph import CallGraph
-from stepwell.passes.base import Pass
+from stepwell.passes.analysis.manager import analysis
+from stepwell.passes.base import ALL_ANALYSES, Pass
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,11 @@ class PrintCallGraphPass(Pass):
     """
 
     name = "print-call-graph"
+    preserves = ALL_ANALYSES
 
     json: bool = False
     """Print one JSON object: name → names."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        graph = CallGraph.of(op)
+        graph = analysis(op, CallGraph)
         sys.stderr.write(f"{json.dumps(graph.callees)}\n" if self.json else str(graph))

@@ -31,7 +31,7 @@ func.func private @key() attributes {sched.program = #sched.program<weights = 2>
 func.func private @unit() attributes {sched.program}
 // -----
 func.func @here() {
-  // expected-error: sched.program describes a function, and this is arith.constant
+  // expected-error: sched.program is an attribute of func.func and llvm.func, found on arith.constant
   %c = arith.constant {sched.program = #sched.program<symbols = []>} 0 : index
   func.return
 }

@@ -33,4 +33,4 @@ func.func @main(%s: tensor<i64>, %i: tensor<?x3xi32> {graph.dims = #graph.dims<[
   func.return %y : tensor<4xf32>
 }
 func.func private @k(tensor<?x3xi32>, index, index, index) -> tensor<4xf32>
-    attributes {sched.kernel, sched.symbols = ["A", "B", "C"]}
+    attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["A", "B", "C"]>}

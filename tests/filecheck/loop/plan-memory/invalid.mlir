@@ -45,5 +45,5 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = func.call @k1(%a) : (tensor<70368744177664xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
-func.func private @k0(tensor<4xf32>) -> tensor<70368744177664xf32> attributes {sched.kernel}
-func.func private @k1(tensor<70368744177664xf32>) -> tensor<4xf32> attributes {sched.kernel}
+func.func private @k0(tensor<4xf32>) -> tensor<70368744177664xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}
+func.func private @k1(tensor<70368744177664xf32>) -> tensor<4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}

@@ -24,5 +24,5 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   func.return %y : tensor<4xf32>
 }
-func.func private @test(tensor<4xf32>) -> tensor<i1> attributes {sched.kernel}
-func.func private @k(tensor<4xf32>) -> tensor<4xf32> attributes {sched.kernel}
+func.func private @test(tensor<4xf32>) -> tensor<i1> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}
+func.func private @k(tensor<4xf32>) -> tensor<4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}

@@ -20,4 +20,4 @@ func.func @main(%x: tensor<2x4xf32>) -> (tensor<8xf32>, tensor<1x2x4xf32>) {
   %z = graph.reshape %w shape <[1, 2, 4]> : tensor<8xf32> -> tensor<1x2x4xf32>
   func.return %y, %z : tensor<8xf32>, tensor<1x2x4xf32>
 }
-func.func private @k(tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel}
+func.func private @k(tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>}

@@ -21,6 +21,7 @@ from stepwell.dialects.types import element_of
 from stepwell.runtime.meaning import Array
 from tests.graph_ops import run, value
 from tests.kernels import expect_lowering
+from tests.support.combinations import every_pair
 
 RNG = np.random.default_rng(11)
 U8 = IntegerType(8, Signedness.UNSIGNED)
@@ -212,9 +213,11 @@ PRODUCTS = [
 TARGETS = ["host", "x86-64-v3", "x86-64-v2"]
 
 
-@pytest.mark.parametrize(("left", "right", "b_point"), PRODUCTS)
-@pytest.mark.parametrize(("m", "k", "n"), [(1, 3, 8), (5, 64, 32), (7, 37, 48), (3, 8, 5), (6, 9, 58)])
-@pytest.mark.parametrize("mcpu", TARGETS)
+@every_pair(
+    left__right__b_point=PRODUCTS,
+    m__k__n=[(1, 3, 8), (5, 64, 32), (7, 37, 48), (3, 8, 5), (6, 9, 58)],
+    mcpu=TARGETS,
+)
 def test_products_of_bytes_are_exact(
     left: npt.DTypeLike, right: npt.DTypeLike, b_point: int, m: int, k: int, n: int, mcpu: str
 ) -> None:
@@ -231,10 +234,12 @@ def test_products_of_bytes_are_exact(
         np.testing.assert_array_equal(compiled.run(feeds)["y"], expected)
 
 
-@pytest.mark.parametrize("channels", [1, 3, 8])  # one: a filter for each channel
-@pytest.mark.parametrize(("dtype", "point"), [(np.uint8, 255), (np.int8, -128), (np.int8, 5)])
-@pytest.mark.parametrize("w_point", [0, 100])  # less 100, bytes are no signed bytes
-@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
+@every_pair(
+    channels=[1, 3, 8],  # one: a filter for each channel
+    dtype__point=[(np.uint8, 255), (np.int8, -128), (np.int8, 5)],
+    w_point=[0, 100],  # less 100, bytes are no signed bytes
+    mcpu=["host", "x86-64-v3"],
+)
 def test_convolutions_of_bytes_are_exact(
     channels: int, dtype: npt.DTypeLike, point: int, w_point: int, mcpu: str
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from stepwell.tools.driver.compile import compile
 from tests.onnx_models import onnx_model
+from tests.support.combinations import every_pair
 
 Floats = npt.NDArray[np.float32]
 
@@ -118,9 +119,11 @@ def test_scatter_of_rows_in_order(reduction: str) -> None:
     np.testing.assert_array_equal(y, x)
 
 
-@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
-@pytest.mark.parametrize("element", ["float", "float16", "uint8"])
-@pytest.mark.parametrize(("factor", "shape"), [(2, "2, 3, 37"), (3, "2, 3, 37"), (2, "a, b, c")])
+@every_pair(
+    mcpu=["host", "x86-64-v3"],
+    element=["float", "float16", "uint8"],
+    factor__shape=[(2, "2, 3, 37"), (3, "2, 3, 37"), (2, "a, b, c")],
+)
 def test_short_rows_of_an_upsampled_image(mcpu: str, element: str, factor: int, shape: str) -> None:
     type = np.dtype("float32" if element == "float" else element)
     x = np.random.default_rng(0).integers(0, 100, (2, 3, 37)).astype(type)

@@ -27,9 +27,11 @@ func.func @main(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, %n: tensor<
   func.return %c : tensor<?xf32>
 }
 func.func private @scale(tensor<?xf32>, index)
-  -> (tensor<?xf32> {graph.dims = #graph.dims<["S"]>}) attributes {sched.kernel, sched.symbols = ["S"]}
+  -> (tensor<?xf32> {graph.dims = #graph.dims<["S"]>})
+  attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["S"]>}
 func.func private @cut(tensor<?xf32>, index, index)
-  -> (tensor<?xf32> {graph.dims = #graph.dims<["B"]>}) attributes {sched.kernel, sched.symbols = ["A", "B"]}
+  -> (tensor<?xf32> {graph.dims = #graph.dims<["B"]>})
+  attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["A", "B"]>}
 """
 
 
