@@ -205,7 +205,7 @@ class _Emission:
 
             def one_group(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
                 start = _times(emit, number, group)
-                stop = _minimum(emit, emit.plus(start, group), count)
+                stop = emit.least(emit.plus(start, group), count)
                 return emit.loop(start, stop, 1, carried, one_block)
 
             if tiling.shares_blocks:
@@ -312,7 +312,7 @@ class _Emission:
         """The result rows or columns of a tile; those beyond the end are the last one."""
         coordinates = [emit.plus(first, step) for step in range(self.tiling.tile)]
         if not (axis.written - axis.tiles * self.tiling.tile).is_nonnegative:
-            coordinates = [_minimum(emit, index, last) for index in coordinates]
+            coordinates = [emit.least(index, last) for index in coordinates]
         return [emit.materialize(index) for index in coordinates]
 
     def _over_tiles(
@@ -338,7 +338,7 @@ class _Emission:
 
         tiles: Index = tiling.tiles
         if not tiling.total.is_static or tiling.total.value % tiles:  # the last block has fewer
-            tiles = _minimum(emit, emit.minus(self._total, first), tiles)
+            tiles = emit.least(emit.minus(self._total, first), tiles)
         return _loop(emit, channels, [into], over_channels, parallel=not tiling.shares_blocks)[0]
 
 
@@ -376,13 +376,6 @@ def _loop(
 def _all(emit: IRBuilder, tests: Sequence[SSAValue]) -> SSAValue | None:
     """The conjunction of tests; None without any."""
     return reduce(lambda a, b: emit.value(arith.AndIOp(a, b)), tests) if tests else None
-
-
-def _minimum(emit: IRBuilder, a: Index, b: Index) -> Index:
-    """The lesser of two indices, at compile time if both are numbers."""
-    if isinstance(a, int) and isinstance(b, int):
-        return min(a, b)
-    return emit.value(arith.MinSIOp(emit.materialize(a), emit.materialize(b)))
 
 
 def _times(emit: IRBuilder, a: SSAValue, b: Index) -> Index:

@@ -34,4 +34,12 @@ builtin.module attributes {onnx.opsets = {"" = 17 : i64, "com.microsoft" = 1 : i
     %0 = "onnx.Call"(%x, %w, %z) <{domain = "com.microsoft", op_type = "FusedConv", arguments = {activation = "Relu"}, absent = array<i64: 2>}> : (tensor<1x2x5xf32>, tensor<3x2x3xf32>, tensor<1x3x3xf32>) -> !onnx.any
     func.return
   }
+  // One length for each row of the batch, whose number is known at run time only.
+  // CHECK-LABEL: func.func @lengths
+  func.func @lengths(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>, %mask: tensor<?xi32>) {
+    // CHECK: graph.assert "mask_0" equals "2", "{{.*}}: the mask must have one length for each row of the batch"
+    // CHECK: graph.reshape %mask shape <[2]>
+    %0 = "onnx.Call"(%q, %k, %k, %mask) <{domain = "com.microsoft", op_type = "MultiHeadAttention", arguments = {num_heads = 2 : i64}, absent = array<i64: 3>}> : (tensor<2x3x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<?xi32>) -> !onnx.any
+    func.return
+  }
 }
