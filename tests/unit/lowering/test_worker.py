@@ -152,6 +152,7 @@ def test_a_worker_that_dies_is_named_with_its_last_output(monkeypatch: pytest.Mo
     worker.close()
 
 
+@pytest.mark.usefixtures("kernel_workers")
 def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     class BrokenWorker:
         refusal = None
@@ -172,7 +173,6 @@ def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pyte
     broken = Event()
     monkeypatch.setattr(pool, "Worker", BrokenWorker)
     monkeypatch.setattr(pool, "compile_kernel", wait_for_the_worker)
-    monkeypatch.setattr(pool, "WORKER_PAYS_CHARS", 0)
     func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
     kernels = {key: (func, canonical_text(func)) for key in ("a", "b")}
     with pytest.raises(ValueError, match="no such reply"):
