@@ -160,10 +160,16 @@ class IRBuilder(Builder):
 
     @classmethod
     def on(
-        cls, rewriter: Builder, at: InsertPoint | None = None, symbols: Mapping[str, SSAValue] | None = None
+        cls,
+        rewriter: Builder,
+        at: InsertPoint | None = None,
+        *,
+        constants: Constants | None = None,
+        symbols: Mapping[str, SSAValue] | None = None,
     ) -> Self:
         """A builder at a point, or at that of a rewriter, which inserts and locates the ops."""
-        builder = cls(rewriter.insertion_point if at is None else at, symbols=symbols)
+        point = rewriter.insertion_point if at is None else at
+        builder = cls(point, constants=constants, symbols=symbols)
         builder._through = rewriter.insert
         return builder
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -161,6 +161,3 @@ class ClockOp(IRDLOperation):
 
     def __init__(self, place: int):
         super().__init__(properties={"place": IntegerAttr(place, i64)})
-
-
-OPS: list[type[Operation]] = [AllocateOp, CheckOp, PublishOp, HostCallOp, ClockOp]

@@ -1,42 +1,9 @@
 """The `graph` dialect, level 1: one version of each operator, types and shapes related, fusion decided."""
 
-from xdsl.ir import Dialect, Operation
+import sys
 
-from stepwell.dialects.graph import (
-    activation,
-    attention,
-    binary,
-    channel_norm,
-    checks,
-    contraction,
-    control_flow,
-    convolution,
-    einsum,
-    elementwise,
-    functions,
-    gather,
-    host,
-    integer_products,
-    layout,
-    logic,
-    loops,
-    movement,
-    norm,
-    ordering,
-    padding,
-    quantized,
-    recurrent,
-    reduction,
-    resize,
-    scatter,
-    shape,
-    sizes,
-    structure,
-    transcendental,
-    trees,
-    window,
-    winograd,
-)
+from xdsl.ir import Dialect
+
 from stepwell.dialects.graph.activation import ClipOp as ClipOp
 from stepwell.dialects.graph.activation import EluOp as EluOp
 from stepwell.dialects.graph.activation import GeluOp as GeluOp
@@ -171,44 +138,9 @@ from stepwell.dialects.graph.transcendental import TanOp as TanOp
 from stepwell.dialects.graph.trees import TreeEnsembleOp as TreeEnsembleOp
 from stepwell.dialects.graph.window import PoolOp as PoolOp
 from stepwell.dialects.graph.winograd import WinogradConvOp as WinogradConvOp
+from stepwell.dialects.op_classes import ops_in
 from stepwell.dialects.types import DimsAttr, WeightAttr
 
-FAMILIES = (
-    activation,
-    attention,
-    binary,
-    channel_norm,
-    checks,
-    contraction,
-    control_flow,
-    convolution,
-    einsum,
-    elementwise,
-    functions,
-    gather,
-    host,
-    integer_products,
-    layout,
-    logic,
-    loops,
-    movement,
-    norm,
-    ordering,
-    padding,
-    quantized,
-    recurrent,
-    reduction,
-    resize,
-    scatter,
-    shape,
-    sizes,
-    structure,
-    transcendental,
-    trees,
-    window,
-    winograd,
-)
-
-OPS: list[type[Operation]] = [op for family in FAMILIES for op in family.OPS]
+OPS = ops_in(sys.modules[__name__])
 
 Graph = Dialect("graph", OPS, [DimsAttr, WeightAttr])

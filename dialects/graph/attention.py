@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, Float32Type, FloatAttr, TensorType, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -86,12 +86,7 @@ class AttentionOp(GraphOp):
         scale: float,
         zero_masked: bool = False,
     ):
-        super().__init__(
-            operands=[q, k, v, mask],
-            result_types=[q.type],
-            properties={"scale": FloatAttr(scale, f32), "zero_masked": bool_attr(zero_masked)},
-        )
-        self.set_result_types()
+        self.initialize([q, k, v, mask], {"scale": FloatAttr(scale, f32), "zero_masked": zero_masked})
 
     def check(self) -> None:
         expect_domain(self.q, Domain.FLOAT)  # (C1)
@@ -125,6 +120,3 @@ class AttentionOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:  # (C4)
         columns = dims_of(self.v.type)[-1]
         return [tensor_type(element_of_value(self.q), (*self.scores_dims()[:-1], columns))]
-
-
-OPS: list[type[Operation]] = [AttentionOp]

@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    BoolAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
@@ -19,13 +20,18 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     i1,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef
+from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef, operand_def, result_def, traits_def
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.types import DimsAttr, Tensor, dims_of, dtype_of
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of, dtype_of, int_attr
+
+Property: TypeAlias = Attribute | bool | int | str | Sequence[int]
+"""A property of an op: an attribute, or the Python value of one."""
 
 
 class Kind(IntEnum):
@@ -57,6 +63,25 @@ class GraphOp(IRDLOperation, ABC):
     """
 
     KIND: ClassVar[Kind]
+
+    def initialize(
+        self,
+        operands: Sequence[SSAValue | Sequence[SSAValue] | None],
+        properties: Mapping[str, Property | None] | None = None,
+        result_types: Sequence[Attribute | Sequence[Attribute] | None] | None = None,
+    ) -> None:
+        """
+        Set operands and properties, in constructors, then the result types by `infer`.
+
+        Args: `result_types` says how many results there are, if not one; their types are inferred.
+        Raises: VerifyException when operands or properties violate a constraint.
+        """
+        if result_types is None:
+            (first, *_) = operands
+            result_types = [first.type if isinstance(first, SSAValue) else next(iter(first or ())).type]
+        attributes = {name: _attribute(value) for name, value in (properties or {}).items()}
+        super().__init__(operands=operands, result_types=result_types, properties=attributes)
+        self.set_result_types()
 
     @abstractmethod
     def infer(self) -> Attribute | Sequence[Attribute]:
@@ -122,6 +147,36 @@ class GraphOp(IRDLOperation, ABC):
             _INFERRED.clear()
         _INFERRED[key] = parts, types
         return types
+
+
+class SameTypeOp(GraphOp, ABC):
+    """
+    An op without effects whose only result has the type of its first operand, `input`.
+
+    One with more operands declares `input` again: IRDL has the operands of a base class last.
+    """
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    def infer(self) -> Sequence[Attribute]:
+        return [self.input.type]
+
+
+def _attribute(value: Property | None) -> Attribute | None:
+    """A Python value as an attribute: bool i1, int i64, str, numbers `array<i64>`."""
+    match value:
+        case None | Attribute():
+            return value
+        case bool():
+            return BoolAttr.from_bool(value)
+        case int():
+            return int_attr(value)
+        case str():
+            return StringAttr(value)
+        case _:
+            return DenseArrayBase.from_list(i64, value)
 
 
 def expect_type(value: SSAValue, expected: Attribute) -> None:

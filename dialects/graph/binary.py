@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 from xdsl.utils.exceptions import VerifyException
@@ -37,8 +37,7 @@ class BinaryOp(GraphOp, ABC):
     assembly_format = "$lhs `,` $rhs attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type($result)"
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, properties: dict[str, Attribute] | None = None):
-        super().__init__(operands=[lhs, rhs], result_types=[lhs.type], properties=properties or {})
-        self.set_result_types()
+        self.initialize([lhs, rhs], properties or {})
 
     def infer(self) -> Sequence[Attribute]:
         shape = broadcast([dims_of(self.lhs.type), dims_of(self.rhs.type)])  # (C3)
@@ -229,15 +228,3 @@ class MinimumOp(BinaryOp):
     name = "graph.minimum"
     DOMAIN: ClassVar[Domain] = Domain.NUMBER
     traits = traits_def(Pure(), Commutative())
-
-
-OPS: list[type[Operation]] = [
-    AddOp,
-    SubtractOp,
-    MultiplyOp,
-    DivideOp,
-    RemainderOp,
-    PowerOp,
-    MaximumOp,
-    MinimumOp,
-]

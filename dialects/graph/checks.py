@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -51,6 +51,3 @@ class CheckIndicesOp(GraphOp):
         fits = len(sizes) == 1 or (bool(dims) and dims[-1] == Dim.of(len(sizes)))
         if not fits or any(size.is_unknown for size in sizes):  # (C2)
             raise VerifyException(f"sizes {shape_text(sizes)} do not fit indices {shape_text(dims)}")
-
-
-OPS: list[type[Operation]] = [CheckIndicesOp]

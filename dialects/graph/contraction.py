@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, Signedness, TensorType, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     base,
@@ -88,17 +88,15 @@ class MatmulOp(GraphOp):
         packing: int = 0,
         out_type: Attribute | None = None,
     ):
-        super().__init__(
-            operands=[a, b],
-            result_types=[a.type],
-            properties={
+        self.initialize(
+            [a, b],
+            {
                 "transpose_a": bool_attr(transpose_a),
                 "transpose_b": bool_attr(transpose_b),
-                "packing": int_attr(packing),
+                "packing": packing,
                 "out_type": out_type,
             },
         )
-        self.set_result_types()
 
     @property
     def panel(self) -> int:
@@ -200,12 +198,7 @@ class MatmulIntegerOp(GraphOp):
         *,
         parts: int = 4,
     ):
-        super().__init__(
-            operands=[a, b, a_zero_point, b_zero_point],
-            result_types=[a.type],
-            properties={"parts": int_attr(parts)},
-        )
-        self.set_result_types()
+        self.initialize([a, b, a_zero_point, b_zero_point], {"parts": parts})
 
     @property
     def is_packed(self) -> bool:
@@ -294,8 +287,7 @@ class BiasAddOp(GraphOp):
     assembly_format = "$x `,` $b `axis` $axis attr-dict `:` `(` type($x) `,` type($b) `)` `->` type($result)"
 
     def __init__(self, x: SSAValue, b: SSAValue, axis: int = 1):
-        super().__init__(operands=[x, b], result_types=[x.type], properties={"axis": int_attr(axis)})
-        self.set_result_types()
+        self.initialize([x, b], {"axis": axis})
 
     def check(self) -> None:
         expect_domain(self.x, Domain.NUMBER)  # (C1)
@@ -310,6 +302,3 @@ class BiasAddOp(GraphOp):
 
     def infer(self) -> Sequence[Attribute]:  # (C4)
         return [tensor_of(self.x)]
-
-
-OPS: list[type[Operation]] = [MatmulOp, MatmulIntegerOp, BiasAddOp]

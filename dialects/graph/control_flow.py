@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
     UnrankedTensorType,
     i1,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Region, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, region_def, traits_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -267,6 +267,3 @@ class IfOp(ControlFlowOp):
         printer.print_region(self.then_region)
         printer.print_string(" else ")
         printer.print_region(self.else_region)
-
-
-OPS: list[type[Operation]] = [IfOp]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import Operand, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -198,12 +198,7 @@ class ConvOp(SlidingFiltersOp):
         out_layout: str | None = None,
     ):
         layouts = data_layout, kernel_layout, out_layout
-        super().__init__(
-            operands=[x, w],
-            result_types=[x.type],
-            properties=window_properties(x, w, strides, dilations, pads, groups, layouts),
-        )
-        self.set_result_types()
+        self.initialize([x, w], window_properties(x, w, strides, dilations, pads, groups, layouts))
 
     def result_element(self) -> Attribute:
         return tensor_of(self.x).element_type
@@ -273,20 +268,18 @@ class ConvTransposeOp(GraphOp):
         groups: int = 1,
     ):
         rank = len(dims_of(x.type)) - 2
-        super().__init__(
-            operands=[x, w],
-            result_types=[x.type],
-            properties={
-                "strides": DenseArrayBase.from_list(i64, strides or [1] * rank),
-                "dilations": DenseArrayBase.from_list(i64, dilations or [1] * rank),
-                "pads": DenseArrayBase.from_list(i64, pads or [0] * 2 * rank),
-                "output_padding": DenseArrayBase.from_list(i64, output_padding or [0] * rank),
-                "groups": int_attr(groups),
-                "data_layout": StringAttr(plain_layout("NC", rank)),
-                "kernel_layout": StringAttr(plain_layout("IO", rank)),
+        self.initialize(
+            [x, w],
+            {
+                "strides": strides or [1] * rank,
+                "dilations": dilations or [1] * rank,
+                "pads": pads or [0] * 2 * rank,
+                "output_padding": output_padding or [0] * rank,
+                "groups": groups,
+                "data_layout": plain_layout("NC", rank),
+                "kernel_layout": plain_layout("IO", rank),
             },
         )
-        self.set_result_types()
 
     def check(self) -> None:
         data = checked_layout(self.data_layout.data, self.x, "NC")
@@ -325,6 +318,3 @@ class ConvTransposeOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:
         type: Tensor = tensor_of(self.x)
         return [tensor_type(type.element_type, parse_layout(self.data_layout.data).physical(self._extents()))]
-
-
-OPS: list[type[Operation]] = [ConvOp, ConvTransposeOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -52,10 +52,7 @@ class EinsumOp(GraphOp):
     assembly_format = "$equation $inputs attr-dict `:` functional-type($inputs, $result)"
 
     def __init__(self, inputs: Sequence[SSAValue], equation: str):
-        super().__init__(
-            operands=[inputs], result_types=[inputs[0].type], properties={"equation": StringAttr(equation)}
-        )
-        self.set_result_types()
+        self.initialize([inputs], {"equation": equation})
 
     @property
     def terms(self) -> list[str]:
@@ -96,6 +93,3 @@ class EinsumOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:  # (C4)
         extents = self.extents()
         return [tensor_type(element_of_value(self.inputs[0]), [extents[letter] for letter in self.letters])]
-
-
-OPS: list[type[Operation]] = [EinsumOp]

@@ -227,6 +227,3 @@ class CallOp(GraphOp):
         printer.print_attribute(
             FunctionType.from_lists([a.type for a in self.arguments], list(self.result_types))
         )
-
-
-OPS: list[type[Operation]] = [LambdaOp, FunctionOp, CallOp]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.relations import Domain, differ, expect_axis, expect_domain, shape_text
-from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, int_attr, tensor_of, tensor_type
+from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 BOUNDS = ("check", "clip")
@@ -58,16 +58,7 @@ class GatherOp(GraphOp):
     def __init__(
         self, input: SSAValue, indices: SSAValue, axis: int, batch_dims: int = 0, bounds: str = "check"
     ):
-        super().__init__(
-            operands=[input, indices],
-            properties={
-                "axis": int_attr(axis),
-                "batch_dims": int_attr(batch_dims),
-                "bounds": StringAttr(bounds),
-            },
-            result_types=[input.type],
-        )
-        self.set_result_types()
+        self.initialize([input, indices], {"axis": axis, "batch_dims": batch_dims, "bounds": bounds})
 
     def infer(self) -> Sequence[Attribute]:
         axis, batch = self.axis.value.data, self.batch_dims.value.data
@@ -125,10 +116,7 @@ class GatherElementsOp(GraphOp):
     )
 
     def __init__(self, input: SSAValue, indices: SSAValue, axis: int):
-        super().__init__(
-            operands=[input, indices], properties={"axis": int_attr(axis)}, result_types=[input.type]
-        )
-        self.set_result_types()
+        self.initialize([input, indices], {"axis": axis})
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_type(tensor_of(self.input).element_type, dims_of(self.indices.type))]
@@ -171,12 +159,7 @@ class GatherNdOp(GraphOp):
     )
 
     def __init__(self, input: SSAValue, indices: SSAValue, batch_dims: int = 0):
-        super().__init__(
-            operands=[input, indices],
-            properties={"batch_dims": int_attr(batch_dims)},
-            result_types=[input.type],
-        )
-        self.set_result_types()
+        self.initialize([input, indices], {"batch_dims": batch_dims})
 
     def infer(self) -> Sequence[Attribute]:
         dims, index_dims = dims_of(self.input.type), dims_of(self.indices.type)
@@ -227,12 +210,7 @@ class OneHotOp(GraphOp):
     assembly_format = "$indices `depth` $depth `axis` $axis attr-dict `:` type($indices) `->` type($result)"
 
     def __init__(self, indices: SSAValue, depth: DimLike, axis: int):
-        super().__init__(
-            operands=[indices],
-            properties={"depth": dims_attr([depth]), "axis": int_attr(axis)},
-            result_types=[indices.type],
-        )
-        self.set_result_types()
+        self.initialize([indices], {"depth": dims_attr([depth]), "axis": axis})
 
     def infer(self) -> Sequence[Attribute]:
         dims, axis = dims_of(self.indices.type), self.axis.value.data
@@ -243,6 +221,3 @@ class OneHotOp(GraphOp):
         if (n := len(self.depth.get())) != 1:  # (C2)
             raise VerifyException(f"depth must be one dimension, found {n}")
         expect_axis(self.axis.value.data, len(dims_of(self.indices.type)) + 1)  # (C3)
-
-
-OPS: list[type[Operation]] = [GatherOp, GatherElementsOp, GatherNdOp, OneHotOp]

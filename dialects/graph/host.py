@@ -185,6 +185,3 @@ def is_opaque(type: Attribute) -> bool:
     except TypeError:
         return True
     return False
-
-
-OPS: list[type[Operation]] = [HostCallOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -52,8 +52,7 @@ class WordsOp(GraphOp):
     assembly_format = "$input attr-dict `:` type($input) `->` type($result)"
 
     def __init__(self, input: SSAValue):
-        super().__init__(operands=[input], result_types=[input.type])
-        self.set_result_types()
+        self.initialize([input])
 
     @property
     def parts(self) -> int:
@@ -138,12 +137,7 @@ class ConvIntegerOp(SlidingFiltersOp):
     ):
         layouts = data_layout, kernel_layout, out_layout
         windows = window_properties(x, w, strides, dilations, pads, groups, layouts)
-        super().__init__(
-            operands=[x, w, x_zero_point, w_zero_point],
-            result_types=[x.type],
-            properties={**windows, "border": int_attr(border), "parts": int_attr(parts)},
-        )
-        self.set_result_types()
+        self.initialize([x, w, x_zero_point, w_zero_point], {**windows, "border": border, "parts": parts})
 
     def result_element(self) -> Attribute:
         return i32
@@ -163,6 +157,3 @@ class ConvIntegerOp(SlidingFiltersOp):
         if self.border.value.data and self.x_zero_point is not None:  # (C3)
             raise VerifyException("`border` must be 0 beside an x_zero_point, which fills the padding")
         super().check()  # (C4)
-
-
-OPS: list[type[Operation]] = [WordsOp, ConvIntegerOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -44,12 +44,7 @@ class LayoutTransformOp(GraphOp):
     assembly_format = "$input `from` $from `to` $to attr-dict `:` type($input) `->` type($result)"
 
     def __init__(self, input: SSAValue, source: str, target: str):
-        super().__init__(
-            operands=[input],
-            result_types=[input.type],
-            properties={"from": StringAttr(source), "to": StringAttr(target)},
-        )
-        self.set_result_types()
+        self.initialize([input], {"from": source, "to": target})
 
     def check(self) -> None:
         source = checked_layout(self.source.data, self.input, "")  # (C1)
@@ -64,6 +59,3 @@ class LayoutTransformOp(GraphOp):
         source, target = parse_layout(self.source.data), parse_layout(self.target.data)
         shape = target.physical(source.logical(dims_of(self.input.type)))
         return [tensor_type(tensor_of(self.input).element_type, shape)]
-
-
-OPS: list[type[Operation]] = [LayoutTransformOp]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
@@ -236,8 +236,7 @@ class WhereOp(GraphOp):
     )
 
     def __init__(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue):
-        super().__init__(operands=[condition, on_true, on_false], result_types=[on_true.type])
-        self.set_result_types()
+        self.initialize([condition, on_true, on_false])
 
     def infer(self) -> Sequence[Attribute]:
         shape = broadcast([dims_of(operand.type) for operand in self.operands])  # (C3)
@@ -246,17 +245,3 @@ class WhereOp(GraphOp):
     def check(self) -> None:
         expect_domain(self.condition, Domain.BOOL, "element type of the condition")  # (C1)
         expect_same_element(self.on_true, self.on_false)  # (C2)
-
-
-OPS: list[type[Operation]] = [
-    EqualOp,
-    NotEqualOp,
-    LessOp,
-    LessEqualOp,
-    AndOp,
-    OrOp,
-    XorOp,
-    ShiftLeftOp,
-    ShiftRightOp,
-    WhereOp,
-]

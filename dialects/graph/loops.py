@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Self, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, region_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -329,6 +329,3 @@ class ForOp(LoopOp):
         _print_bindings(self, self.body.block.args[1:], printer)
         print_outcome(self, printer)
         printer.print_region(self.body, print_entry_block_args=False)
-
-
-OPS: list[type[Operation]] = [WhileOp, ForOp]

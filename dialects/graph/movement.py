@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -22,11 +22,11 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp, Kind, SameTypeOp
 from stepwell.dialects.graph.mixed import Mixed, expect_mixed, mixed_dims, split_mixed
 from stepwell.dialects.graph.relations import differ, expect_axis, expect_same_element, shape_text
 from stepwell.dialects.graph.shape import AxesOp
-from stepwell.dialects.types import DimsAttr, dims_of, int_attr, tensor_of, tensor_type
+from stepwell.dialects.types import DimsAttr, dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 
@@ -61,12 +61,7 @@ class TransposeOp(GraphOp):
     assembly_format = "$input `perm` $perm attr-dict `:` type($input) `->` type($result)"
 
     def __init__(self, input: SSAValue, perm: Sequence[int]):
-        super().__init__(
-            operands=[input],
-            properties={"perm": DenseArrayBase.from_list(i64, perm)},
-            result_types=[input.type],
-        )
-        self.set_result_types()
+        self.initialize([input], {"perm": perm})
 
     def infer(self) -> Sequence[Attribute]:
         dims = dims_of(self.input.type)
@@ -104,10 +99,7 @@ class ConcatOp(GraphOp):
     assembly_format = "$inputs `axis` $axis attr-dict `:` `(` type($inputs) `)` `->` type($result)"
 
     def __init__(self, inputs: Sequence[SSAValue], axis: int):
-        super().__init__(
-            operands=[inputs], properties={"axis": int_attr(axis)}, result_types=[inputs[0].type]
-        )
-        self.set_result_types()
+        self.initialize([inputs], {"axis": axis})
 
     def infer(self) -> Sequence[Attribute]:
         axis = self.axis.value.data
@@ -165,12 +157,11 @@ class SplitOp(GraphOp):
 
     def __init__(self, input: SSAValue, axis: int, sizes: Mixed):
         attribute, value = split_mixed(sizes)
-        super().__init__(
-            operands=[input, value],
-            properties={"axis": int_attr(axis), "sizes": attribute},
+        self.initialize(
+            [input, value],
+            {"axis": axis, "sizes": attribute},
             result_types=[[input.type] * len(mixed_dims(attribute, value))],
         )
-        self.set_result_types()
 
     def infer(self) -> Sequence[Attribute]:
         axis, dims = self.axis.value.data, dims_of(self.input.type)
@@ -232,16 +223,10 @@ class SliceOp(GraphOp):
     def __init__(self, input: SSAValue, starts: Mixed, limits: Mixed, steps: Sequence[int]):
         starts_attr, starts_value = split_mixed(starts)
         limits_attr, limits_value = split_mixed(limits)
-        super().__init__(
-            operands=[input, starts_value, limits_value],
-            properties={
-                "starts": starts_attr,
-                "limits": limits_attr,
-                "steps": DenseArrayBase.from_list(i64, steps),
-            },
-            result_types=[input.type],
+        self.initialize(
+            [input, starts_value, limits_value],
+            {"starts": starts_attr, "limits": limits_attr, "steps": steps},
         )
-        self.set_result_types()
 
     def infer(self) -> Sequence[Attribute]:
         starts = mixed_dims(self.starts, self.starts_value)
@@ -283,7 +268,7 @@ def slice_extent(start: Dim, limit: Dim, step: int) -> Dim:
 
 
 @irdl_op_definition
-class InsertSliceOp(GraphOp):
+class InsertSliceOp(SameTypeOp):
     """
     A copy of a tensor with a block of it replaced.
 
@@ -305,9 +290,7 @@ class InsertSliceOp(GraphOp):
     update = operand_def(TensorType)
     offsets_value = opt_operand_def(TensorType)
     offsets = opt_prop_def(DimsAttr)
-    result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$update `into` $input (`at` $offsets^)? (`at_value` $offsets_value^ `:` type($offsets_value))?"
         " attr-dict `:` `(` type($update) `,` type($input) `)` `->` type($result)"
@@ -315,13 +298,7 @@ class InsertSliceOp(GraphOp):
 
     def __init__(self, input: SSAValue, update: SSAValue, offsets: Mixed):
         attribute, value = split_mixed(offsets)
-        super().__init__(
-            operands=[input, update, value], properties={"offsets": attribute}, result_types=[input.type]
-        )
-        self.set_result_types()
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
+        self.initialize([input, update, value], {"offsets": attribute})
 
     def check(self) -> None:
         expect_same_element(self.input, self.update)
@@ -353,6 +330,3 @@ class ReverseOp(AxesOp):
 
     def check(self) -> None:
         self.expect_axes(len(dims_of(self.input.type)))  # (C1)
-
-
-OPS: list[type[Operation]] = [TransposeOp, ConcatOp, SplitOp, SliceOp, InsertSliceOp, ReverseOp]

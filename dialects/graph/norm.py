@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, TensorType, f32, i64
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
@@ -124,12 +124,11 @@ class LayerNormOp(RowNormOp):
         statistics: bool = False,
     ):
         row = input.type if statistics else None
-        super().__init__(
-            operands=[input, scale, bias],
+        self.initialize(
+            [input, scale, bias],
+            {"axis": axis, "eps": FloatAttr(eps, f32), "compute_type": compute_type},
             result_types=[input.type, row, row],
-            properties={"axis": int_attr(axis), "eps": FloatAttr(eps, f32), "compute_type": compute_type},
         )
-        self.set_result_types()
 
     def infer(self) -> Sequence[Attribute]:
         statistics = [] if self.mean is None else [self._statistics_type()] * 2
@@ -178,12 +177,9 @@ class RmsNormOp(RowNormOp):
         eps: float = 1e-5,
         compute_type: Attribute = f32,
     ):
-        super().__init__(
-            operands=[input, scale, bias],
-            result_types=[input.type],
-            properties={"axis": int_attr(axis), "eps": FloatAttr(eps, f32), "compute_type": compute_type},
+        self.initialize(
+            [input, scale, bias], {"axis": axis, "eps": FloatAttr(eps, f32), "compute_type": compute_type}
         )
-        self.set_result_types()
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_of(self.input)]
@@ -219,6 +215,3 @@ class LpNormOp(RowOp):
         super().check()
         if (p := self.p.value.data) not in (1, 2):  # (C3)
             raise VerifyException(f"p must be 1 or 2, found {p}")
-
-
-OPS: list[type[Operation]] = [LayerNormOp, RmsNormOp, LpNormOp]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp, Kind, SameTypeOp
 from stepwell.dialects.graph.relations import Domain, expect_axis, expect_dims, expect_domain
-from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, int_attr, tensor_of, tensor_type
+from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_of, tensor_type
 
 
 @irdl_op_definition
@@ -51,12 +51,11 @@ class TopKOp(GraphOp):
     )
 
     def __init__(self, input: SSAValue, k: DimLike, axis: int, largest: bool = True):
-        super().__init__(
-            operands=[input],
-            properties={"k": dims_attr([k]), "axis": int_attr(axis), "largest": BoolAttr.from_bool(largest)},
+        self.initialize(
+            [input],
+            {"k": dims_attr([k]), "axis": axis, "largest": largest},
             result_types=[input.type, input.type],
         )
-        self.set_result_types()
 
     def infer(self) -> Sequence[Attribute]:
         dims = list(dims_of(self.input.type))
@@ -75,7 +74,7 @@ class TopKOp(GraphOp):
 
 
 @irdl_op_definition
-class ReverseSequenceOp(GraphOp):
+class ReverseSequenceOp(SameTypeOp):
     """
     Turn the first `lengths[b]` elements along the time axis around, for each b along the batch axis.
 
@@ -96,24 +95,14 @@ class ReverseSequenceOp(GraphOp):
     lengths = operand_def(TensorType)
     batch_axis = prop_def(IntegerAttr.constr(i64))
     time_axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$input `,` $lengths `batch_axis` $batch_axis `time_axis` $time_axis"
         " attr-dict `:` `(` type($input) `,` type($lengths) `)` `->` type($result)"
     )
 
     def __init__(self, input: SSAValue, lengths: SSAValue, batch_axis: int, time_axis: int):
-        super().__init__(
-            operands=[input, lengths],
-            properties={"batch_axis": int_attr(batch_axis), "time_axis": int_attr(time_axis)},
-            result_types=[input.type],
-        )
-        self.set_result_types()
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
+        self.initialize([input, lengths], {"batch_axis": batch_axis, "time_axis": time_axis})
 
     def check(self) -> None:
         dims, batch, time = dims_of(self.input.type), self.batch_axis.value.data, self.time_axis.value.data
@@ -123,6 +112,3 @@ class ReverseSequenceOp(GraphOp):
             raise VerifyException(f"batch_axis and time_axis must differ, both are {batch}")
         expect_domain(self.lengths, Domain.INTEGER, "lengths")  # (C1)
         expect_dims(self.lengths, [dims[batch]], "lengths")
-
-
-OPS: list[type[Operation]] = [TopKOp, ReverseSequenceOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -66,12 +66,7 @@ class PadOp(GraphOp):
 
     def __init__(self, input: SSAValue, pads: Mixed, mode: str = "constant", value: SSAValue | None = None):
         attribute, pads_value = split_mixed(pads)
-        super().__init__(
-            operands=[input, value, pads_value],
-            properties={"pads": attribute, "mode": StringAttr(mode)},
-            result_types=[input.type],
-        )
-        self.set_result_types()
+        self.initialize([input, value, pads_value], {"pads": attribute, "mode": mode})
 
     def infer(self) -> Sequence[Attribute]:
         dims, pads = dims_of(self.input.type), mixed_dims(self.pads, self.pads_value)
@@ -122,10 +117,7 @@ class TileOp(GraphOp):
 
     def __init__(self, input: SSAValue, repeats: Mixed):
         attribute, value = split_mixed(repeats)
-        super().__init__(
-            operands=[input, value], properties={"repeats": attribute}, result_types=[input.type]
-        )
-        self.set_result_types()
+        self.initialize([input, value], {"repeats": attribute})
 
     def infer(self) -> Sequence[Attribute]:
         dims, repeats = dims_of(self.input.type), mixed_dims(self.repeats, self.repeats_value)
@@ -137,6 +129,3 @@ class TileOp(GraphOp):
         expect_mixed(self.repeats, self.repeats_value, "repeats")
         if (n := len(mixed_dims(self.repeats, self.repeats_value))) != rank:  # (C1)
             raise VerifyException(f"expected {rank} repeats, one a dimension, found {n}")
-
-
-OPS: list[type[Operation]] = [PadOp, TileOp]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -135,18 +135,10 @@ class QuantizeOp(ScaledOp):
         compute_type: Attribute | None = None,
         saturate: bool = True,
     ):
-        super().__init__(
-            operands=[input, scale, zero_point],
-            result_types=[input.type],
-            properties={
-                "axis": int_attr(axis),
-                "block": int_attr(block),
-                "to": to,
-                "compute_type": compute_type,
-                "saturate": BoolAttr.from_bool(saturate),
-            },
+        self.initialize(
+            [input, scale, zero_point],
+            {"axis": axis, "block": block, "to": to, "compute_type": compute_type, "saturate": saturate},
         )
-        self.set_result_types()
 
     @property
     def block_size(self) -> int:
@@ -199,16 +191,9 @@ class DequantizeOp(ScaledOp):
         axis: int = 0,
         block: int = 0,
     ):
-        super().__init__(
-            operands=[input, scale, zero_point],
-            result_types=[input.type],
-            properties={
-                "axis": int_attr(axis),
-                "block": int_attr(block),
-                "to": to or element_of_value(scale),
-            },
+        self.initialize(
+            [input, scale, zero_point], {"axis": axis, "block": block, "to": to or element_of_value(scale)}
         )
-        self.set_result_types()
 
     @property
     def block_size(self) -> int:
@@ -258,12 +243,7 @@ class RequantizeOp(ScaledOp):
         to: Attribute,
         axis: int = 0,
     ):
-        super().__init__(
-            operands=[input, scale, zero_point],
-            result_types=[input.type],
-            properties={"axis": int_attr(axis), "to": to},
-        )
-        self.set_result_types()
+        self.initialize([input, scale, zero_point], {"axis": axis, "to": to})
 
     def check(self) -> None:
         if (element := element_of_value(self.input)) != i32:  # (C1)
@@ -279,6 +259,3 @@ class RequantizeOp(ScaledOp):
 def expect_zero_point_type(zero_point: SSAValue, wanted: Attribute) -> None:
     if (found := element_of_value(zero_point)) != wanted:
         raise VerifyException(f"zero_point must be {wanted}, found {found}")
-
-
-OPS: list[type[Operation]] = [QuantizeOp, DequantizeOp, RequantizeOp]

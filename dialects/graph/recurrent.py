@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     f32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -145,22 +145,21 @@ class RnnOp(GraphOp):
         linear_before_reset: bool = False,
         packing: int = 0,
     ):
-        super().__init__(
-            operands=[x, w, r, bias, lengths, h0, c0, peepholes],
-            result_types=[[x.type] * (3 if cell == "lstm" else 2)],
-            properties={
-                "cell": StringAttr(cell),
-                "direction": StringAttr(direction),
+        self.initialize(
+            [x, w, r, bias, lengths, h0, c0, peepholes],
+            {
+                "cell": cell,
+                "direction": direction,
                 "activations": ArrayAttr([StringAttr(a) for a in activations]),
                 "alphas": DenseArrayBase.from_list(f32, alphas),
                 "betas": DenseArrayBase.from_list(f32, betas),
                 "clip": None if clip is None else FloatAttr(clip, Float32Type()),
-                "input_forget": bool_attr(input_forget),
-                "linear_before_reset": bool_attr(linear_before_reset),
-                "packing": int_attr(packing),
+                "input_forget": input_forget,
+                "linear_before_reset": linear_before_reset,
+                "packing": packing,
             },
+            result_types=[[x.type] * (3 if cell == "lstm" else 2)],
         )
-        self.set_result_types()
 
     @property
     def directions(self) -> int:
@@ -244,6 +243,3 @@ class RnnOp(GraphOp):
         state = tensor_type(element, [count, batch, self.hidden])
         y = tensor_type(element, [steps, count, batch, self.hidden])
         return [y, state, state] if self.cell.data == "lstm" else [y, state]
-
-
-OPS: list[type[Operation]] = [RnnOp]

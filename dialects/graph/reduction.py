@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp, Kind, SameTypeOp
 from stepwell.dialects.graph.relations import Domain, expect_axis, expect_domain, reduced
-from stepwell.dialects.types import dims_of, int_attr, tensor_of, tensor_type
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 
 FLOAT_REDUCTIONS = ("l1", "l2", "log_sum_exp", "mean", "sum_square")
 ORDER_REDUCTIONS = ("max", "min", "prod", "sum")
@@ -59,16 +59,7 @@ class ReduceOp(GraphOp):
     )
 
     def __init__(self, input: SSAValue, kind: str, axes: Sequence[int], *, keep_dims: bool = False):
-        super().__init__(
-            operands=[input],
-            result_types=[input.type],
-            properties={
-                "kind": StringAttr(kind),
-                "axes": DenseArrayBase.from_list(i64, list(axes)),
-                "keep_dims": BoolAttr.from_bool(keep_dims),
-            },
-        )
-        self.set_result_types()
+        self.initialize([input], {"kind": kind, "axes": axes, "keep_dims": keep_dims})
 
     def infer(self) -> Sequence[Attribute]:
         type = tensor_of(self.input)
@@ -108,16 +99,7 @@ class ArgReduceOp(GraphOp, ABC):
     )
 
     def __init__(self, input: SSAValue, axis: int, *, keep_dims: bool = False, select_last: bool = False):
-        super().__init__(
-            operands=[input],
-            result_types=[input.type],
-            properties={
-                "axis": int_attr(axis),
-                "keep_dims": BoolAttr.from_bool(keep_dims),
-                "select_last": BoolAttr.from_bool(select_last),
-            },
-        )
-        self.set_result_types()
+        self.initialize([input], {"axis": axis, "keep_dims": keep_dims, "select_last": select_last})
 
     def infer(self) -> Sequence[Attribute]:
         dims = reduced(dims_of(self.input.type), [self.axis.value.data], bool(self.keep_dims))
@@ -168,7 +150,7 @@ class ArgminOp(ArgReduceOp):
 
 
 @irdl_op_definition
-class ScanOp(GraphOp):
+class ScanOp(SameTypeOp):
     """
     Running `sum prod max min` along an axis; `exclusive` leaves the element itself out, `reverse` runs
     back.
@@ -186,14 +168,11 @@ class ScanOp(GraphOp):
     name = "graph.scan"
     KIND: ClassVar[Kind] = Kind.OPAQUE
 
-    input = operand_def(TensorType)
     kind = prop_def(StringAttr)
     axis = prop_def(IntegerAttr.constr(i64))
     exclusive = prop_def(BoolAttr)
     reverse = prop_def(BoolAttr)
-    result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$input `kind` $kind `axis` $axis `exclusive` $exclusive `reverse` $reverse attr-dict"
         " `:` type($input) `->` type($result)"
@@ -202,20 +181,7 @@ class ScanOp(GraphOp):
     def __init__(
         self, input: SSAValue, kind: str, axis: int, *, exclusive: bool = False, reverse: bool = False
     ):
-        super().__init__(
-            operands=[input],
-            result_types=[input.type],
-            properties={
-                "kind": StringAttr(kind),
-                "axis": int_attr(axis),
-                "exclusive": BoolAttr.from_bool(exclusive),
-                "reverse": BoolAttr.from_bool(reverse),
-            },
-        )
-        self.set_result_types()
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
+        self.initialize([input], {"kind": kind, "axis": axis, "exclusive": exclusive, "reverse": reverse})
 
     def check(self) -> None:
         if self.kind.data not in SCANS:  # (C1)
@@ -224,28 +190,17 @@ class ScanOp(GraphOp):
         expect_axis(self.axis.value.data, len(dims_of(self.input.type)))  # (C3)
 
 
-class RowOp(GraphOp, ABC):
+class RowOp(SameTypeOp, ABC):
     """A function of the rows along one axis, in the input's shape."""
 
     KIND: ClassVar[Kind] = Kind.ROW
 
-    input = operand_def(TensorType)
     axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = "$input `axis` $axis attr-dict `:` type($input) `->` type($result)"
 
     def __init__(self, input: SSAValue, axis: int, properties: dict[str, Attribute] | None = None):
-        super().__init__(
-            operands=[input],
-            result_types=[input.type],
-            properties={"axis": int_attr(axis)} | (properties or {}),
-        )
-        self.set_result_types()
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
+        self.initialize([input], {"axis": axis, **(properties or {})})
 
     def check(self) -> None:
         expect_domain(self.input, Domain.FLOAT)  # (C1)
@@ -284,6 +239,3 @@ class LogSoftmaxOp(RowOp):
     """
 
     name = "graph.log_softmax"
-
-
-OPS: list[type[Operation]] = [ReduceOp, ArgmaxOp, ArgminOp, ScanOp, SoftmaxOp, LogSoftmaxOp]

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -106,23 +106,21 @@ class ResizeOp(GraphOp):
         extrapolation: float = 0.0,
     ):
         attribute, value = split_mixed(shape)
-        super().__init__(
-            operands=[input, value],
-            properties={
+        self.initialize(
+            [input, value],
+            {
                 "shape": attribute,
                 "scales": None if scales is None else DenseArrayBase.from_list(f64, scales),
-                "mode": StringAttr(mode),
-                "coordinate": StringAttr(coordinate),
-                "nearest": StringAttr(nearest),
+                "mode": mode,
+                "coordinate": coordinate,
+                "nearest": nearest,
                 "cubic_a": FloatAttr(cubic_a, f32),
                 "antialias": UnitAttr() if antialias else None,
                 "exclude_outside": UnitAttr() if exclude_outside else None,
                 "roi": None if roi is None else DenseArrayBase.from_list(f64, roi),
                 "extrapolation": FloatAttr(extrapolation, f32),
             },
-            result_types=[input.type],
         )
-        self.set_result_types()
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_type(tensor_of(self.input).element_type, mixed_dims(self.shape, self.shape_value))]
@@ -146,6 +144,3 @@ class ResizeOp(GraphOp):
                 raise VerifyException(f"{what} must be one of {', '.join(allowed)}, found {value.data}")
         if self.antialias is not None and self.mode.data == "nearest":
             raise VerifyException("mode nearest takes no antialias")
-
-
-OPS: list[type[Operation]] = [ResizeOp]

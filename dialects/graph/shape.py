@@ -7,7 +7,7 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -29,7 +29,7 @@ from stepwell.dialects.graph.relations import (
     expect_scalar,
     shape_text,
 )
-from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, int_attr, tensor_of, tensor_type
+from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 
@@ -49,8 +49,7 @@ class ToShapeOp(GraphOp):
 
     def __init__(self, input: SSAValue, shape: Mixed):
         attribute, value = split_mixed(shape)
-        super().__init__(operands=[input, value], properties={"shape": attribute}, result_types=[input.type])
-        self.set_result_types()
+        self.initialize([input, value], {"shape": attribute})
 
     @property
     def target(self) -> tuple[Dim, ...]:
@@ -102,12 +101,7 @@ class AxesOp(GraphOp):
     assembly_format = "$input `axes` $axes attr-dict `:` type($input) `->` type($result)"
 
     def __init__(self, input: SSAValue, axes: Sequence[int]):
-        super().__init__(
-            operands=[input],
-            properties={"axes": DenseArrayBase.from_list(i64, sorted(axes))},
-            result_types=[input.type],
-        )
-        self.set_result_types()
+        self.initialize([input], {"axes": sorted(axes)})
 
     def expect_axes(self, rank: int) -> None:
         """Require the axes to be sorted, distinct and below a rank. Raises: VerifyException."""
@@ -228,12 +222,7 @@ class ShapeOfOp(GraphOp):
 
     def __init__(self, input: SSAValue, start: int = 0, end: int | None = None):
         rank = len(dims_of(input.type))
-        super().__init__(
-            operands=[input],
-            properties={"start": int_attr(start), "end": int_attr(rank if end is None else end)},
-            result_types=[input.type],
-        )
-        self.set_result_types()
+        self.initialize([input], {"start": start, "end": rank if end is None else end})
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_type(i64, [self.end.value.data - self.start.value.data])]
@@ -322,11 +311,11 @@ class IotaOp(GraphOp):
     assembly_format = "`shape` $shape `axis` $axis `of` $type attr-dict `->` type($result)"
 
     def __init__(self, shape: Sequence[DimLike], axis: int, type: Attribute):
-        super().__init__(
-            properties={"shape": dims_attr(shape), "axis": int_attr(axis), "type": type},
+        self.initialize(
+            [],
+            {"shape": dims_attr(shape), "axis": axis, "type": type},
             result_types=[tensor_type(type, shape)],
         )
-        self.set_result_types()
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_type(self.type, self.shape.get())]
@@ -363,8 +352,7 @@ class RangeOp(GraphOp):
     )
 
     def __init__(self, start: SSAValue, limit: SSAValue, delta: SSAValue):
-        super().__init__(operands=[start, limit, delta], result_types=[start.type])
-        self.set_result_types()
+        self.initialize([start, limit, delta])
 
     def infer(self) -> Sequence[Attribute]:
         return [tensor_type(tensor_of(self.start).element_type, ["?"])]
@@ -373,16 +361,3 @@ class RangeOp(GraphOp):
         for value, what in ((self.start, "start"), (self.limit, "limit"), (self.delta, "delta")):
             expect_scalar(value, what)  # (C1)
             expect_same_element(self.start, value)
-
-
-OPS: list[type[Operation]] = [
-    ReshapeOp,
-    ExpandDimsOp,
-    SqueezeOp,
-    BroadcastToOp,
-    ShapeOfOp,
-    ExtentsOp,
-    FullOp,
-    IotaOp,
-    RangeOp,
-]

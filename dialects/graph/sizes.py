@@ -7,7 +7,7 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, TensorType, UnitAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, var_result_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -112,6 +112,3 @@ class DefineSizesOp(GraphOp):
             raise VerifyException(f"every expression must be known, found {shape_text(dims)}")
         if not len(dims) == len(self.symbols) == len(self.sizes):  # (C2)
             raise VerifyException(f"expected {len(dims)} names and results, found {len(self.symbols)}")
-
-
-OPS: list[type[Operation]] = [BindSizesOp, DefineSizesOp]

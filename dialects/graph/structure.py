@@ -406,6 +406,3 @@ class ExternalOp(GraphOp):
 
     def infer(self) -> Sequence[Attribute]:
         return self.result_types  # those of the function
-
-
-OPS: list[type[Operation]] = [ConstantOp, FusedOp, CompositeOp, YieldOp, TupleOp, GetOp, AssertOp, ExternalOp]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition
 
 from stepwell.dialects.graph.elementwise import FloatUnaryOp
@@ -310,26 +309,3 @@ class ErfOp(FloatUnaryOp):
     """
 
     name = "graph.erf"
-
-
-OPS: list[type[Operation]] = [
-    ExpOp,
-    Expm1Op,
-    LogOp,
-    Log1pOp,
-    SqrtOp,
-    RsqrtOp,
-    SinOp,
-    CosOp,
-    TanOp,
-    AsinOp,
-    AcosOp,
-    AtanOp,
-    SinhOp,
-    CoshOp,
-    TanhOp,
-    AsinhOp,
-    AcoshOp,
-    AtanhOp,
-    ErfOp,
-]

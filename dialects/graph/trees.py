@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.relations import element_of_value, is_float
-from stepwell.dialects.types import dims_of, int_attr, tensor_type
+from stepwell.dialects.types import dims_of, tensor_type
 
 AGGREGATES = ("sum", "min", "max")
 
@@ -65,12 +65,7 @@ class TreeEnsembleOp(GraphOp):
 
     def __init__(self, x: SSAValue, tables: Sequence[SSAValue], *, steps: int, aggregate: str = "sum"):
         """Args: `tables` are features, thresholds, children, missing, roots and weights."""
-        super().__init__(
-            operands=[x, *tables],
-            result_types=[x.type],
-            properties={"steps": int_attr(steps), "aggregate": StringAttr(aggregate)},
-        )
-        self.set_result_types()
+        self.initialize([x, *tables], {"steps": steps, "aggregate": aggregate})
 
     def check(self) -> None:
         element = element_of_value(self.x)
@@ -98,6 +93,3 @@ class TreeEnsembleOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:  # (C4)
         targets = dims_of(self.weights.type)[1]
         return [tensor_type(element_of_value(self.weights), [dims_of(self.x.type)[0], targets])]
-
-
-OPS: list[type[Operation]] = [TreeEnsembleOp]

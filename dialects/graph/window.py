@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, traits_def, var_result_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -83,23 +83,22 @@ class PoolOp(GraphOp):
         data_layout: str | None = None,
     ):
         rank = len(kernel)
-        super().__init__(
-            operands=[x],
-            result_types=[[x.type] * (1 if indices == "none" else 2)],
-            properties={
-                "kind": StringAttr(kind),
-                "kernel": DenseArrayBase.from_list(i64, kernel),
-                "strides": DenseArrayBase.from_list(i64, strides or [1] * rank),
-                "dilations": DenseArrayBase.from_list(i64, dilations or [1] * rank),
-                "pads": DenseArrayBase.from_list(i64, pads or [0] * 2 * rank),
-                "ceil": bool_attr(ceil),
-                "count_include_pad": bool_attr(count_include_pad),
-                "p": int_attr(p),
-                "indices": StringAttr(indices),
-                "data_layout": StringAttr(data_layout or plain_layout("NC", rank)),
+        self.initialize(
+            [x],
+            {
+                "kind": kind,
+                "kernel": kernel,
+                "strides": strides or [1] * rank,
+                "dilations": dilations or [1] * rank,
+                "pads": pads or [0] * 2 * rank,
+                "ceil": ceil,
+                "count_include_pad": count_include_pad,
+                "p": p,
+                "indices": indices,
+                "data_layout": data_layout or plain_layout("NC", rank),
             },
+            result_types=[[x.type] * (1 if indices == "none" else 2)],
         )
-        self.set_result_types()
 
     def check(self) -> None:
         kind, indices, p = self.kind.data, self.indices.data, self.p.value.data
@@ -137,6 +136,3 @@ class PoolOp(GraphOp):
         shape = data.physical(extents)
         results = [tensor_type(tensor_of(self.x).element_type, shape)]
         return results if self.indices.data == "none" else [*results, tensor_type(i64, shape)]
-
-
-OPS: list[type[Operation]] = [PoolOp]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, f32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.convolution import check_fits
 from stepwell.dialects.graph.relations import element_of_value, shape_text
-from stepwell.dialects.types import dims_of, int_attr, tensor_type
+from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.winograd import FILTER, TILES
 
@@ -55,12 +55,7 @@ class WinogradConvOp(GraphOp):
     )
 
     def __init__(self, x: SSAValue, u: SSAValue, *, tile: int, pads: Sequence[int]):
-        super().__init__(
-            operands=[x, u],
-            result_types=[x.type],
-            properties={"tile": int_attr(tile), "pads": DenseArrayBase.from_list(i64, pads)},
-        )
-        self.set_result_types()
+        self.initialize([x, u], {"tile": tile, "pads": pads})
 
     def check(self) -> None:
         tile, pads = self.tile.value.data, self.pads.get_values()
@@ -92,6 +87,3 @@ class WinogradConvOp(GraphOp):
         top, left, bottom, right = self.pads.get_values()
         rows, columns = height + (top + bottom - FILTER + 1), width + (left + right - FILTER + 1)
         return [tensor_type(f32, [n, panels * panel // lanes, rows, columns, lanes])]
-
-
-OPS: list[type[Operation]] = [WinogradConvOp]

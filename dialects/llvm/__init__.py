@@ -8,11 +8,10 @@ vectors, `llvm.mlir.zero` on any type; the other ops of this folder are new.
 from xdsl.dialects import llvm as upstream
 from xdsl.ir import Dialect
 
-from stepwell.dialects.llvm.instructions import INSTRUCTIONS
-from stepwell.dialects.llvm.intrinsics import INTRINSICS
-from stepwell.dialects.llvm.memory import MEMORY
+from stepwell.dialects.llvm import instructions, intrinsics, memory
+from stepwell.dialects.op_classes import ops_in
 
-_OURS = [*INSTRUCTIONS, *INTRINSICS, *MEMORY]
+_OURS = ops_in(instructions, intrinsics, memory)
 _OUR_NAMES = {op.name for op in _OURS}
 
 LLVM = Dialect(

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.llvm import FastMathAttr, FCmpPredicateFlag, GenericCastOp, LLVMPointerType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -329,18 +329,3 @@ class AtomicRMWOp(IRDLOperation):
             raise VerifyException(f"bin_op must be one of {', '.join(ATOMIC_KINDS)}")
         if self.ordering.data not in ATOMIC_ORDERINGS:
             raise VerifyException(f"ordering must be one of {', '.join(ATOMIC_ORDERINGS)}")
-
-
-INSTRUCTIONS: list[type[Operation]] = [
-    AtomicRMWOp,
-    ExtractElementOp,
-    FCmpOp,
-    FPToSIOp,
-    FPToUIOp,
-    FreezeOp,
-    PoisonOp,
-    SelectOp,
-    SwitchOp,
-    UIToFPOp,
-    ZeroOp,
-]

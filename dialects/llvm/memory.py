@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I1, IntegerAttr, IntegerType, VectorType, i8
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Operation
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -136,13 +135,3 @@ class PrefetchOp(IRDLOperation):
     hint = prop_def(IntegerAttr)
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = _FORMAT_WITHOUT_RESULT
-
-
-MEMORY: list[type[Operation]] = [
-    MaskedGatherOp,
-    MaskedLoadOp,
-    MaskedScatterOp,
-    MemcpyOp,
-    MemsetOp,
-    PrefetchOp,
-]

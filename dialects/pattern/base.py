@@ -133,6 +133,3 @@ class YieldOp(IRDLOperation):
     def verify_(self) -> None:
         if len(self.root) != 1:
             raise VerifyException(f"a pattern yields one object, its root; found {len(self.root)}")
-
-
-OPS: list[type[Operation]] = [YieldOp]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, UnitAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -178,6 +178,3 @@ class LetOp(ThreeOp):
     """
 
     name = "pattern.let"
-
-
-OPS: list[type[Operation]] = [OpOp, CallOp, TupleOp, FunctionOp, GetOp, IfOp, LetOp]

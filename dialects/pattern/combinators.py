@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolRefAttr
-from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, prop_def, region_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -187,17 +186,3 @@ class OptionalOp(OneOp):
         if [arg.type for arg in self.body.block.args] != [NODE]:  # (C1)
             raise VerifyException("the region takes one argument, of type !pattern.node")
         expect_last(self.body, YieldOp)  # (C2)
-
-
-OPS: list[type[Operation]] = [
-    DominatesOp,
-    OrOp,
-    AndOp,
-    NotOp,
-    HasAttrOp,
-    HasTypeOp,
-    HasDtypeOp,
-    HasShapeOp,
-    WhereOp,
-    OptionalOp,
-]

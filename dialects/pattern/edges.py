@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, SymbolNameConstraint, UnitAttr, i64
-from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -114,6 +113,3 @@ class GraphOp(IRDLOperation):
         for op in self.body.block.ops:
             if isinstance(op, EdgeOp | SameShapeOp) and not {*op.operands} <= {*last.nodes}:
                 raise VerifyException(f"{op.name} must connect patterns that pattern.bind names")
-
-
-OPS: list[type[Operation]] = [EdgeOp, SameShapeOp, BindOp, GraphOp]

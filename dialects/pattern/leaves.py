@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
-from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -125,6 +124,3 @@ class ExprOp(NodeOp):
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove())
     assembly_format = "$body attr-dict"
-
-
-OPS: list[type[Operation]] = [AnyOp, VarOp, ConstantOp, RefOp, UseOp, ContentOp, ExprOp]

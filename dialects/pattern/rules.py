@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -291,6 +291,3 @@ class TableOp(IRDLOperation):
             raise VerifyException(
                 f"{len(self.patterns)} patterns need as many checks, found {len(self.checks)}"
             )
-
-
-OPS: list[type[Operation]] = [DefOp, ReplaceOp, MakeOp, RuleOp, TableOp]

@@ -7,15 +7,16 @@ A part of `tile-and-fuse`, which calls `steps_inside` for the bounds of the loop
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.vector import CombiningKindFlag
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir.combiners import combiner_of
@@ -30,8 +31,21 @@ Inside: TypeAlias = Mapping[int, tuple[int, int]]
 """Maps each zero-padded dimension of a tensor to the begin and end of the unpadded indices."""
 
 
-def padded_tensors(func: FuncOp) -> Mapping[SSAValue, Inside]:
+@dataclass(frozen=True)
+class PaddedTensors:
     """The zero-padded tensors of a kernel, also their expanded views, with the extent of their contents."""
+
+    name: ClassVar[str] = "padded-tensors"
+
+    inside: Mapping[SSAValue, Inside]
+
+    @classmethod
+    def of(cls, op: Operation) -> PaddedTensors:
+        """The padded tensors of a function; an op of another class has none."""
+        return cls(_padded_tensors(op) if isinstance(op, FuncOp) else {})
+
+
+def _padded_tensors(func: FuncOp) -> Mapping[SSAValue, Inside]:
     found: dict[SSAValue, Inside] = {}
     for op in func.body.block.ops:
         if isinstance(op, tensor.InsertSliceOp) and _is_zero_around(op):

@@ -32,34 +32,37 @@ from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs, type_before
 from stepwell.lowering.graph_to_linalg.vectors import attention, recurrent, scan, top_k, winograd
 from stepwell.patterns.driver.conversion import convert
+from stepwell.patterns.driver.pattern_set import patterns_in
 from stepwell.runtime.errors import StepwellError
 
 __all__ = ["GRAPH_TO_LINALG", "ConvertGraphToLinalgPass", "type_before"]
 
 # One list of patterns for each op family; `convert` finds a pattern by the class of the op.
-GRAPH_TO_LINALG: list[RewritePattern] = [
-    *attention.PATTERNS,
-    *binary.PATTERNS,
-    *contraction.PATTERNS,
-    *convolution.PATTERNS,
-    *convolution_transpose.PATTERNS,
-    *elementwise.PATTERNS,
-    *generators.PATTERNS,
-    *indexing.PATTERNS,
-    *layout.PATTERNS,
-    *movement.PATTERNS,
-    *norm.PATTERNS,
-    *ordering.PATTERNS,
-    *quantized.PATTERNS,
-    *recurrent.PATTERNS,
-    *reduction.PATTERNS,
-    *resize.PATTERNS,
-    *scan.PATTERNS,
-    *top_k.PATTERNS,
-    *trees.PATTERNS,
-    *window.PATTERNS,
-    *winograd.PATTERNS,
-]
+_PATTERNS: list[type[RewritePattern]] = patterns_in(
+    RewritePattern,
+    attention,
+    binary,
+    contraction,
+    convolution,
+    convolution_transpose,
+    elementwise,
+    generators,
+    indexing,
+    layout,
+    movement,
+    norm,
+    ordering,
+    quantized,
+    recurrent,
+    reduction,
+    resize,
+    scan,
+    top_k,
+    trees,
+    window,
+    winograd,
+)
+GRAPH_TO_LINALG = [pattern() for pattern in _PATTERNS]
 
 
 class ConvertGraphToLinalgPass(ModulePass):

@@ -203,6 +203,3 @@ class WhereLowering(RewritePattern):
         type = tensor_of(op.result)
         result = elementwise(type, operands, lambda s: scalars.select(*s), op, rewriter, stored=True)
         rewriter.replace(op, [], [result])
-
-
-PATTERNS: list[RewritePattern] = [BinaryLowering(), RemainderLowering(), PowerLowering(), WhereLowering()]

@@ -275,11 +275,3 @@ class BiasAddLowering(RewritePattern):
         write = (empty(type, rewriter), identity(rank))
         result = generic(reads, write, [PARALLEL] * rank, lambda s: scalars.add(s[0], s[1]), rewriter)
         rewriter.replace(op, [], [result])
-
-
-PATTERNS: list[RewritePattern] = [
-    MatmulLowering(),
-    MatmulIntegerLowering(),
-    EinsumLowering(),
-    BiasAddLowering(),
-]

@@ -263,6 +263,3 @@ def _groups_fill_blocks(
 def _window(loops: Loops, letter: str, stride: int, dilation: int) -> AffineExpr:
     """The coordinate in the padded input of a window's kernel point along a spatial axis."""
     return loops[letter] * stride + loops[f"k{letter}"] * dilation
-
-
-PATTERNS: list[RewritePattern] = [ConvLowering()]

@@ -218,15 +218,3 @@ class ClipLowering(RewritePattern):
 
         result = elementwise(tensor_of(op.result), operands, body, op, rewriter)
         rewriter.replace(op, [], [result])
-
-
-PATTERNS: list[RewritePattern] = [
-    TanhSoftplusLowering(),
-    UnaryLowering(),
-    AlphaLowering(),
-    GeluLowering(),
-    IsInfLowering(),
-    CastLowering(),
-    BitcastLowering(),
-    ClipLowering(),
-]

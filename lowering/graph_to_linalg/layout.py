@@ -106,6 +106,3 @@ def _split_groups(
             block = blocks[axis[0]]
             groups.append([(parts[0], dim // block), (parts[1], Dim.of(block))])
     return groups
-
-
-PATTERNS: list[RewritePattern] = [LayoutTransformLowering()]

@@ -270,13 +270,3 @@ def _power(scalars: Scalars, x: SSAValue, exponent: float) -> SSAValue:
         root = math.SqrtOp(x).result
         return root if exponent == 0.5 else scalars.multiply(root, math.SqrtOp(root).result)
     return math.PowFOp(x, scalars.constant(exponent)).result
-
-
-PATTERNS: list[RewritePattern] = [
-    BatchNormLowering(),
-    LayerNormLowering(),
-    RmsNormLowering(),
-    ChannelNormLowering(),
-    LpNormLowering(),
-    LrnLowering(),
-]

@@ -248,11 +248,3 @@ def _centred(x: SSAValue, zero_point: SSAValue, rewriter: PatternRewriter) -> SS
         return sums.subtract(source.convert(scalars[0], sums), source.convert(scalars[1], sums))
 
     return generic(reads, write, [PARALLEL] * len(dims), body, rewriter)
-
-
-PATTERNS: list[RewritePattern] = [
-    QuantizeLowering(),
-    DequantizeLowering(),
-    RequantizeLowering(),
-    ConvIntegerLowering(),
-]

@@ -270,11 +270,3 @@ def _nan_position(positions: Scalars, position: SSAValue) -> SSAValue:
     """The index of the found element: positions of NaN, counted down from `_ABOVE_ALL`, are decoded."""
     is_nan = positions.compare("gt", position, positions.constant(_ABOVE_ALL // 2))
     return positions.select(is_nan, positions.subtract(positions.constant(_ABOVE_ALL), position), position)
-
-
-PATTERNS: list[RewritePattern] = [
-    ReduceLowering(),
-    SoftmaxLowering(),
-    LogSoftmaxLowering(),
-    ArgReduceLowering(),
-]

@@ -18,7 +18,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import Indices, index_of
+from stepwell.lowering.graph_to_linalg.slices import INDICES, index_of
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     REDUCTION,
@@ -76,7 +76,7 @@ def _walk(op: graph.TreeEnsembleOp, steps: int) -> Body:
 
     def walk(scalars: Sequence[SSAValue]) -> SSAValue:
         row, node = loop_index(0), scalars[0]
-        sides = Indices.constant(1), Indices.constant(0)
+        sides = INDICES.constant(1), INDICES.constant(0)
         for _ in range(steps):
             at = index_of(node)
             value = numbers.widen(_element(op.x, [row, index_of(_element(op.features, [at]))]))
@@ -103,6 +103,3 @@ def _joined(op: graph.TreeEnsembleOp, leaves: SSAValue, rewriter: PatternRewrite
     write = filled(type, start, rewriter), projection(3, [0, 1])
     reads = [(leaves, projection(3, [0, 2]))]
     return generic(reads, write, [PARALLEL, PARALLEL, REDUCTION], body, rewriter)
-
-
-PATTERNS: list[RewritePattern] = [TreeEnsembleLowering()]

@@ -29,25 +29,27 @@ from stepwell.lowering.graph_to_onnx import (
 from stepwell.lowering.graph_to_onnx.nodes import OPSET
 from stepwell.lowering.graph_to_onnx.support import OnnxExport
 from stepwell.patterns.driver.conversion import convert
+from stepwell.patterns.driver.pattern_set import patterns_in
 
 # A list of patterns per family; the pattern of an op is found by the op's class.
-GRAPH_TO_ONNX: list[type[OnnxExport]] = [
-    *activation.PATTERNS,
-    *attention.PATTERNS,
-    *contraction.PATTERNS,
-    *copies.PATTERNS,
-    *elementwise.PATTERNS,
-    *indexing.PATTERNS,
-    *movement.PATTERNS,
-    *norm.PATTERNS,
-    *quantized.PATTERNS,
-    *recurrent.PATTERNS,
-    *reduction.PATTERNS,
-    *resize.PATTERNS,
-    *shape.PATTERNS,
-    *structure.PATTERNS,
-    *window.PATTERNS,
-]
+GRAPH_TO_ONNX: list[type[OnnxExport]] = patterns_in(
+    OnnxExport,
+    activation,
+    attention,
+    contraction,
+    copies,
+    elementwise,
+    indexing,
+    movement,
+    norm,
+    quantized,
+    recurrent,
+    reduction,
+    resize,
+    shape,
+    structure,
+    window,
+)
 
 
 class ConvertGraphToOnnxPass(ModulePass):

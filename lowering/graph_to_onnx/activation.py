@@ -30,6 +30,3 @@ class ClipExport(OnnxExport):
         """Pass both bounds as inputs; an absent bound is an absent input."""
         bounds = [op.input, op.lo, op.hi]
         replace_by_node(rewriter, op, onnx.ClipOp, bounds)
-
-
-PATTERNS: list[type[OnnxExport]] = [SiluExport, ClipExport]

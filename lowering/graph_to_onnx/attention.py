@@ -30,6 +30,3 @@ class AttentionExport(OnnxExport):
             scores = insert_node(rewriter, onnx.AddOp, [scores, op.mask], type)
         weights = insert_node(rewriter, onnx.SoftmaxOp, [scores], type, axis=len(dims) - 1)
         replace_by_node(rewriter, op, onnx.MatMulOp, [weights, op.v])
-
-
-PATTERNS: list[type[OnnxExport]] = [AttentionExport]

@@ -84,6 +84,3 @@ def is_plain(layout: str, prefix: str) -> bool:
     """Whether a layout is ONNX's: `NC` or `OI`, then the spatial axes."""
     parsed = parse_layout(layout)
     return len(parsed.axes) == len(parsed.letters) and layout == plain_layout(prefix, len(parsed.spatial))
-
-
-PATTERNS: list[type[OnnxExport]] = [MatmulExport, MatmulIntegerExport, ConvExport, ConvTransposeExport]

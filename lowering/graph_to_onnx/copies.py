@@ -70,6 +70,3 @@ class CopyExport(OnnxExport):
         """Replace the op by the operator of its row."""
         target, names = COPIES[type(op)]
         replace_by_node(rewriter, op, target, op.operands, **copied(op, names))
-
-
-PATTERNS: list[type[OnnxExport]] = [CopyExport]

@@ -144,14 +144,3 @@ class BiasAddExport(OnnxExport):
             type = tensor_type(tensor_of(bias).element_type, [*dims, *[1] * trailing])
             bias = insert_node(rewriter, onnx.UnsqueezeOp, [bias, axes], type)
         replace_by_node(rewriter, op, onnx.AddOp, [op.x, bias])
-
-
-PATTERNS: list[type[OnnxExport]] = [
-    SimpleExport,
-    ComposedExport,
-    TruncExport,
-    RemainderExport,
-    ShiftExport,
-    CastExport,
-    BiasAddExport,
-]

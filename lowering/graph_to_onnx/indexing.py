@@ -52,6 +52,3 @@ class ElementsExport(OnnxExport):
         target, names = INDEXED[type(op)]
         operands = [op.input, indices, *op.operands[2:]]
         replace_by_node(rewriter, op, target, operands, **copied(op, names))
-
-
-PATTERNS: list[type[OnnxExport]] = [GatherExport, ElementsExport]

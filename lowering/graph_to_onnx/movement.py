@@ -134,14 +134,3 @@ class TopKExport(OnnxExport):
             axis=op.axis.value.data,
             largest=bool(op.largest.value.data),
         )
-
-
-PATTERNS: list[type[OnnxExport]] = [
-    SplitExport,
-    SliceExport,
-    ReverseExport,
-    PadExport,
-    TileExport,
-    ReverseSequenceExport,
-    TopKExport,
-]

@@ -90,6 +90,3 @@ class RmsNormExport(OnnxExport):
                 vector = cast_to(vector, op.compute_type, rewriter)
                 y = insert_node(rewriter, operator, [y, vector], y.type)
         rewriter.replace(op, [], [cast_to(y, element_of(op.input), rewriter)])
-
-
-PATTERNS: list[type[OnnxExport]] = [BatchNormExport, SpatialNormExport, LayerNormExport, RmsNormExport]

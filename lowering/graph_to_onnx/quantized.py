@@ -94,6 +94,3 @@ class ConvIntegerExport(OnnxExport):
             return
         operands = [op.x, op.w, op.x_zero_point, op.w_zero_point]
         replace_by_node(rewriter, op, onnx.ConvIntegerOp, operands, **copied(op, CONVOLUTION))
-
-
-PATTERNS: list[type[OnnxExport]] = [QuantizeExport, DequantizeExport, RequantizeExport, ConvIntegerExport]

@@ -63,6 +63,3 @@ def _taken(names: Sequence[str], numbers: Sequence[float], least: int) -> list[f
     """The numbers of the activations that have at least so many parameters; None when there are none."""
     pairs = zip(names, numbers, strict=True)
     return [number for name, number in pairs if ACTIVATIONS[name][1] >= least] or None
-
-
-PATTERNS: list[type[OnnxExport]] = [RnnExport]

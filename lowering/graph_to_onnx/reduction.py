@@ -66,6 +66,3 @@ class ScanExport(OnnxExport):
         axis = insert_constant(rewriter, np.array(op.axis.value.data, np.int64))
         exclusive, reverse = bool(op.exclusive.value.data), bool(op.reverse.value.data)
         replace_by_node(rewriter, op, onnx.CumSumOp, [op.input, axis], exclusive=exclusive, reverse=reverse)
-
-
-PATTERNS: list[type[OnnxExport]] = [ReduceExport, ScanExport]

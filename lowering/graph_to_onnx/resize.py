@@ -58,6 +58,3 @@ def _gives_sizes(op: graph.ResizeOp) -> bool:
         if np.float32(scale) != scale or not dim.is_static or floor(dim.value * scale) != size:
             return False
     return True
-
-
-PATTERNS: list[type[OnnxExport]] = [ResizeExport]

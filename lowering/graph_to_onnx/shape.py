@@ -116,13 +116,3 @@ class OneHotExport(OnnxExport):
         at = insert_integers(rewriter, [axis])
         indices = insert_node(rewriter, onnx.UnsqueezeOp, [indices, at], spread)
         replace_by_node(rewriter, op, onnx.EqualOp, [indices, counted])
-
-
-PATTERNS: list[type[OnnxExport]] = [
-    ReshapeExport,
-    AxesExport,
-    BroadcastToExport,
-    ExtentsExport,
-    IotaExport,
-    OneHotExport,
-]

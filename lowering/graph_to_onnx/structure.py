@@ -16,6 +16,3 @@ class ConstantExport(OnnxExport):
         """Copy the value."""
         made = onnx.ConstantOp.build(result_types=[op.result.type], properties={"value": op.value})
         rewriter.replace(op, made)
-
-
-PATTERNS: list[type[OnnxExport]] = [ConstantExport]

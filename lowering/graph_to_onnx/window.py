@@ -69,6 +69,3 @@ def _ceil_mode(op: graph.PoolOp) -> bool | None:
     return (
         True if counts == [-(-room // stride) for room, stride in zip(rooms, strides, strict=True)] else None
     )
-
-
-PATTERNS: list[type[OnnxExport]] = [PoolExport]

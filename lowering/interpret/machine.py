@@ -60,7 +60,7 @@ def interpret(
 
     Args: `inputs` are the function's tensors, or its input buffers, and are not changed; outputs, scratch and
     the values of symbols are added.
-    Returns: its results, or its output buffers; without `sched.outputs`, the final contents of all buffers.
+    Returns: its results, or its output buffers; without `#sched.kernel`, the final contents of all buffers.
     Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`.
     """
     machine = _Machine(module, ctx)

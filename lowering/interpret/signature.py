@@ -11,7 +11,6 @@ from typing import cast
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DictionaryAttr,
     IndexType,
     IntegerAttr,
@@ -22,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from stepwell.dialects.sched_kernel import is_on_buffers, kernel_of, symbols_of
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.interpret.scalars import numpy_dtype
 from stepwell.lowering.interpret.tensors import undefined
@@ -47,13 +47,15 @@ class Signature:
     def of(function: func.FuncOp) -> Signature:
         """The signature by a function's type and attributes."""
         types = function.function_type.inputs.data
-        symbols = cast("ArrayAttr[StringAttr]", function.attributes.get("sched.symbols", ArrayAttr([])))
-        names = tuple(name.data for name in symbols) if types and not _is_shaped(types[-1]) else ()
+        names = symbols_of(function) if types and not _is_shaped(types[-1]) else ()
         shaped = types[: len(types) - len(names)]
         attributes = (
             function.arg_attrs.data if function.arg_attrs is not None else [DictionaryAttr({})] * len(types)
         )
         dims = tuple(_dims(type, each) for type, each in zip(shaped, attributes, strict=False))
+        if (kernel := kernel_of(function)) is not None:
+            outputs = kernel.outputs.data if is_on_buffers(function) else 0
+            return Signature(function, types, dims, names, kernel.inputs.data, outputs)
         inputs = _number(function, "sched.inputs", len(shaped))
         return Signature(function, types, dims, names, inputs, _number(function, "sched.outputs", 0))
 
@@ -114,9 +116,10 @@ class Signature:
 
     def _scratch_bytes(self, symbols: Mapping[str, int]) -> int:
         """The bytes of the scratch or arena argument."""
-        for name in ("sched.scratch", "sched.arena"):
-            if isinstance(size := self.function.attributes.get(name), StringAttr):
-                return Dim.of(size.data).evaluate(symbols)
+        if (kernel := kernel_of(self.function)) is not None:
+            return kernel.scratch_bytes.evaluate(symbols)
+        if isinstance(size := self.function.attributes.get("sched.arena"), StringAttr):
+            return Dim.of(size.data).evaluate(symbols)
         raise self._error("takes more buffers than its attributes explain")
 
     def results(self, arguments: Sequence[object], returned: Sequence[object]) -> list[Array]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects._xdsl import target_of
@@ -29,7 +30,8 @@ from stepwell.dialects.arith import DotBytesOp
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.tensor_ir.amx_product import Operand, TileProduct
 from stepwell.passes.base import FunctionPass
-from stepwell.passes.context import count, remark
+from stepwell.passes.context import remark
+from stepwell.patterns.driver.greedy import apply_patterns_once
 from stepwell.runtime.machine.target import target_from
 
 _SIDE = 2
@@ -75,34 +77,123 @@ class ConvertLinalgToAMXPass(FunctionPass):
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         if not target.has_tile_products:
             return
-        constants = Constants(func)
-        for op in list(func.walk()):
-            if not isinstance(op, GenericOp):
-                continue
-            if (product := TileProduct.of(op)) is not None:
-                _rewrite(product, constants)
-                count("products of tiles", 1)
-            elif any(isinstance(inner, DotBytesOp) for inner in op.body.block.ops):
-                remark(op, "not for tile registers: these products of bytes are added one by one")
+        if products := _tile_products(func):
+            constants = Constants(func)
+            patterns = [FilledProductLowering(products, constants), ProductLowering(products, constants)]
+            apply_patterns_once(products, patterns)
 
 
-def _rewrite(product: TileProduct, constants: Constants) -> None:
-    """Replace a product, and a fill of its result with zeros just before it, by blocks of tile ops."""
-    emit = IRBuilder.before(product.op, constants)
-    fill = _fill_before(product.op, product.out.buffer)
+def _tile_products(func: FuncOp) -> dict[Operation, TileProduct]:
+    """Maps the ops that tiles can compute to products; remarks on other products of bytes."""
+    products: dict[Operation, TileProduct] = {}
+    for op in func.walk():
+        if not isinstance(op, GenericOp):
+            continue
+        if (product := TileProduct.of(op)) is not None:
+            products[op] = product
+        elif any(isinstance(inner, DotBytesOp) for inner in op.body.block.ops):
+            remark(op, "not for tile registers: these products of bytes are added one by one")
+    return products
+
+
+@dataclass
+class FilledProductLowering(RewritePattern):
+    """
+    A product whose result is filled with zeros just before it: its tiles start from zero, without the fill.
+
+    ```mlir
+    %zero = arith.constant 0 : i32
+    linalg.fill ins(%zero : i32) outs(%c : memref<3x5xi32>)
+    linalg.generic {
+        indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+                         affine_map<(m, n, k) -> (m, n)>],
+        iterator_types = ["parallel", "parallel", "reduction"]
+      } ins(%a, %b : memref<3x4xi32>, memref<4x5xi32>) outs(%c : memref<3x5xi32>) {
+    ^bb0(%x: i32, %y: i32, %s: i32):
+      %r = arith.dot_bytes %x, %y, %s : i32
+      linalg.yield %r : i32
+    }
+    // ->
+    %c0 = arith.constant 0 : index
+    amx.configure rows [3, 0, 0, 0, 3, 0, 4, 0] words [5, 0, 0, 0, 4, 0, 5, 0]
+    amx.tile_zero 0
+    amx.tile_load 4, %a[%c0, %c0] along 0 step 1 : memref<3x4xi32>
+    amx.tile_load 6, %b[%c0, %c0] along 0 step 1 : memref<4x5xi32>
+    amx.tile_muli 0, 4, 6
+    amx.tile_store 0, %c[%c0, %c0] along 0 step 1 : memref<3x5xi32>
+    ```
+    """
+
+    products: Mapping[Operation, TileProduct]
+    constants: Constants
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter) -> None:
+        """Emit the blocks before the op, and erase both ops."""
+        product = self.products.get(op)
+        if product is None or (fill := _fill_before(op, product.out.buffer)) is None:
+            return
+        _write_blocks(product, IRBuilder.on(rewriter, constants=self.constants), starts_at_zero=True)
+        rewriter.erase(op)
+        rewriter.erase(fill)
+
+
+@dataclass
+class ProductLowering(RewritePattern):
+    """
+    Any other product: its tiles start from what its result contains.
+
+    ```mlir
+    linalg.generic {
+        indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+                         affine_map<(m, n, k) -> (m, n)>],
+        iterator_types = ["parallel", "parallel", "reduction"]
+      } ins(%a, %b : memref<3x36xi32>, memref<36x5xi32>) outs(%c : memref<3x5xi32>) {
+    ^bb0(%x: i32, %y: i32, %s: i32):
+      %r = arith.dot_bytes %x, %y, %s : i32
+      linalg.yield %r : i32
+    }
+    // ->
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c16 = arith.constant 16 : index
+    amx.configure rows [3, 0, 0, 0, 3, 16, 3, 4] words [5, 0, 0, 0, 16, 5, 4, 5]
+    amx.tile_load 0, %c[%c0, %c0] along 0 step 1 : memref<3x5xi32>
+    scf.for %k = %c0 to %c32 step %c16 {
+      amx.tile_load 4, %a[%c0, %k] along 0 step 1 : memref<3x36xi32>
+      amx.tile_load 5, %b[%k, %c0] along 0 step 1 : memref<36x5xi32>
+      amx.tile_muli 0, 4, 5
+    }
+    amx.tile_load 6, %a[%c0, %c32] along 0 step 1 : memref<3x36xi32>
+    amx.tile_load 7, %b[%c32, %c0] along 0 step 1 : memref<36x5xi32>
+    amx.tile_muli 0, 6, 7
+    amx.tile_store 0, %c[%c0, %c0] along 0 step 1 : memref<3x5xi32>
+    ```
+    """
+
+    products: Mapping[Operation, TileProduct]
+    constants: Constants
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter) -> None:
+        """Emit the blocks before the op, and erase it."""
+        if (product := self.products.get(op)) is not None:
+            _write_blocks(product, IRBuilder.on(rewriter, constants=self.constants), starts_at_zero=False)
+            rewriter.erase(op)
+
+
+def _write_blocks(product: TileProduct, emit: IRBuilder, *, starts_at_zero: bool) -> None:
+    """Emit all blocks of a product."""
     rows = 1 if product.loops.rows is None else product.extents[product.loops.rows]
     for row in _cut(rows, TILE_ROWS):
         for column in _cut(product.extents[product.loops.columns], TILE_WORDS):
-            _Block(product, row, column, emit).write(starts_at_zero=fill is not None)
-    Rewriter.erase_op(product.op)
-    if fill is not None:
-        Rewriter.erase_op(fill)
+            _Block(product, row, column, emit).write(starts_at_zero=starts_at_zero)
 
 
 def _fill_before(op: Operation, buffer: SSAValue) -> FillOp | None:
     """The op that fills `buffer` with zero before `op`, if no op in between has effects; else None."""
     before = op.prev_op
-    while before is not None and (isinstance(before, memref.SubviewOp) or is_side_effect_free(before)):
+    while before is not None and is_side_effect_free(before):
         before = before.prev_op
     if not isinstance(before, FillOp) or before.outputs[0] is not buffer:
         return None
@@ -170,7 +261,7 @@ class _Block:
                 emit.insert(TileZeroOp(_SIDE * i + j))
             else:
                 self._move(TileLoadOp, emit, _SIDE * i + j, out, self._position(i, j))
-        self._sum_over(emit, self._product.loops.sums, {})
+        self._sum_over(self._product.loops.sums, emit, {})
         for i, j in self._sums:
             self._move(TileStoreOp, emit, _SIDE * i + j, out, self._position(i, j))
 
@@ -188,46 +279,39 @@ class _Block:
                 set_size(registers.rhs[j], (registers.words, self._columns.size))
         return ConfigureOp(rows, words)
 
-    def _sum_over(self, emit: IRBuilder, loops: Sequence[int], at: Mapping[int, Index]) -> None:
+    def _sum_over(self, loops: Sequence[int], emit: IRBuilder, at: Mapping[int, Index]) -> None:
         """Emit the products inside the given reduction loops, at the indices `at` of the loops around."""
         if loops:
             first, *inner = loops
-            self._loop(emit, first, self._product.extents[first], 1, inner, at)
+            self._loop(emit, first, self._product.extents[first], 1, at, partial(self._sum_over, inner))
             return
+        dim, stop = self._product.loops.sum, self._whole * TILE_WORDS
         if self._whole:
-            self._loop(emit, self._product.loops.sum, self._whole * TILE_WORDS, TILE_WORDS, None, at)
+            self._loop(emit, dim, stop, TILE_WORDS, at, partial(self._multiply, self._main))
         if self._rest is not None:
-            self._multiply(emit, self._rest, {**at, self._product.loops.sum: self._whole * TILE_WORDS})
+            self._multiply(self._rest, emit, {**at, dim: stop})
 
+    @staticmethod
     def _loop(
-        self,
         emit: IRBuilder,
         dim: int,
         stop: int,
         step: int,
-        inner: Sequence[int] | None,
         at: Mapping[int, Index],
+        body: Callable[[IRBuilder, Mapping[int, Index]], None],
     ) -> None:
-        """Emit a loop around the products, or around the `inner` loops; a single step needs none."""
-
-        def body(inside: IRBuilder, index: Index) -> None:
-            point = {**at, dim: index}
-            if inner is None:
-                self._multiply(inside, self._main, point)
-            else:
-                self._sum_over(inside, inner, point)
-
+        """Emit a loop around what `body` emits at each index; a single step needs none."""
         if stop <= step:
-            body(emit, 0)
+            body(emit, {**at, dim: 0})
             return
 
-        def loop_body(inside: IRBuilder, index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            body(inside, index)
+        def in_loop(inside: IRBuilder, index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            body(inside, {**at, dim: index})
             return ()
 
-        emit.loop(0, stop, step, [], loop_body)
+        emit.loop(0, stop, step, [], in_loop)
 
-    def _multiply(self, emit: IRBuilder, registers: _Registers, at: Mapping[int, Index]) -> None:
+    def _multiply(self, registers: _Registers, emit: IRBuilder, at: Mapping[int, Index]) -> None:
         """Emit one step of all sums; an operand is loaded unless its tile register contains it already."""
         loaded: dict[int, int] = {}
         product = self._product

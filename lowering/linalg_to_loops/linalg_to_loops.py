@@ -50,7 +50,9 @@ class CopyToGeneric(RewritePattern):
     ```mlir
     "memref.copy"(%x, %y) : (memref<4xf32>, memref<4xf32, strided<[2]>>) -> ()
     // ->
-    linalg.generic {…} ins(%x : memref<4xf32>) outs(%y : memref<4xf32, strided<[2]>>) {
+    linalg.generic {
+        indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]
+      } ins(%x : memref<4xf32>) outs(%y : memref<4xf32, strided<[2]>>) {
     ^bb0(%a: f32, %b: f32):
       linalg.yield %a : f32
     }
@@ -83,13 +85,19 @@ class StructuredToLoops(RewritePattern):
     A structured op on buffers → a nest of loops.
 
     ```mlir
-    linalg.generic {iterator_types = ["parallel", "reduction"], …}
-        ins(%x : memref<2x3xf32>) outs(%y : memref<2xf32>) {
+    linalg.generic {
+        indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+        iterator_types = ["parallel", "reduction"]
+      } ins(%x : memref<2x3xf32>) outs(%y : memref<2xf32>) {
     ^bb0(%a: f32, %acc: f32):
       %s = arith.addf %acc, %a : f32
       linalg.yield %s : f32
     }
     // ->
+    %c2 = arith.constant 2 : index
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
     scf.for %i = %c0 to %c2 step %c1 {
       %init = memref.load %y[%i] : memref<2xf32>
       %sum = scf.for %j = %c0 to %c3 step %c1 iter_args(%acc = %init) -> (f32) {

@@ -30,81 +30,28 @@ from stepwell.lowering.loops_to_llvm import (
     vectors,
     views,
 )
+from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import State
 from stepwell.patterns.driver.conversion import convert
+from stepwell.patterns.driver.pattern_set import patterns_in
 from stepwell.runtime.machine.target import target_from
 
-_PATTERNS = (
-    functions.FunctionLowering,
-    functions.CallLowering,
-    functions.ReturnLowering,
-    affine_maps.ApplyLowering,
-    affine_maps.LoadLowering,
-    affine_maps.StoreLowering,
-    affine_maps.ForLowering,
-    control_flow.ForLowering,
-    control_flow.IfLowering,
-    control_flow.WhileLowering,
-    control_flow.IndexSwitchLowering,
-    control_flow.BranchLowering,
-    parallel.ParallelLowering,
-    runtime_calls.AllocateLowering,
-    runtime_calls.CheckLowering,
-    runtime_calls.PublishLowering,
-    runtime_calls.HostCallLowering,
-    runtime_calls.ClockLowering,
-    arithmetic.ConstantLowering,
-    vector_divisions.VectorDivisionLowering,
-    arithmetic.IntegerOpLowering,
-    arithmetic.FloatOpLowering,
-    arithmetic.RoundingDivisionLowering,
-    arithmetic.CompareLowering,
-    arithmetic.SelectLowering,
-    arithmetic.CastLowering,
-    arithmetic.FloatToIntegerLowering,
-    arithmetic.IndexCastLowering,
-    arithmetic.FloatCastLowering,
-    byte_products.DotBytesLowering,
-    byte_products.DotShortsLowering,
-    byte_products.DotBfloatsLowering,
-    tiles.ConfigureLowering,
-    tiles.TileZeroLowering,
-    tiles.TileMemoryLowering,
-    tiles.TileMulLowering,
-    memory.LoadLowering,
-    memory.StoreLowering,
-    memory.AllocaLowering,
-    memory.GetGlobalLowering,
-    memory.GlobalLowering,
-    memory.CopyLowering,
-    views.SubviewLowering,
-    views.ViewLowering,
-    views.CastLowering,
-    views.ReinterpretCastLowering,
-    views.CollapseShapeLowering,
-    views.ExpandShapeLowering,
-    views.DimLowering,
-    views.AssumeAlignmentLowering,
-    views.AddressLowering,
-    math_functions.FloatOpLowering,
-    math_functions.RsqrtLowering,
-    math_functions.ScaleLowering,
-    math_functions.IntegerOpLowering,
-    math_functions.LibraryLowering,
-    vectors.BroadcastLowering,
-    vectors.FmaLowering,
-    vectors.ExtractLowering,
-    vectors.InsertLowering,
-    vectors.ShuffleLowering,
-    vectors.CastLowering,
-    vectors.ReductionLowering,
-    vector_memory.LoadLowering,
-    vector_memory.StoreLowering,
-    vector_memory.MaskedLoadLowering,
-    vector_memory.MaskedStoreLowering,
-    vector_memory.TransferReadLowering,
-    vector_memory.TransferWriteLowering,
-    vector_memory.CreateMaskLowering,
+_PATTERNS: list[type[LoopsToLLVMPattern]] = patterns_in(
+    LoopsToLLVMPattern,
+    functions,
+    affine_maps,
+    control_flow,
+    parallel,
+    runtime_calls,
+    vector_divisions,  # before `arithmetic`, which has patterns of the same ops
+    arithmetic,
+    byte_products,
+    tiles,
+    memory,
+    views,
+    math_functions,
+    vectors,
+    vector_memory,
 )
 _ILLEGAL = (
     "func",
@@ -127,7 +74,7 @@ class ConvertLoopsToLLVMPass(ModulePass):
     """
     Lower `func`, `arith`, `math`, `cf`, `scf`, `affine`, `memref` and `vector` to `llvm`, for one target.
 
-    Functions with `sched.kernel` or `sched.main` get the binary interface of kernels. Needs vectors of one
+    Functions with `#sched.kernel` or `sched.main` get the binary interface of kernels. Needs vectors of one
     dimension (`unroll-vectors`) and no transcendental functions (`expand-math`). Fails, and lists them all,
     when other ops are left.
     """

@@ -21,6 +21,7 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.llvm.instructions import PoisonOp, ZeroOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
+from stepwell.dialects.sched import CHUNKS
 from stepwell.lowering.loops_to_llvm.code import Code, call_pointer
 from stepwell.lowering.loops_to_llvm.half import lane_bits
 from stepwell.lowering.loops_to_llvm.loops import make_loop
@@ -32,8 +33,6 @@ from stepwell.lowering.loops_to_llvm.work import WORTH_THREADS, work_of, work_of
 from stepwell.runtime.abi import WORD_BYTES, CtxField
 from stepwell.runtime.errors import StepwellError
 
-CHUNKS_ATTRIBUTE = "sched.chunks"
-"""On `scf.parallel`: into how many chunks its iterations are split."""
 DEFAULT_CHUNKS = 16
 """2 to 16 chunks cost the same, and more threads than that find work in every one."""
 
@@ -91,7 +90,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         is_known = len(known) == len(ranges)
         small = is_known and prod(known) * work < WORTH_THREADS
         few = is_known and prod(known) < _FEW and any(map(_is_worth_threads, op.body.block.ops))
-        if info.is_body or ((small or few) and CHUNKS_ATTRIBUTE not in op.attributes):
+        if info.is_body or ((small or few) and CHUNKS not in op.attributes):
             self._run_here(op, code, ranges, rewriter)
         else:
             self._outline(op, code, ranges, work, rewriter)
@@ -162,7 +161,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         captures = body.finish(code, op)
         address = code.make(llvm.AddressOfOp, [], PTR, {"global_name": body.symbol})
         few = None
-        if not isinstance(total, int) and CHUNKS_ATTRIBUTE not in op.attributes:
+        if not isinstance(total, int) and CHUNKS not in op.attributes:
             few = code.compare("slt", total, code.integer(max(1, WORTH_THREADS // max(1, work))))
         self._call(op, code, info, [address, captures, code.materialize(chunks)], body, few, rewriter)
 
@@ -208,7 +207,7 @@ def _is_worth_threads(op: Operation) -> bool:
 
 def _split(op: Operation, code: Code, total: Extent) -> tuple[Extent, Extent]:
     """The number of chunks and of iterations in each; no chunk is empty."""
-    wanted = op.attributes.get(CHUNKS_ATTRIBUTE)
+    wanted = op.attributes.get(CHUNKS)
     limit = wanted.value.data if isinstance(wanted, IntegerAttr) else DEFAULT_CHUNKS
     if isinstance(total, int):
         per_chunk = max(1, -(-total // max(1, limit)))

@@ -11,7 +11,6 @@ from stepwell.lowering.main_to_buffers.main import (
     object_indices,
     published_symbols,
     signature_of,
-    symbols_of,
 )
 from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass
 
@@ -28,5 +27,4 @@ __all__ = [
     "published_symbols",
     "returned_values",
     "signature_of",
-    "symbols_of",
 ]

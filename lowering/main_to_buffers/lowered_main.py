@@ -34,6 +34,7 @@ from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.runtime_calls import BYTES
+from stepwell.dialects.sched_kernel import is_kernel, is_on_buffers, kernel_of, symbols_of
 from stepwell.dialects.types import DimsAttr, Tensor, WeightAttr, element_bytes
 from stepwell.lowering.main_to_buffers.index_checks import check_indices
 from stepwell.lowering.main_to_buffers.main import (
@@ -43,9 +44,7 @@ from stepwell.lowering.main_to_buffers.main import (
     fallible_ops,
     inputs_of,
     integer_of,
-    is_on_buffers,
     published_symbols,
-    symbols_of,
 )
 from stepwell.lowering.main_to_buffers.regions import RegionsOnBuffers
 from stepwell.passes.analysis.arena import ArenaPlan
@@ -125,7 +124,7 @@ class MainOnBuffers:
         # The module: functions on tensors are replaced by declarations
         body = module.body.block
         for op in [op for op in body.ops if isinstance(op, func.FuncOp)]:
-            if is_on_buffers(op):
+            if is_kernel(op) and is_on_buffers(op):
                 continue
             if op is not self.main:
                 body.insert_op_before(declaration(op), op)
@@ -376,7 +375,7 @@ def declaration(kernel: func.FuncOp) -> func.FuncOp:
     """The declaration of a kernel on tensors in its bufferized form: inputs, outputs, scratch, symbols."""
     inputs, outputs = kernel.function_type.inputs, kernel.function_type.outputs
     types: list[Attribute] = [memref_of(t) for t in (*tensors_among(inputs), *tensors_among(outputs))]
-    if "sched.scratch" in kernel.attributes:
+    if (interface := kernel_of(kernel)) is not None and interface.scratch_bytes != 0:
         types.append(BYTES)
     types += [_INDEX] * len(symbols_of(kernel))
     declared = func.FuncOp.external(kernel.sym_name.data, types, [])

@@ -13,14 +13,12 @@ from typing import cast
 
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DictionaryAttr,
     FunctionType,
     IndexType,
     IntegerAttr,
     IntegerType,
     MemRefType,
-    StringAttr,
     UnrealizedConversionCastOp,
     UnregisteredOp,
 )
@@ -30,13 +28,11 @@ from stepwell.dialects import graph
 from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.host import SIGNATURE, is_opaque, signature_before
 from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.sched_kernel import is_on_buffers, kernel_of, symbols_of
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of, element_bytes, tensor_of
 from stepwell.passes.analysis.arena import Interval
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
-
-INPUTS, OUTPUTS = "sched.inputs", "sched.outputs"
-"""The attributes with the numbers of a bufferized kernel's inputs and, after them, outputs."""
 
 # Ops of `@main` that only give a value another shape or type.
 VIEWS = (
@@ -60,35 +56,22 @@ class KernelSignature:
     @staticmethod
     def of(kernel: func.FuncOp) -> KernelSignature:
         """The signature of a kernel function on tensors or on buffers, or of its declaration."""
-        if is_on_buffers(kernel):
-            first = integer_of(kernel.attributes[INPUTS])
-            last = first + integer_of(kernel.attributes[OUTPUTS])
-            types, attrs = kernel.function_type.inputs.data[first:last], kernel.arg_attrs
-            annotated = attrs.data[first:last] if attrs is not None else [DictionaryAttr({})] * len(types)
+        interface = kernel_of(kernel)
+        if interface is not None and is_on_buffers(kernel):
+            written = slice(interface.inputs.data, interface.inputs.data + interface.outputs.data)
+            types, attrs = kernel.function_type.inputs.data[written], kernel.arg_attrs
+            annotated = attrs.data[written] if attrs is not None else [DictionaryAttr({})] * len(types)
         else:
             types, attrs = kernel.function_type.outputs.data, kernel.res_attrs
             annotated = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
         dims = tuple(declared_dims(type, attr.data) for type, attr in zip(types, annotated, strict=True))
-        scratch = kernel.attributes.get("sched.scratch")
-        return KernelSignature(
-            symbols_of(kernel), dims, Dim.of(scratch.data if isinstance(scratch, StringAttr) else "0")
-        )
-
-
-def is_on_buffers(kernel: func.FuncOp) -> bool:
-    """Whether a kernel has been bufferized: its results are arguments then."""
-    return OUTPUTS in kernel.attributes
+        scratch = interface.scratch_bytes if interface is not None else Dim.of(0)
+        return KernelSignature(symbols_of(kernel), dims, scratch)
 
 
 def integer_of(attribute: Attribute) -> int:
     """The value of an integer attribute."""
     return cast("IntegerAttr[IntegerType]", attribute).value.data
-
-
-def symbols_of(function: func.FuncOp) -> tuple[str, ...]:
-    """The names of the symbols that a function has as trailing index arguments."""
-    names = function.attributes.get("sched.symbols")
-    return tuple(n.data for n in cast("ArrayAttr[StringAttr]", names)) if isinstance(names, ArrayAttr) else ()
 
 
 def declared_dims(type: Attribute, attributes: Mapping[str, Attribute]) -> tuple[Dim, ...]:

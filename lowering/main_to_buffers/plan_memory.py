@@ -29,7 +29,7 @@ class PlanMemoryPass(ModulePass):
     Needs an `@main` of kernel calls, host calls, constants, reshapes, sizes (`graph.bind_sizes`,
     `graph.assert`, `graph.check_indices`) and control flow (`graph.if`, `graph.for`, `graph.while`), and the
     kernels, or their declarations, in the module. Kernels on tensors become declarations on buffers, kernels
-    on buffers stay; a kernel's scratch is in the plan as its `sched.scratch` says, which `bufferize` sets.
+    on buffers stay; a kernel's scratch is in the plan as its `#sched.kernel` says, which `bufferize` changes.
     The attribute `sched.arena` has the arena's size in bytes as a dimension expression. `print` shows the
     plan on standard error (`--print-memory-plan`).
     Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the

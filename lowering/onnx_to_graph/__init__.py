@@ -43,6 +43,7 @@ from stepwell.lowering.onnx_to_graph.math.elementwise import UNARY
 from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS, OnnxLowering
 from stepwell.passes.registry import load_pass
 from stepwell.patterns.driver.conversion import convert
+from stepwell.patterns.driver.pattern_set import patterns_in
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.plugins import described
 
@@ -60,7 +61,7 @@ _NOT_A_NAME = re.compile(r"\W")
 
 # A list of patterns per category of ONNX; the pattern of an op is found by the op's class.
 ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
-    *operators.PATTERNS,
+    *patterns_in(OnnxLowering, operators),
     *contrib.PATTERNS,
     *control.PATTERNS,
     *host.PATTERNS,

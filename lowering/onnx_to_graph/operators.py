@@ -62,6 +62,3 @@ def _values(
         if value is not None:
             call.expect_type(position, value, type)
     return values
-
-
-PATTERNS: list[type[OnnxLowering]] = [OperatorLowering]

@@ -13,7 +13,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.dialects.sched import KERNEL, PREFETCH
+from stepwell.dialects.sched import PREFETCH
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.loop.stream_stores import viewed_buffer
@@ -58,7 +59,7 @@ class PrefetchRowsPass(FunctionPass):
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL not in func.attributes:
+        if not is_kernel(func):
             return
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         for op in func.walk():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.ir import Operation, Region
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
@@ -38,14 +38,14 @@ class GreedyPatterns:
         return PatternRewriteWalker(self._walked).rewrite_region(self._region)
 
 
-def apply_patterns_once(region: Region, patterns: Sequence[RewritePattern]) -> None:
+def apply_patterns_once(ops: Iterable[Operation], patterns: Sequence[RewritePattern]) -> None:
     """
-    Apply patterns to each op that is in a region at the call, inner ops first; not to ops that they make.
+    Apply patterns to each of some ops, as those of a walk or of an analysis; not to ops that they make.
 
     Each pattern is written with `@op_type_rewrite_pattern`.
     """
     found = PatternSet(patterns)
-    for op in list(region.walk(region_first=True)):
+    for op in list(ops):
         if op.parent is not None and (own := found.of(type(op))):
             carry_out(own, op, PatternRewriter(op))
 

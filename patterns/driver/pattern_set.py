@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from inspect import isabstract
+from types import ModuleType
+from typing import TypeVar
 
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.dialects._xdsl import matched_op_types
 from stepwell.runtime.plugins import plugin_of
+
+PatternT = TypeVar("PatternT", bound=RewritePattern)
+
+
+def patterns_in(base: type[PatternT], *modules: ModuleType) -> list[type[PatternT]]:
+    """The patterns of a kind that modules define, in order; abstract classes are none."""
+    classes = (
+        (module, each) for module in modules for each in vars(module).values() if isinstance(each, type)
+    )
+    own = (each for module, each in classes if each.__module__ == module.__name__ and issubclass(each, base))
+    return [each for each in own if not isabstract(each)]
 
 
 class PatternSet:

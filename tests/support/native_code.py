@@ -60,8 +60,10 @@ def kernel(
     parts = [f"%{key}: {_argument(text)}" for key, text in arguments.items()]
     parts += [f"%{symbol}: index" for symbol in names]
     listed = ", ".join(f'"{symbol}"' for symbol in names)
+    interface = f"sched.kernel = #sched.kernel<inputs = {len(arguments)}, outputs = 0, symbols = [{listed}]>"
+    described = interface if kind == "kernel" else f"sched.main, sched.symbols = [{listed}]"
     return f"""
-func.func @{name}({", ".join(parts)}) attributes {{sched.{kind}, sched.symbols = [{listed}]}} {{
+func.func @{name}({", ".join(parts)}) attributes {{{described}}} {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   {body}

@@ -30,6 +30,7 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.onnx.input_shapes import Resized
+from stepwell.dialects.sched_kernel import is_kernel, set_scratch, symbols_of
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.fingerprint import kernel_key
@@ -46,7 +47,6 @@ from stepwell.lowering.main_to_buffers import (
     published_symbols,
     returned_values,
     signature_of,
-    symbols_of,
 )
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
@@ -145,7 +145,7 @@ def check_main(module: ModuleOp) -> None:
 
 def kernels_of(module: ModuleOp) -> list[func.FuncOp]:
     """The kernel functions of a level-2 module, in order."""
-    return [f for f in module.ops if isinstance(f, func.FuncOp) and "sched.kernel" in f.attributes]
+    return [f for f in module.ops if isinstance(f, func.FuncOp) and is_kernel(f)]
 
 
 def compile_image(
@@ -178,7 +178,7 @@ def compile_image(
     compilation.counts["kernels"] = len(kernels)
     for func_op, _ in kernels.values():
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
-            func_op.attributes["sched.scratch"] = StringAttr(scratch)
+            set_scratch(func_op, scratch)
     entry = entry_without_code(compilation, interface)
     weights = weights_in_order(compilation)
     calls = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()

@@ -393,6 +393,3 @@ def activate(scalars: Scalars, name: str, x: SSAValue, alpha: float, beta: float
             return scalars.minimum(scalars.maximum(line, scalars.constant(0)), scalars.constant(1))
         case _:
             return scalars.add(scalars.multiply(x, scalars.constant(alpha)), scalars.constant(beta))
-
-
-PATTERNS: list[RewritePattern] = [RnnLowering()]

@@ -19,7 +19,7 @@ from stepwell.lowering.graph_to_linalg import ordering
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
 from stepwell.lowering.graph_to_linalg.reduction import KINDS
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import Indices, layer_of, with_layer
+from stepwell.lowering.graph_to_linalg.slices import INDICES, layer_of, with_layer
 from stepwell.lowering.graph_to_linalg.support import elementwise, empty, enclosing_kernel, extent, filled
 from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
@@ -158,12 +158,12 @@ def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
     count, inner = extent(dims[axis], rewriter), len(dims) - axis - 1
 
     def row(outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        last = Indices.subtract(count, Indices.constant(1))
+        last = INDICES.subtract(count, INDICES.constant(1))
 
         def step(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             so_far, result = carried
-            position = Indices.subtract(last, index) if bool(op.reverse) else index
-            at = [*outer, position, *[Indices.constant(0)] * inner]
+            position = INDICES.subtract(last, index) if bool(op.reverse) else index
+            at = [*outer, position, *[INDICES.constant(0)] * inner]
             read = tensor.ExtractOp.create(
                 operands=[op.input, *at], result_types=[signless(type.element_type)]
             )
@@ -177,6 +177,3 @@ def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
 
     sizes = [extent(dim, rewriter) for dim in dims[:axis]]
     return ordering.row_by_row(sizes, [empty(type, rewriter)], row, rewriter)[0]
-
-
-PATTERNS: list[RewritePattern] = [ScanLowering()]

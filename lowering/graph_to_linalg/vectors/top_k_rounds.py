@@ -17,7 +17,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import Indices, cut, index_of, layer_of, paste
+from stepwell.lowering.graph_to_linalg.slices import INDICES, cut, index_of, layer_of, paste
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     REDUCTION,
@@ -118,7 +118,7 @@ class Rounds:
         best = self._greatest((tops, identity(1)), lambda rank: rank)
         position = self._emitted(lambda: _position(best))
         index = self._emitted(lambda: index_of(position))
-        block = self._emitted(lambda: arith.DivUIOp(index, Indices.constant(size)).result)
+        block = self._emitted(lambda: arith.DivUIOp(index, INDICES.constant(size)).result)
         element = tensor.ExtractOp.create(
             operands=[self.op.input, *self._at(outer, index)],
             result_types=[signless(element_of_value(self.op.input))],

@@ -205,7 +205,7 @@ class _Emission:
 
             def one_group(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
                 start = _times(emit, number, group)
-                stop = _minimum(emit, emit.plus(start, group), count)
+                stop = emit.least(emit.plus(start, group), count)
                 return emit.loop(start, stop, 1, carried, one_block)
 
             if tiling.shares_blocks:
@@ -312,7 +312,7 @@ class _Emission:
         """The result rows or columns of a tile; those beyond the end are the last one."""
         coordinates = [emit.plus(first, step) for step in range(self.tiling.tile)]
         if not (axis.written - axis.tiles * self.tiling.tile).is_nonnegative:
-            coordinates = [_minimum(emit, index, last) for index in coordinates]
+            coordinates = [emit.least(index, last) for index in coordinates]
         return [emit.materialize(index) for index in coordinates]
 
     def _over_tiles(
@@ -338,7 +338,7 @@ class _Emission:
 
         tiles: Index = tiling.tiles
         if not tiling.total.is_static or tiling.total.value % tiles:  # the last block has fewer
-            tiles = _minimum(emit, emit.minus(self._total, first), tiles)
+            tiles = emit.least(emit.minus(self._total, first), tiles)
         return _loop(emit, channels, [into], over_channels, parallel=not tiling.shares_blocks)[0]
 
 
@@ -378,13 +378,6 @@ def _all(emit: IRBuilder, tests: Sequence[SSAValue]) -> SSAValue | None:
     return reduce(lambda a, b: emit.value(arith.AndIOp(a, b)), tests) if tests else None
 
 
-def _minimum(emit: IRBuilder, a: Index, b: Index) -> Index:
-    """The lesser of two indices, at compile time if both are numbers."""
-    if isinstance(a, int) and isinstance(b, int):
-        return min(a, b)
-    return emit.value(arith.MinSIOp(emit.materialize(a), emit.materialize(b)))
-
-
 def _times(emit: IRBuilder, a: SSAValue, b: Index) -> Index:
     """The product of a value with a number or a value."""
     return emit.times(a, b) if isinstance(b, int) else emit.value(arith.MuliOp(a, b))
@@ -394,6 +387,3 @@ def _both_ways(emit: IRBuilder, matrix: Matrix, values: Sequence[Sequence[SSAVal
     """The product `M d Mᵀ` of a square of values, row by row."""
     columns = [apply_matrix(emit, matrix, column) for column in zip(*values, strict=True)]
     return [value for row in zip(*columns, strict=True) for value in apply_matrix(emit, matrix, row)]
-
-
-PATTERNS: list[RewritePattern] = [WinogradLowering()]

@@ -83,6 +83,3 @@ def meaning_of(op: onnx.CallOp) -> Meaning | None:
     name = op.op_type.data
     is_known = op.domain.data == DOMAIN or (op.domain.data in ("", "ai.onnx") and name in WITHOUT_DOMAIN)
     return OPERATORS.get(name) if is_known else None
-
-
-PATTERNS: list[type[OnnxLowering]] = [ContribLowering]

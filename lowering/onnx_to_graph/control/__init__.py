@@ -2,10 +2,6 @@
 
 from stepwell.lowering.onnx_to_graph.control import loops, regions, scans, sequence_maps
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.patterns.driver.pattern_set import patterns_in
 
-PATTERNS: list[type[OnnxLowering]] = [
-    *loops.PATTERNS,
-    *regions.PATTERNS,
-    *scans.PATTERNS,
-    *sequence_maps.PATTERNS,
-]
+PATTERNS = patterns_in(OnnxLowering, loops, regions, scans, sequence_maps)

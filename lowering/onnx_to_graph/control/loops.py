@@ -17,7 +17,7 @@ from stepwell.dialects.types import dims_of
 from stepwell.lowering.onnx_to_graph.control.loop_bodies import ConvertedBody, converted_body
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering, fresh_names
 from stepwell.lowering.onnx_to_graph.control.stacking import Stacked, rows_of
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, emit
+from stepwell.lowering.onnx_to_graph.support import emit
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
@@ -139,6 +139,3 @@ def _test_region(body: ConvertedBody, count: SSAValue | None) -> Region:
     for op in block.ops:
         adopt_location(op, body.location)
     return Region(block)
-
-
-PATTERNS: list[type[OnnxLowering]] = [LoopLowering]

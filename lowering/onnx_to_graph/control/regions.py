@@ -137,6 +137,3 @@ def _compared_sizes(condition: SSAValue, weights: WeightStore) -> tuple[Dim, Dim
     sides = [known.dims(side) for side in value.owner.operands]
     found = [side[0] for side in sides if side is not None and len(side) == 1 and not side[0].is_unknown]
     return (found[0], found[1]) if len(found) == 2 else None
-
-
-PATTERNS: list[type[OnnxLowering]] = [IfLowering, YieldLowering]

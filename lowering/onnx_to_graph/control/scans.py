@@ -170,6 +170,3 @@ def _without(value: SSAValue, axis: int) -> Tensor:
 def _numbers(op: onnx.ScanOp, name: str, count: int) -> Sequence[int]:
     """An integer list attribute; zeros when it is missing."""
     return op.integers(name) if op.has(name) else [0] * count
-
-
-PATTERNS: list[type[OnnxLowering]] = [ScanLowering]

@@ -18,7 +18,6 @@ from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.lowering.onnx_to_graph.control.loop_bodies import ConvertedBody, converted_body
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.host_calls import any_shape, element_of_list
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
 
 class SequenceMapLowering(RegionLowering):
@@ -86,6 +85,3 @@ def _named(type: Attribute, op: Operation) -> tuple[Attribute, list[str]]:
     tensor = cast(Tensor, type)
     names = fresh_symbols(op, len(dims_of(tensor)))
     return tensor_type(tensor.element_type, names), names
-
-
-PATTERNS: list[type[OnnxLowering]] = [SequenceMapLowering]

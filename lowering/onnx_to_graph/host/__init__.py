@@ -2,5 +2,6 @@
 
 from stepwell.lowering.onnx_to_graph.host import data, strings
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.patterns.driver.pattern_set import patterns_in
 
-PATTERNS: list[type[OnnxLowering]] = [*data.PATTERNS, *strings.PATTERNS]
+PATTERNS = patterns_in(OnnxLowering, data, strings)

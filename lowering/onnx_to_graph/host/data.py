@@ -13,7 +13,7 @@ from stepwell.dialects import onnx
 from stepwell.dialects.types import dtype_of, tensor_type
 from stepwell.dialects.types import element_of as element_of_dtype
 from stepwell.lowering.onnx_to_graph.host_calls import HostLowering, host_results
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, element_type, shape_of
+from stepwell.lowering.onnx_to_graph.support import element_of, element_type, shape_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
@@ -106,11 +106,3 @@ class DrawLowering(HostLowering):
 def _seed_and_type(op: onnx.OnnxOp, element: Attribute) -> dict[str, object]:
     """The attributes `seed` and `to` of a random function."""
     return {"seed": op.floating("seed") if op.has("seed") else None, "to": dtype_of(element)}
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    NonMaxSuppressionLowering,
-    ImageDecoderLowering,
-    RandomLowering,
-    DrawLowering,
-]

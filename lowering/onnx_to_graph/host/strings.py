@@ -10,13 +10,7 @@ from stepwell.dialects.graph.relations import broadcast
 from stepwell.dialects.onnx.types import StringsAttr
 from stepwell.dialects.types import dtype_of, tensor_type
 from stepwell.lowering.onnx_to_graph.host_calls import STRING, HostLowering, host_results, sized_strings
-from stepwell.lowering.onnx_to_graph.support import (
-    OnnxLowering,
-    element_of,
-    element_type,
-    has_strings,
-    shape_of,
-)
+from stepwell.lowering.onnx_to_graph.support import element_of, element_type, has_strings, shape_of
 
 _STRING_CODE = IntegerAttr(8, i64)  # TensorProto.STRING
 
@@ -171,16 +165,3 @@ class TfIdfVectorizerLowering(HostLowering):
         rows = list(shape_of(op.X, op))[:-1]
         result = tensor_type(f32, [*rows, max(indexes, default=-1) + 1])
         rewriter.replace(op, [], host_results("host.tf_idf", attributes, [op.X], [result], rewriter))
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    StringConstantLowering,
-    StringEqualLowering,
-    StringWhereLowering,
-    StringCastLowering,
-    StringConcatLowering,
-    RegexFullMatchLowering,
-    StringSplitLowering,
-    StringNormalizerLowering,
-    TfIdfVectorizerLowering,
-]

@@ -11,14 +11,8 @@ from stepwell.lowering.onnx_to_graph.math import (
     training,
 )
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.patterns.driver.pattern_set import patterns_in
 
-PATTERNS: list[type[OnnxLowering]] = [
-    *contraction.PATTERNS,
-    *determinant.PATTERNS,
-    *einsum.PATTERNS,
-    *elementwise.PATTERNS,
-    *ordering.PATTERNS,
-    *reduction.PATTERNS,
-    *signal.PATTERNS,
-    *training.PATTERNS,
-]
+PATTERNS = patterns_in(
+    OnnxLowering, contraction, determinant, einsum, elementwise, ordering, reduction, signal, training
+)

@@ -66,6 +66,3 @@ def _add_bias(value: SSAValue, bias: SSAValue, op: onnx.GemmOp, rewriter: Patter
     if len(dims) == 1 and dims[0].proves_equal(dims_of(value.type)[1]):
         return rewriter.insert(graph.BiasAddOp(value, bias, 1)).result
     return rewriter.insert(graph.AddOp(value, bias)).result
-
-
-PATTERNS: list[type[OnnxLowering]] = [MatMulLowering, GemmLowering]

@@ -94,6 +94,3 @@ def _step(matrix: Value, number: Value, size: Dim) -> tuple[Value, Value]:
     safe = at.where(pivot.equals(0.0), at.number(1, matrix.element), pivot)
     rest = others - others.gather(position, 2) / safe * row
     return (pivot.reshape([matrix.dims[0], 1]) * sign).reshape([matrix.dims[0]]), rest
-
-
-PATTERNS: list[type[OnnxLowering]] = [DetLowering]

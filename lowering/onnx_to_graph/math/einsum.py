@@ -83,6 +83,3 @@ def explicit_equation(text: str, ranks: Sequence[int], op: onnx.OnnxOp) -> str:
             term.replace(ELLIPSIS, stands_for[len(stands_for) - count :]) if ELLIPSIS in term else term
         )
     return f"{','.join(spelled)}->{result.replace(ELLIPSIS, stands_for)}"
-
-
-PATTERNS: list[type[OnnxLowering]] = [EinsumLowering]

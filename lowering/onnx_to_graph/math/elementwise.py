@@ -184,16 +184,3 @@ class IsInfLowering(OnnxLowering):
         """Copy the flags for both signs."""
         positive, negative = op.integer("detect_positive"), op.integer("detect_negative")
         rewriter.replace(op, graph.IsInfOp(op.X, positive=bool(positive), negative=bool(negative)))
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    UnaryLowering,
-    BinaryLowering,
-    ChainLowering,
-    WhereLowering,
-    ReciprocalLowering,
-    IdentityLowering,
-    ModLowering,
-    BitShiftLowering,
-    IsInfLowering,
-]

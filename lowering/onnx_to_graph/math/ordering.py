@@ -41,6 +41,3 @@ class ReverseSequenceLowering(OnnxLowering):
                 f"ReverseSequence: its axes must be 0 and 1, found {axes[0]} and {axes[1]}",
             )
         rewriter.replace(op, graph.ReverseSequenceOp(op.input, op.sequence_lens, *axes))
-
-
-PATTERNS: list[type[OnnxLowering]] = [TopKLowering, ReverseSequenceLowering]

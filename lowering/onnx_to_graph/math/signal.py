@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, bound_elements, defined_sizes
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_type, normalized_axis, rank_of
+from stepwell.lowering.onnx_to_graph.support import element_type, normalized_axis, rank_of
 from stepwell.runtime.dims import Dim
 
 MEL = 2595 / log(10)  # the factor of the mel scale, for the natural logarithm
@@ -187,6 +187,3 @@ class MelWeightMatrixLowering(ShapeLowering):
         hertz = ((mels / MEL).apply(graph.ExpOp) - 1) * 700
         rate = at.value(op.sample_rate).cast(f32).reshape([])
         return (hertz * at.extent(length + 1, f32) / rate).apply(graph.FloorOp)
-
-
-PATTERNS: list[type[OnnxLowering]] = [DftLowering, StftLowering, MelWeightMatrixLowering]

@@ -99,6 +99,3 @@ class MomentumLowering(OptimizerLowering):
 def root(x: Value) -> Value:
     """The square root."""
     return x.apply(graph.SqrtOp)
-
-
-PATTERNS: list[type[OnnxLowering]] = [AdagradLowering, AdamLowering, MomentumLowering]

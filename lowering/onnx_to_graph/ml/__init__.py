@@ -2,11 +2,6 @@
 
 from stepwell.lowering.onnx_to_graph.ml import features, linear_models, maps, support_vectors, trees
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.patterns.driver.pattern_set import patterns_in
 
-PATTERNS: list[type[OnnxLowering]] = [
-    *features.PATTERNS,
-    *linear_models.PATTERNS,
-    *maps.PATTERNS,
-    *support_vectors.PATTERNS,
-    *trees.PATTERNS,
-]
+PATTERNS = patterns_in(OnnxLowering, features, linear_models, maps, support_vectors, trees)

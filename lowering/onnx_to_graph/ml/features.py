@@ -248,15 +248,3 @@ class LabelEncoderLowering(OnnxLowering):
 def _listed(table: Table) -> list[object]:
     """A table as a Python list."""
     return cast("list[object]", table.tolist())
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    ArrayFeatureExtractorLowering,
-    BinarizerLowering,
-    FeatureVectorizerLowering,
-    ImputerLowering,
-    LabelEncoderLowering,
-    NormalizerLowering,
-    OneHotEncoderLowering,
-    ScalerLowering,
-]

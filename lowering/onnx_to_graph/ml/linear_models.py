@@ -73,6 +73,3 @@ class ZipMapLowering(HostLowering):
         result = onnx.SequenceType(onnx.MapType(key, tensor_type(f32, [])))
         made = host_results("host.zip_map", {"labels": [*labels]}, [op.X], [result], rewriter)
         rewriter.replace(op, [], made)
-
-
-PATTERNS: list[type[OnnxLowering]] = [LinearClassifierLowering, LinearRegressorLowering, ZipMapLowering]

@@ -12,7 +12,6 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import onnx
 from stepwell.dialects.types import Tensor, dtype_of, tensor_type
 from stepwell.lowering.onnx_to_graph.host_calls import STRING, HostLowering, host_results
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.runtime.errors import StepwellError
 
 _TARGETS = {"TO_FLOAT": f32, "TO_INT64": i64, "TO_STRING": STRING}
@@ -68,6 +67,3 @@ class CastMapLowering(HostLowering):
         attributes = {"places": positions, "dtype": _dtype(target)}
         result = tensor_type(target, [1, positions if is_sparse else "?"])
         rewriter.replace(op, [], host_results("host.cast_map", attributes, [op.X], [result], rewriter))
-
-
-PATTERNS: list[type[OnnxLowering]] = [CastMapLowering, DictVectorizerLowering]

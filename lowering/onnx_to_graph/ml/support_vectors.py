@@ -187,6 +187,3 @@ def _chances(op: onnx.OnnxOp, scores: Value, classes: int, rewriter: PatternRewr
     result = tensor_type(f32, [scores.dims[0], classes])
     attributes = {"classes": classes}
     return host_results("host.couple_chances", attributes, [pairs.ssa], [result], rewriter)[0]
-
-
-PATTERNS: list[type[OnnxLowering]] = [SvmClassifierLowering, SvmRegressorLowering]

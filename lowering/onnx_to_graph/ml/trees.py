@@ -330,10 +330,3 @@ class TreeEnsembleClassifierLowering(ForestLowering):
         scores = as_f32(self.with_base(op, scores, rewriter), rewriter)
         chance = all(w >= 0 for w in weights)
         rewriter.replace(op, [], class_scores(op, scores, labels, chance, self, rewriter))
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    TreeEnsembleClassifierLowering,
-    TreeEnsembleLowering,
-    TreeEnsembleRegressorLowering,
-]

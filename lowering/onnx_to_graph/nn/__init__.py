@@ -11,14 +11,16 @@ from stepwell.lowering.onnx_to_graph.nn import (
     region_pooling,
 )
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.patterns.driver.pattern_set import patterns_in
 
-PATTERNS: list[type[OnnxLowering]] = [
-    *activation.PATTERNS,
-    *causal_convolution.PATTERNS,
-    *convolution.PATTERNS,
-    *deformable.PATTERNS,
-    *norm.PATTERNS,
-    *pool.PATTERNS,
-    *recurrent.PATTERNS,
-    *region_pooling.PATTERNS,
-]
+PATTERNS = patterns_in(
+    OnnxLowering,
+    activation,
+    causal_convolution,
+    convolution,
+    deformable,
+    norm,
+    pool,
+    recurrent,
+    region_pooling,
+)

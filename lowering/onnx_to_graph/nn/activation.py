@@ -188,20 +188,3 @@ class ClipLowering(OnnxLowering):
             rewriter.replace(op, [], [op.input])
         else:
             rewriter.replace(op, graph.ClipOp(op.input, lo, hi))
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    AlphaLowering,
-    SeluLowering,
-    CeluLowering,
-    GeluLowering,
-    SwiGluLowering,
-    HardSigmoidLowering,
-    HardSwishLowering,
-    MishLowering,
-    SoftsignLowering,
-    ThresholdedReluLowering,
-    ShrinkLowering,
-    PReluLowering,
-    ClipLowering,
-]

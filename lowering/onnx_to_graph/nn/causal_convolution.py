@@ -90,6 +90,3 @@ def _convolved(at: Formula, joined: Value, filters: Value, length: Dim) -> Value
     positions = at.iota(length, i64).unsqueeze(1) + at.iota(kernel, i64)
     products = joined.cast(f32).gather(positions, 2) * filters.cast(f32)
     return products.reduce("sum", [3]).cast(joined.element)
-
-
-PATTERNS: list[type[OnnxLowering]] = [CausalConvWithStateLowering]

@@ -171,6 +171,3 @@ class ConvTransposeLowering(OnnxLowering):
             begins.append((small if kind == "SAME_UPPER" else large).maximum(Dim.of(0)))
             ends.append(total - begins[-1])
         return [*begins, *ends]
-
-
-PATTERNS: list[type[OnnxLowering]] = [ConvLowering, ConvTransposeLowering]

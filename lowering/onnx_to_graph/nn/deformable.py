@@ -93,6 +93,3 @@ class DeformConvLowering(OnnxLowering):
             weights = weight if weights is None else weights * weight
         assert flat is not None and weights is not None
         return flat, weights
-
-
-PATTERNS: list[type[OnnxLowering]] = [DeformConvLowering]

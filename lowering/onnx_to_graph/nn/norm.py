@@ -241,15 +241,3 @@ class LrnLowering(OnnxLowering):
                 bias=op.floating("bias"),
             ),
         )
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    BatchNormalizationLowering,
-    LayerNormalizationLowering,
-    RmsNormalizationLowering,
-    InstanceNormalizationLowering,
-    GroupNormalizationLowering,
-    MeanVarianceNormalizationLowering,
-    LpNormalizationLowering,
-    LrnLowering,
-]

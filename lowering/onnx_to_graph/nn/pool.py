@@ -199,6 +199,3 @@ class GlobalLpPoolLowering(OnnxLowering):
         power = rewriter.insert(graph.PowerOp(size, self.scalar(order, element, rewriter))).result
         total = rewriter.insert(graph.ReduceOp(power, "sum", axes, keep_dims=True)).result
         rewriter.replace(op, graph.PowerOp(total, self.scalar(1 / order, element, rewriter)))
-
-
-PATTERNS: list[type[OnnxLowering]] = [PoolLowering, GlobalPoolLowering, GlobalLpPoolLowering]

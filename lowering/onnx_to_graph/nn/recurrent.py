@@ -142,6 +142,3 @@ def _known_weights(
     outer = [Dim.of(DIRECTIONS[direction]), hidden * GATES[cell]]
     w = renamed(op, op.W, [*outer, shape_of(op.W, op)[-1]], what, rewriter)
     return w, renamed(op, op.R, [*outer, hidden], what, rewriter)
-
-
-PATTERNS: list[type[OnnxLowering]] = [RecurrentLowering]

@@ -72,6 +72,3 @@ class RoiAlignLowering(OnnxLowering):
         pair = at.concat([low.unsqueeze(2), (low + 1).minimum(last).unsqueeze(2)], 2).cast(i64)
         weight = at.concat([(1 - part).unsqueeze(2), part.unsqueeze(2)], 2)
         return pair, at.where(inside.unsqueeze(2), weight, 0.0)
-
-
-PATTERNS: list[type[OnnxLowering]] = [RoiAlignLowering]

@@ -2,5 +2,6 @@
 
 from stepwell.lowering.onnx_to_graph.quantized import products
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.patterns.driver.pattern_set import patterns_in
 
-PATTERNS: list[type[OnnxLowering]] = [*products.PATTERNS]
+PATTERNS = patterns_in(OnnxLowering, products)

@@ -2,5 +2,6 @@
 
 from stepwell.lowering.onnx_to_graph.sequence import lists
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.patterns.driver.pattern_set import patterns_in
 
-PATTERNS: list[type[OnnxLowering]] = [*lists.PATTERNS]
+PATTERNS = patterns_in(OnnxLowering, lists)

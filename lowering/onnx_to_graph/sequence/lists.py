@@ -17,7 +17,7 @@ from stepwell.lowering.onnx_to_graph.host_calls import (
     element_of_list,
     host_results,
 )
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, element_type, shape_of
+from stepwell.lowering.onnx_to_graph.support import element_of, element_type, shape_of
 from stepwell.runtime.errors import StepwellError
 
 
@@ -163,17 +163,3 @@ class OptionalGetElementLowering(HostLowering):
         result = any_shape(op.input.type.element)
         made = host_results("host.optional_get_element", {}, [op.input], [result], rewriter)
         rewriter.replace(op, [], made)
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    SequenceConstructLowering,
-    SequenceInsertLowering,
-    SequenceEraseLowering,
-    SequenceAtLowering,
-    SequenceLengthLowering,
-    SplitToSequenceLowering,
-    ConcatFromSequenceLowering,
-    OptionalLowering,
-    OptionalHasElementLowering,
-    OptionalGetElementLowering,
-]

@@ -12,15 +12,8 @@ from stepwell.lowering.onnx_to_graph.tensor import (
     selection,
     shape,
 )
+from stepwell.patterns.driver.pattern_set import patterns_in
 
-PATTERNS: list[type[OnnxLowering]] = [
-    *cast.PATTERNS,
-    *counting.PATTERNS,
-    *indexing.PATTERNS,
-    *movement.PATTERNS,
-    *placing.PATTERNS,
-    *resize.PATTERNS,
-    *sampling.PATTERNS,
-    *selection.PATTERNS,
-    *shape.PATTERNS,
-]
+PATTERNS = patterns_in(
+    OnnxLowering, cast, counting, indexing, movement, placing, resize, sampling, selection, shape
+)

@@ -130,6 +130,3 @@ class DropoutLowering(OnnxLowering):
             kept, scale = kept | trains.negated(), at.where(trains, scale, 1.0)
         y = at.where(kept, x * scale, 0.0)
         rewriter.replace(op, [], [y.ssa] if op.mask is None else [y.ssa, kept.ssa])
-
-
-PATTERNS: list[type[OnnxLowering]] = [CastLowering, BitCastLowering, RunningLowering, DropoutLowering]

@@ -135,6 +135,3 @@ def indices_of_matrix(
     if shift:
         rows = rewriter.insert(graph.AddOp(rows, lowering.scalar(shift, i64, rewriter))).result
     return rows, columns
-
-
-PATTERNS: list[type[OnnxLowering]] = [RangeLowering, EyeLikeLowering, TriluLowering]

@@ -85,12 +85,3 @@ class OneHotLowering(ShapeLowering):
         negative = rewriter.insert(graph.LessOp(indices, zero)).result
         moved = rewriter.insert(graph.AddOp(indices, size)).result
         return rewriter.insert(graph.WhereOp(negative, moved, indices)).result
-
-
-PATTERNS: list[type[OnnxLowering]] = [
-    GatherLowering,
-    GatherNdLowering,
-    ScatterLowering,
-    ScatterNdLowering,
-    OneHotLowering,
-]

@@ -140,6 +140,3 @@ class Col2ImLowering(ShapeLowering):
             position = (inside.unsqueeze(1) + start.unsqueeze(0)).unsqueeze(*others)
             flat = flat * at.extent(padded[axis], i64) + position
         return flat
-
-
-PATTERNS: list[type[OnnxLowering]] = [MaxUnpoolLowering, TensorScatterLowering, Col2ImLowering]

@@ -16,7 +16,7 @@ from stepwell.dialects.types import tensor_type
 from stepwell.lowering.onnx_to_graph.expressions import Formula
 from stepwell.lowering.onnx_to_graph.host_calls import host_results
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, normalized_axis, shape_of
+from stepwell.lowering.onnx_to_graph.support import element_of, normalized_axis, shape_of
 from stepwell.lowering.onnx_to_graph.tensor.resize_by_data import COORDINATES, Sampling, resize_by
 from stepwell.passes.analysis.symbolic_values import symbolic_dims
 from stepwell.runtime.dims import UNKNOWN, Dim
@@ -237,6 +237,3 @@ def _spread(op: onnx.OnnxOp, values: Sequence[T], positions: Sequence[int], defa
     for position, value in zip(positions, values, strict=True):
         result[position] = value
     return result
-
-
-PATTERNS: list[type[OnnxLowering]] = [ResizeLowering, UpsampleLowering]

@@ -146,6 +146,3 @@ def _weighted(x: Value, positions: Value, weights: Value, grid_rank: int) -> Val
     else:
         found = found.reshape([d for i, d in enumerate(found.dims) if i not in taken])
     return found.transpose([0, grid_rank + 1, *range(1, grid_rank + 1)])
-
-
-PATTERNS: list[type[OnnxLowering]] = [GridSampleLowering, AffineGridLowering]

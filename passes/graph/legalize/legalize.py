@@ -34,4 +34,5 @@ class LegalizePass(FunctionPass):
     """The set's name: `kernels`, `transposed-products`, `wide-convs`, `wide-floats`, or one of a package."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        apply_patterns_once(func.body, legalizations(self.set, weights_of(ctx), target_of(ctx)))
+        patterns = legalizations(self.set, weights_of(ctx), target_of(ctx))
+        apply_patterns_once(func.body.walk(region_first=True), patterns)

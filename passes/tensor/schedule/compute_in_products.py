@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.expand_loops import expanded, is_elementwise
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
@@ -59,7 +59,7 @@ class ComputeInProductsPass(FunctionPass):
     min_elems: int = 16384
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL not in func.attributes:
+        if not is_kernel(func):
             return
         for op in list(func.body.block.ops):
             if isinstance(op, GenericOp) and (position := self._computed(op)) is not None:

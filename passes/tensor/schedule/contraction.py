@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, TensorType
-from xdsl.dialects.func import FuncOp
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -16,7 +15,7 @@ from xdsl.ir.affine import AffineMap
 from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.combiners import combiner_of
-from stepwell.dialects.tensor_ir.padding import Inside, padded_tensors, share_inside
+from stepwell.dialects.tensor_ir.padding import Inside, PaddedTensors, share_inside
 from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file, widest_element
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
@@ -27,6 +26,7 @@ from stepwell.dialects.tensor_ir.structured import (
 )
 from stepwell.dialects.tensor_ir.transfers import element_type
 from stepwell.dialects.types import element_bytes
+from stepwell.passes.analysis.manager import analysis
 from stepwell.passes.tensor.schedule.register_tile import choose_register_tile, rows_in_cache
 from stepwell.passes.tensor.schedule.tile_product import TileBlock, tile_block
 from stepwell.runtime.machine.target import TargetDescription
@@ -309,9 +309,9 @@ def _rows_inside(view: Structured, roles: _Roles) -> Sequence[int]:
     As a loop outside of the tile it leaves out the steps of a sum that read padding only (1x7 of 240, dilated
     by 2, at 144x5: 5.4 to 3.6 ms).
     """
-    func = view.op.parent_op()
-    padded: Mapping[SSAValue, Inside] = padded_tensors(func) if isinstance(func, FuncOp) else {}
-    inside: Inside = padded.get(view.inputs[roles.other], {})
+    kernel = view.op.parent_op()
+    assert kernel is not None, "structured ops are in functions"
+    inside: Inside = analysis(kernel, PaddedTensors).inside.get(view.inputs[roles.other], {})
     long = [d for d in roles.rows if (view.extents[d] or _ENOUGH_ROWS) >= _ENOUGH_ROWS]
     left = [d for d in roles.rows if share_inside(view, roles.other, d, inside) >= _MOSTLY_INSIDE]
     return left if any(d in long for d in left) else roles.rows

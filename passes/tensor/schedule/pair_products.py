@@ -17,7 +17,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.arith import DotBfloatsOp
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
-from stepwell.dialects.sched import KERNEL, SCHEDULE
+from stepwell.dialects.sched import SCHEDULE
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
     generic,
@@ -70,7 +71,7 @@ class PairProductsPass(FunctionPass):
     """Rewrite for targets without the instruction too."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL not in func.attributes or not (self.always or target_of(ctx).has_bfloat_products):
+        if not is_kernel(func) or not (self.always or target_of(ctx).has_bfloat_products):
             return
         constants = Constants(func)
         for op in list(func.body.block.ops):

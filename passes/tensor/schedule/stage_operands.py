@@ -18,7 +18,8 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
-from stepwell.dialects.sched import KERNEL, SCHEDULE
+from stepwell.dialects.sched import SCHEDULE
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
@@ -76,7 +77,7 @@ class StageOperandsPass(FunctionPass):
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL not in func.attributes:
+        if not is_kernel(func):
             return
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         constants = Constants(func)

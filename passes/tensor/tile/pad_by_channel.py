@@ -14,7 +14,8 @@ from xdsl.ir import OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.ir_builder import Constants, IRBuilder
-from stepwell.dialects.sched import KERNEL, Schedule
+from stepwell.dialects.sched import Schedule
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.groups import is_empty
 from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
@@ -61,7 +62,7 @@ class PadByChannelPass(FunctionPass):
     name = "pad-by-channel"
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL not in func.attributes:
+        if not is_kernel(func):
             return
         constants = Constants(func)
         for op in list(func.body.block.ops):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import product
-from math import prod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor, vector
@@ -12,31 +13,20 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.vector import CombiningKindAttr
-from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects.ir_builder import INDEX, Constants, IRBuilder, dense_attr
-from stepwell.dialects.sched import schedule_of
-from stepwell.dialects.tensor_ir.combiners import Combiner, combiner_of
 from stepwell.dialects.tensor_ir.dead import erase_dead
-from stepwell.dialects.tensor_ir.element_reads import is_element_read, read_lanes
-from stepwell.dialects.tensor_ir.structured import Structured
-from stepwell.dialects.tensor_ir.transfers import element_type, vector_type
-from stepwell.dialects.tensor_ir.vector_values import (
-    MAX_ELEMENTS,
-    MAX_STEPS,
-    VectorValues,
-    has_vector_form,
-    is_number,
-)
+from stepwell.dialects.tensor_ir.element_reads import read_lanes
+from stepwell.dialects.tensor_ir.transfers import vector_type
+from stepwell.dialects.tensor_ir.vector_values import VectorValues
 from stepwell.dialects.vector import MultiReductionOp
 from stepwell.passes.base import FunctionPass
-from stepwell.passes.context import remark
-from stepwell.passes.tensor.vector.access import Access, access, read, write
+from stepwell.passes.tensor.vector.access import read, write
 from stepwell.passes.tensor.vector.forward import forward_tiles
-
-# Elements at computed positions are read one by one.
-MAX_READS = 64
+from stepwell.passes.tensor.vector.vector_tiles import VectorTile, vector_tiles
+from stepwell.patterns.driver.greedy import apply_patterns_once
 
 
 class VectorizePass(FunctionPass):
@@ -53,186 +43,193 @@ class VectorizePass(FunctionPass):
     name = "vectorize"
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        constants = Constants(func)
-        for op in list(func.walk()):
-            schedule = schedule_of(op)
-            if schedule is None or schedule.vectorize is None or schedule.loops():
-                continue
-            if (view := Structured.of(op)) is None:
-                continue
-            tile = _TileVectorizer.of(view, schedule.vectorize, constants)
-            if isinstance(tile, str):
-                remark(op, f"not vectorized: {tile}")
-            else:
-                tile.run()
+        tiles, constants = vector_tiles(func), Constants(func)
+        patterns = [VectorizeParallelLanes(tiles, constants), VectorizeReducedLanes(tiles, constants)]
+        apply_patterns_once(tiles, patterns)
         forward_tiles(func)
         erase_dead(func)
 
 
-class _TileVectorizer:
-    """Rewrites one structured op to vectors over its parallel loops, the lanes last."""
+@dataclass
+class VectorizeParallelLanes(RewritePattern):
+    """
+    A tile whose lanes are parallel: its body on vectors, once for each step of its reductions.
 
-    def __init__(self, view: Structured, lanes: int, extents: Sequence[int], constants: Constants):
-        self.view = view
-        self.lanes = lanes
-        self.extents = extents
-        self.dims = (*(d for d, p in enumerate(view.parallel) if p and d != lanes), lanes)
-        self.shape = tuple(extents[d] for d in self.dims)
-        self.kept = self.dims if view.parallel[lanes] else self.dims[:-1]
-        self.steps = [d for d in range(view.rank) if d not in self.dims]
-        self.combiner: Combiner | None = None if view.parallel[lanes] else combiner_of(view.body)
-        self.emit = IRBuilder.before(view.op, constants)
-        self.fused = _products_to_fuse(view)
+    ```mlir
+    %y = linalg.generic {
+        indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>,
+                         affine_map<(m, n, k) -> (m, n)>],
+        iterator_types = ["parallel", "parallel", "reduction"]
+      } ins(%a, %b : tensor<2x4xf32>, tensor<2x8xf32>) outs(%c : tensor<4x8xf32>)
+      attrs = {sched.schedule = #sched.schedule<tile = [0, 0, 0], vectorize = 1>} {
+    ^bb0(%x: f32, %w: f32, %s: f32):
+      %p = arith.mulf %x, %w : f32
+      %t = arith.addf %s, %p : f32
+      linalg.yield %t : f32
+    } -> tensor<4x8xf32>
+    // ->
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c1 = arith.constant 1 : index
+    %s = vector.transfer_read %c[%c0, %c0], %zero
+        {in_bounds = [true, true]}
+        : tensor<4x8xf32>, vector<4x8xf32>
+    %a0 = vector.transfer_read %a[%c0, %c0], %zero
+        {permutation_map = affine_map<(k, m) -> (m, 0)>, in_bounds = [true, true]}
+        : tensor<2x4xf32>, vector<4x8xf32>
+    %b0 = vector.transfer_read %b[%c0, %c0], %zero
+        {permutation_map = affine_map<(k, n) -> (0, n)>, in_bounds = [true, true]}
+        : tensor<2x8xf32>, vector<4x8xf32>
+    %s0 = vector.fma %a0, %b0, %s : vector<4x8xf32>
+    %a1 = vector.transfer_read %a[%c1, %c0], %zero
+        {permutation_map = affine_map<(k, m) -> (m, 0)>, in_bounds = [true, true]}
+        : tensor<2x4xf32>, vector<4x8xf32>
+    %b1 = vector.transfer_read %b[%c1, %c0], %zero
+        {permutation_map = affine_map<(k, n) -> (0, n)>, in_bounds = [true, true]}
+        : tensor<2x8xf32>, vector<4x8xf32>
+    %s1 = vector.fma %a1, %b1, %s0 : vector<4x8xf32>
+    %y = vector.transfer_write %s1, %c[%c0, %c0] {in_bounds = [true, true]} : vector<4x8xf32>, tensor<4x8xf32>
+    ```
+    """
 
-    @staticmethod
-    def of(view: Structured, lanes: int, constants: Constants) -> _TileVectorizer | str:
-        """The vectorizer of an op, or the reason why vectors cannot express it."""
-        extents = [n for n in view.extents if n is not None]
-        if len(extents) != view.rank:
-            return "its tile has an extent that is not known here"
-        tile = _TileVectorizer(view, lanes, extents, constants)
-        return tile.obstacle() or tile
+    tiles: Mapping[Operation, VectorTile]
+    constants: Constants
 
-    def obstacle(self) -> str | None:
-        """The reason why vectors cannot express the op; None when they can."""
-        steps = prod(self.extents[d] for d in self.steps)
-        if prod(self.shape) > MAX_ELEMENTS or steps > MAX_STEPS or 0 in self.extents:
-            return f"{prod(self.shape)} elements and {steps} steps are no tile for registers"
-        if not self.view.parallel[self.lanes] and self.combiner is None:
-            return "no vector operation combines the lanes of its reduction"
-        point = dict.fromkeys(self.steps, 0)
-        for map, value in zip(self.view.maps, self.view.op.operands, strict=True):
-            if access(map, self.dims, self.extents, point) is None or not is_number(element_type(value.type)):
-                return f"it reaches an operand of type {value.type} by {map}"
-        for map in self.view.init_maps:
-            at = access(map, self.kept, self.extents, point)
-            if at is None or None in at.dim_of or any(s != 1 for s in at.stride):
-                return f"it writes its result by {map}"
-        for op in self.view.body.ops:
-            if is_element_read(op) and prod(self.shape) > MAX_READS:
-                return f"{prod(self.shape)} elements at positions of their own are no tile for registers"
-            if isinstance(op, linalg.IndexOp | linalg.YieldOp) or is_element_read(op):
-                continue
-            if not has_vector_form(op):
-                return f"{op.name} has no form on vectors"
-        return None
-
-    def run(self) -> None:
-        """Replace the op by reads, vector ops for its body, and writes."""
-        # Accumulators start from the inits.
-        body, count = self.view.body, len(self.view.inputs)
-        last = body.last_op
-        assert last is not None
-        accumulators = list(body.args[count:])
-        used = [arg.first_use is not None for arg in accumulators]
-        origin = dict.fromkeys(self.steps, 0)
-        blocks = [self._access(m, self.kept, origin) for m in self.view.init_maps]
-        shape = tuple(self.extents[d] for d in self.kept)
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: linalg.GenericOp | linalg.FillOp, rewriter: PatternRewriter) -> None:
+        tile = self.tiles.get(op)
+        if tile is None or tile.combiner is not None:
+            return
+        emit = IRBuilder.on(rewriter, constants=self.constants)
+        accumulators = tile.view.body.args[len(op.inputs) :]
         values = [
-            read(self.emit, init, at, shape) if is_used else init
-            for init, at, is_used in zip(self.view.inits, blocks, used, strict=True)
+            init if arg.first_use is None else read(emit, init, block, tile.result_shape)
+            for arg, init, block in zip(accumulators, op.outputs, tile.blocks, strict=True)
         ]
-        # The body, step by step of the reductions, or once for lanes that are combined.
-        if self.combiner is None:
-            for point in self._points():
-                known = self._evaluate(point, dict(zip(accumulators, values, strict=True)))
-                values = [known[value] for value in last.operands]
-        else:
-            values = [self._reduce_lanes(self.combiner, values[0])]
-        results = [
-            write(self.emit, value, init, at)
-            for value, init, at in zip(values, self.view.inits, blocks, strict=True)
-        ]
-        for old, new in zip(self.view.op.results, results, strict=True):
-            old.replace_all_uses_with(new)
-        self.view.op.detach()
-        self.view.op.erase()
+        for point in tile.points():
+            known = _Body(emit, tile, point, dict(zip(accumulators, values, strict=True)))
+            values = [known[value] for value in tile.results]
+        _write_results(emit, rewriter, tile, values)
 
-    def _points(self) -> list[dict[int, int]]:
-        """The steps of the reductions, which are unrolled."""
-        ranges = [range(self.extents[d]) for d in self.steps]
-        return [dict(zip(self.steps, point, strict=True)) for point in product(*ranges)]
 
-    def _reduce_lanes(self, combiner: Combiner, accumulator: SSAValue) -> SSAValue:
-        """The reduction along lanes: steps combined lane by lane, then all lanes with the accumulator."""
-        total: SSAValue | None = None
-        for point in self._points():
-            known = self._evaluate(point, {}, skip=combiner.op)
-            value = known[combiner.value]
-            total = value if total is None else self._combine(combiner.op, total, value)
-        assert total is not None
-        kind = CombiningKindAttr(combiner.kind)
-        return self.emit.value(MultiReductionOp(kind, total, accumulator, [len(self.shape) - 1]))
+@dataclass
+class VectorizeReducedLanes(RewritePattern):
+    """
+    A tile whose lanes are reduced: steps combined lane by lane, then all lanes with the accumulator.
 
-    def _combine(self, like: Operation, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        op = type(like).create(
-            operands=[lhs, rhs], result_types=[lhs.type], properties=like.properties.copy()
-        )
-        return self.emit.value(op)
+    ```mlir
+    %y = linalg.generic {
+        indexing_maps = [affine_map<(i, k, j) -> (i, k, j)>, affine_map<(i, k, j) -> (i)>],
+        iterator_types = ["parallel", "reduction", "reduction"]
+      } ins(%x : tensor<4x2x8xf32>) outs(%e : tensor<4xf32>)
+      attrs = {sched.schedule = #sched.schedule<tile = [0, 0, 0], vectorize = 2>} {
+    ^bb0(%a: f32, %s: f32):
+      %n = arith.negf %a : f32
+      %t = arith.maximumf %s, %n : f32
+      linalg.yield %t : f32
+    } -> tensor<4xf32>
+    // ->
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c1 = arith.constant 1 : index
+    %s = vector.transfer_read %e[%c0], %zero {in_bounds = [true]} : tensor<4xf32>, vector<4xf32>
+    %a0 = vector.transfer_read %x[%c0, %c0, %c0], %zero
+        {permutation_map = affine_map<(i, k, j) -> (i, j)>, in_bounds = [true, true]}
+        : tensor<4x2x8xf32>, vector<4x8xf32>
+    %n0 = arith.negf %a0 : vector<4x8xf32>
+    %a1 = vector.transfer_read %x[%c0, %c1, %c0], %zero
+        {permutation_map = affine_map<(i, k, j) -> (i, j)>, in_bounds = [true, true]}
+        : tensor<4x2x8xf32>, vector<4x8xf32>
+    %n1 = arith.negf %a1 : vector<4x8xf32>
+    %m = arith.maximumf %n0, %n1 : vector<4x8xf32>
+    %r = vector.multi_reduction <maximumf>, %m, %s [1] : vector<4x8xf32> to vector<4xf32>
+    %y = vector.transfer_write %r, %e[%c0] {in_bounds = [true]} : vector<4xf32>, tensor<4xf32>
+    ```
+    """
 
-    def _access(self, map: AffineMap, dims: Sequence[int], point: Mapping[int, int]) -> Access:
-        found = access(map, dims, self.extents, point)
-        assert found is not None  # `obstacle` has seen to that
-        return found
+    tiles: Mapping[Operation, VectorTile]
+    constants: Constants
 
-    def _evaluate(
-        self, point: Mapping[int, int], known: Mapping[SSAValue, SSAValue], skip: Operation | None = None
-    ) -> VectorValues:
-        """The values of the body on vectors, at one step of the reductions."""
-        view, values = self.view, VectorValues(self.emit, self.shape, known)
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: linalg.GenericOp, rewriter: PatternRewriter) -> None:
+        tile = self.tiles.get(op)
+        if tile is None or (combiner := tile.combiner) is None:
+            return
+        emit = IRBuilder.on(rewriter, constants=self.constants)
+
+        def combined(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+            like = combiner.op
+            return emit.value(
+                type(like).create(
+                    operands=[lhs, rhs], result_types=[lhs.type], properties=like.properties.copy()
+                )
+            )
+
+        start = read(emit, op.outputs[0], tile.blocks[0], tile.result_shape)
+        steps = (_Body(emit, tile, point, {})[combiner.value] for point in tile.points())
+        kind, lanes = CombiningKindAttr(combiner.kind), len(tile.shape) - 1
+        total = emit.value(MultiReductionOp(kind, reduce(combined, steps), start, [lanes]))
+        _write_results(emit, rewriter, tile, [total])
+
+
+def _write_results(
+    emit: IRBuilder, rewriter: PatternRewriter, tile: VectorTile, values: Sequence[SSAValue]
+) -> None:
+    """Replace a tile's op by writes of vectors to its inits."""
+    op = tile.view.op
+    triples = zip(values, op.outputs, tile.blocks, strict=True)
+    rewriter.replace(op, [], [write(emit, value, init, block) for value, init, block in triples])
+
+
+class _Body(VectorValues):
+    """The values of a tile's body on vectors, at one point of the unrolled loops."""
+
+    def __init__(
+        self, emit: IRBuilder, tile: VectorTile, point: Mapping[int, int], known: Mapping[SSAValue, SSAValue]
+    ):
+        super().__init__(emit, tile.shape, known)
+        self.tile = tile
+        self.point = point
+        view = tile.view
         for arg, value, map in zip(view.body.args, view.inputs, view.maps, strict=False):
             if arg.first_use is None:
                 continue
             if isinstance(value.type, TensorType):
-                values[arg] = read(self.emit, value, self._access(map, self.dims, point), self.shape)
+                self[arg] = read(emit, value, tile.access(map, point), tile.shape)
             else:
-                values[arg] = values.broadcast(value)
-        # A product is computed with its sum as one FMA, unless that sum is the op to skip.
-        absorbed = {skip, *(product_op for sum_op, product_op in self.fused.items() if sum_op is not skip)}
+                self[arg] = self.broadcast(value)
         for op in view.body.ops:
-            if isinstance(op, linalg.IndexOp):
-                values[op.result] = self._steps_of(op.dim.value.data, point, values)
-            elif isinstance(op, linalg.YieldOp) or op in absorbed:
-                continue
-            elif (product_op := self.fused.get(op)) is not None:
-                values[op.results[0]] = self._multiplied_and_added(op, product_op, values)
-            elif isinstance(op, tensor.ExtractOp):
-                loops = {dim: self._lanes_of(dim, point) for dim in range(view.rank)}
-                read_lanes(op, values, loops)
-            else:
-                values.compute(op)
-        return values
+            if op not in tile.skipped:
+                _FORMS.get(type(op), _Body.compute)(self, op)
 
-    def _multiplied_and_added(self, op: Operation, product_op: Operation, values: VectorValues) -> SSAValue:
-        accumulator = next(v for v in op.operands if v is not product_op.results[0])
-        operands = [values[v] for v in (*product_op.operands, accumulator)]
-        return self.emit.value(vector.FMAOp.create(operands=operands, result_types=[operands[-1].type]))
-
-    def _steps_of(self, dim: int, point: Mapping[int, int], values: VectorValues) -> SSAValue:
-        """The value of `linalg.index` on a vector."""
-        if dim not in self.dims:
-            return values.broadcast(self.emit.materialize(point[dim]))
-        type = vector_type(INDEX, self.shape)
-        return self.emit.constant(dense_attr(type, self._lanes_of(dim, point)), type)
-
-    def _lanes_of(self, dim: int, point: Mapping[int, int]) -> list[int]:
+    def index(self, op: linalg.IndexOp) -> None:
         """The step of a loop in each lane."""
-        if dim not in self.dims:
-            return [point[dim]] * prod(self.shape)
-        position = self.dims.index(dim)
-        inner = prod(self.shape[position + 1 :])
-        return [i // inner % self.shape[position] for i in range(prod(self.shape))]
+        dim = op.dim.value.data
+        if dim in self.tile.dims:
+            type = vector_type(INDEX, self.shape)
+            self[op.result] = self.emit.constant(dense_attr(type, self.tile.lanes_of(dim, self.point)), type)
+        else:
+            self[op.result] = self.broadcast(self.emit.materialize(self.point[dim]))
+
+    def element(self, op: tensor.ExtractOp) -> None:
+        """An element at a computed position for each lane."""
+        read_lanes(op, self, {dim: self.tile.lanes_of(dim, self.point) for dim in range(self.tile.view.rank)})
+
+    def sum(self, op: arith.AddfOp) -> None:
+        """A sum, as one FMA with a product that has no other use."""
+        if (product := self.tile.fused.get(op)) is None:
+            self.compute(op)
+            return
+        accumulator = next(v for v in op.operands if v is not product.results[0])
+        operands = [self[v] for v in (*product.operands, accumulator)]
+        self[op.result] = self.emit.value(
+            vector.FMAOp.create(operands=operands, result_types=[operands[-1].type])
+        )
 
 
-def _products_to_fuse(view: Structured) -> dict[Operation, Operation]:
-    """Maps each `arith.addf` of an accumulator and a product with no other use to that product."""
-    found: dict[Operation, Operation] = {}
-    accumulators = view.body.args[len(view.inputs) :]
-    for op in view.body.ops:
-        if not isinstance(op, arith.AddfOp):
-            continue
-        lhs, rhs = op.operands
-        factor = rhs if lhs in accumulators else lhs if rhs in accumulators else None
-        if isinstance(factor, OpResult) and isinstance(factor.op, arith.MulfOp) and factor.has_one_use():
-            found[op] = factor.op
-    return found
+_FORMS: Mapping[type[Operation], Callable[[_Body, Any], None]] = {
+    linalg.IndexOp: _Body.index,
+    tensor.ExtractOp: _Body.element,
+    arith.AddfOp: _Body.sum,
+}
+"""The forms on vectors of ops of a body; all others have vectors for their scalars."""

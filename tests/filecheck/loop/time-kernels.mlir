@@ -1,7 +1,7 @@
 // RUN: stepwell-opt %s -p time-kernels | filecheck %s
 // RUN: stepwell-opt %s -p time-kernels,convert-loops-to-llvm | filecheck %s --check-prefix=LLVM
 
-func.func private @k(%x: memref<4xf32>) attributes {sched.kernel, sched.symbols = [], sched.inputs = 0 : i64, sched.outputs = 1 : i64}
+func.func private @k(%x: memref<4xf32>) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>}
 
 // CHECK-LABEL: @main
 // LLVM-LABEL: llvm.func @main

@@ -27,7 +27,8 @@ from stepwell.tools.driver.plugins import load_plugin
 from tests.onnx_models import onnx_model
 
 KERNEL = """
-func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sched.symbols = []} {
+func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32>
+    attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant dense<0xff800000> : vector<16xf32>
@@ -43,7 +44,7 @@ func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sc
 WIDE = KERNEL.replace("16x", "64x").replace("<16", "<64")
 
 REFUSED = """
-func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel, sched.symbols = []} {
+func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %d = memref.dim %x, %c0 : memref<?xf32>
   func.return %d : index

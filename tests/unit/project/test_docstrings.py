@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import cleandoc, signature
@@ -20,7 +20,8 @@ import pytest
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Region
+from xdsl.dialects.test import TestOp
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
 from xdsl.transforms.dead_code_elimination import dce
 
@@ -29,6 +30,7 @@ from stepwell.passes import run_pipeline
 from stepwell.passes.base import functions_of
 from stepwell.passes.instruments import module_text
 from stepwell.patterns import Rule, rewrite
+from stepwell.patterns.driver.carry_out import RewriteListener, listening
 from stepwell.runtime.machine.target import target_from
 from tests.support.fragments import (
     ONE_VALUE,
@@ -74,8 +76,8 @@ EXAMPLES = list(examples())
 
 def rule_of(example: Example) -> Callable[..., RewritePattern | Rule] | None:
     """What makes the rule that an example belongs to; None for other owners, and for rules of conversions."""
-    if not example.file.startswith("passes/"):
-        return None  # a conversion changes types, so its rules work together only: FileCheck files hold them
+    if not example.file.startswith(("passes/", "lowering/linalg_to_")):
+        return None  # other conversions change types: their rules work together only, in FileCheck files
     module = import_module(f"stepwell.{example.file.removesuffix('.py').replace('/', '.')}")
     owner = getattr(module, example.owner, None)
     if isinstance(owner, type):
@@ -89,6 +91,12 @@ def test_example_parses_and_verifies(example: Example) -> None:
         check_fragment(half, str(example))
 
 
+# The patterns that share a 1:N conversion, or are handed an analysis, are applied by their pass.
+PASSES = {
+    "vectors": "unroll-vectors{mcpu=x86-64-v3}",
+    "tiles": "vectorize",
+    "products": "convert-linalg-to-amx{mcpu=sapphirerapids}",
+}
 RULES = [example for example in EXAMPLES if len(example.halves) == 2 and rule_of(example) is not None]
 
 
@@ -101,17 +109,31 @@ def test_rule_turns_its_first_half_into_its_second(example: Example) -> None:
     known = {"weights": ctx.weights, "target": target_from("x86-64-v3")}
     given = {name: known[name] for name in signature(make_rule).parameters if name in known}
     before, after = halves_as_modules(ctx, example)
-    if "vectors" in signature(make_rule).parameters:
-        # A 1:N conversion, whose patterns work together only.
-        run_on_body(before, lambda module: run_pipeline(module, "unroll-vectors{mcpu=x86-64-v3}", ctx))
+    if pipeline := next(filter(None, map(PASSES.get, signature(make_rule).parameters)), None):
+        applied = Applied()
+        with listening(applied):
+            run_on_body(before, lambda module: run_pipeline(module, pipeline, ctx))
+        assert example.owner in applied.patterns
         constants_first(after)
     else:
         apply(make_rule(**given), before)
     dce(before)
     dce(after)
+    observed = [op for op in after.body.block.ops if op.operands or not isinstance(op, TestOp)]
+    assert observed, f"{example}: the halves define no value of the same name and have no effects"
     assert before.is_structurally_equivalent(after), (
         f"the rule gives\n{module_text(before)}\nbut its example says\n{module_text(after)}"
     )
+
+
+class Applied(RewriteListener):
+    """Collects the names of the patterns that are applied."""
+
+    def __init__(self) -> None:
+        self.patterns = set[str]()
+
+    def rewrote(self, pattern: str, op: Operation, made: Sequence[Operation]) -> None:
+        self.patterns.add(pattern)
 
 
 def apply(rule: RewritePattern | Rule, module: ModuleOp) -> None:
@@ -143,7 +165,8 @@ def halves_as_modules(ctx: StepwellContext, example: Example) -> tuple[ModuleOp,
     """
     Both halves as modules with the same given values, that keep the same results.
 
-    Kept is what both halves define; where the second half is one value only, the last that the first defines.
+    Kept is what both halves define, which is nothing for ops on buffers; where the second half is one value
+    only, the last that the first defines.
     """
     first, second = example.halves
     defined = results_of(ctx, first)
@@ -157,7 +180,6 @@ def halves_as_modules(ctx: StepwellContext, example: Example) -> tuple[ModuleOp,
     also_defined = results_of(ctx, second)
     given |= {name: type for name, type in free_values(ctx, second).items() if name not in defined}
     keep = [(name, type) for name, type in defined.items() if name in also_defined]
-    assert keep, f"{example}: the halves define no value of the same name"
     return (
         parse_fragment(ctx, first, given=given, keep=keep),
         parse_fragment(ctx, second, given=given, keep=keep),

@@ -21,6 +21,6 @@ func.func @main(%n: tensor<i64>) -> (tensor<?xf32> {graph.dims = #graph.dims<["d
   func.return %c : tensor<?xf32>
 }
 func.func private @k0(tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, index)
-  -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>}) attributes {sched.kernel, sched.symbols = ["N"]}
+  -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>}) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>}
 func.func private @k1(index)
-  -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>}) attributes {sched.kernel, sched.symbols = ["N"]}
+  -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>}) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1, symbols = ["N"]>}

@@ -15,10 +15,10 @@ func.func @main(%x: tensor<?x64xf32> {graph.name = "x", graph.dims = #graph.dims
 }
 func.func private @k0(tensor<?x64xf32>, tensor<64x8xf32>, index)
     -> (tensor<?x8xf32> {graph.dims = #graph.dims<["N", 8]>})
-    attributes {sched.kernel, sched.symbols = ["N"], sched.scratch = "64 * N"}
+    attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1, scratch = "64 * N", symbols = ["N"]>}
 func.func private @k1(tensor<?x2x4xf32>, index)
     -> (tensor<?x2x4xf32> {graph.dims = #graph.dims<["M", 2, 4]>})
-    attributes {sched.kernel, sched.symbols = ["M"]}
+    attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["M"]>}
 
 // CHECK: func.func private @k0(memref<?x64xf32>, memref<64x8xf32>, memref<?x8xf32>, memref<?xi8>, index)
 // CHECK: func.func @main(%[[X:.*]]: memref<?x64xf32> {graph.dims = #graph.dims<["N", 64]>}, %[[Y:.*]]: memref<?x8xf32> {{.*}}, %[[ARENA:.*]]: memref<?xi8>, %[[N:.*]]: index)

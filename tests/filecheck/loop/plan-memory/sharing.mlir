@@ -19,4 +19,4 @@ func.func @main(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
   // CHECK: func.return
   func.return %d, %x : tensor<16xf32>, tensor<16xf32>
 }
-func.func private @k(tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel}
+func.func private @k(tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}

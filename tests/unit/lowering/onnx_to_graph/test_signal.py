@@ -1,5 +1,5 @@
 """
-`DFT`, `STFT` → `graph`, against numpy: lengths that cut and fill, odd ones, an axis that is data.
+`DFT`, `STFT` → `graph`, against numpy's transforms: lengths that cut and fill, odd ones, an axis in data.
 """
 
 from __future__ import annotations

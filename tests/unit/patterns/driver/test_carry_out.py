@@ -72,7 +72,7 @@ ONCE: dict[str, Callable[[FuncOp], object]] = {
     "conversion": lambda f: convert(f, [Never(), AsNeg()], []),
     "conversion-of-new-ops": lambda f: convert(f, [Never(), AsNeg()], [], convert_new_ops=True),
     "greedy": lambda f: apply_patterns(f.body, [Never(), AsNeg()]),
-    "each-op-once": lambda f: apply_patterns_once(f.body, [Never(), AsNeg()]),
+    "each-op-once": lambda f: apply_patterns_once(f.body.walk(), [Never(), AsNeg()]),
     "dataflow": as_neg,
 }
 ENDLESS: dict[str, tuple[Callable[[FuncOp], object], int]] = {
@@ -124,7 +124,7 @@ def test_ops_inside_new_ops_have_a_location_too_and_given_ones_stay() -> None:
             rewriter.replace(op, graph.NegOp(op.input))
 
     module = sw.parse(TEXT).op
-    apply_patterns_once(function_of(module).body, [AsLambda()])
+    apply_patterns_once(function_of(module).body.walk(), [AsLambda()])
     inner = [op for op in module.walk() if op.name == "graph.relu"]
     places = [next(n for n in ("first", "second", "own") if n in str(op.location)) for op in inner]
     assert places == ["first", "own", "second", "own"]
