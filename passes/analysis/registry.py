@@ -8,25 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import ClassVar, NamedTuple, Protocol, Self, cast
+from typing import NamedTuple, Protocol, cast
 
-from xdsl.ir import Operation
-
+from stepwell.passes.analysis.manager import Cacheable
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
 
-class Analysis(Protocol):
-    """Facts about an op and the ops inside of it, which hold until one of them changes."""
-
-    name: ClassVar[str]
-
-    @classmethod
-    def of(cls, op: Operation) -> Self:
-        """The facts about an op, which is not changed. Raises: StepwellError for IR that has none."""
-        ...
+class Analysis(Cacheable, Protocol):
+    """Facts about an op and the ops inside of it, for people too."""
 
     def __str__(self) -> str:
-        """The facts for people, in lines."""
+        """The facts, in lines."""
         ...
 
 
