@@ -31,6 +31,7 @@ from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.onnx.input_shapes import Resized
 from stepwell.dialects.sched_kernel import is_kernel, set_scratch, symbols_of
+from stepwell.dialects.sched_program import planned_program
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.fingerprint import kernel_key
@@ -42,7 +43,6 @@ from stepwell.lowering.kernels.tile_code import tile_check_code
 from stepwell.lowering.main_to_buffers import (
     fallible_ops,
     inputs_of,
-    main_facts,
     object_indices,
     published_symbols,
     returned_values,
@@ -124,7 +124,7 @@ def check_main(module: ModuleOp) -> None:
         raise StepwellError("bad-main", main, "@main must be one block that ends in func.return")
     given = [arg.type for arg in inputs_of(main)]
     if len(main.args) - len(given) != len(symbols_of(main)):
-        raise StepwellError("bad-main", main, "each index argument of @main is named by sched.symbols")
+        raise StepwellError("bad-main", main, "each index argument of @main is named by its #sched.program")
     for type in (*given, *main.function_type.outputs):
         if isinstance(type, TensorType):
             tensor = cast(Tensor, type)
@@ -211,6 +211,12 @@ def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
         objects_per_call=host.objects,
         output_objects=host.outputs,
     )
+
+
+def main_facts(main: func.FuncOp) -> dict[str, object]:
+    """The memory of a planned `@main`, for the cache: bytes of the arena, number of slots."""
+    program = planned_program(main)
+    return {"arena": program.arena.data, "slots": program.slots.data}
 
 
 def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:

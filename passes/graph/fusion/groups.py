@@ -86,7 +86,7 @@ def _fills_panels(node: Node, sink: Node) -> bool:
 def _rows(way: Way, sink: Node) -> bool:
     """Whether reductions and row-wise ops may fuse along a path: only these and elementwise ops are on it."""
     steps = [*(node.kind for node in way.between), sink.kind]
-    return way.edge <= Kind.REDUCTION and all(k in _FOLLOWERS or k in _REDUCTIONS for k in steps)
+    return all(k in _FOLLOWERS or k in _REDUCTIONS for k in steps)
 
 
 def _producer(way: Way, sink: Node) -> bool:

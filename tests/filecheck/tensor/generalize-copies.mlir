@@ -50,3 +50,14 @@ func.func private @cache(%x: tensor<8x1x64xf32>, %p: index, %q: index) -> tensor
   %r = tensor.insert_slice %x into %e[0, %p, 0] [8, 1, 64] [1, 1, 1] : tensor<8x1x64xf32> into tensor<8x?x64xf32>
   func.return %r : tensor<8x?x64xf32>
 }
+
+// -----
+
+// One row of a matrix has fewer dimensions: it is no copy of loops.
+// CHECK-LABEL: @row
+// CHECK-NEXT: %[[R:.*]] = tensor.insert_slice %x into %e[1, 0] [1, 4] [1, 1] : tensor<4xf32>
+// CHECK-NEXT: func.return %[[R]]
+func.func private @row(%x: tensor<4xf32>, %e: tensor<3x4xf32>) -> tensor<3x4xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
+  %r = tensor.insert_slice %x into %e[1, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<3x4xf32>
+  func.return %r : tensor<3x4xf32>
+}

@@ -21,3 +21,12 @@ func.func @floats(%x: tensor<2x3xf8E4M3FN>, %w: tensor<3x4xf8E4M3FN>, %s: tensor
   %0 = "onnx.QLinearMatMul"(%x, %s, %p, %w, %s, %p, %s, %p) : (tensor<2x3xf8E4M3FN>, tensor<f32>, tensor<f8E4M3FN>, tensor<3x4xf8E4M3FN>, tensor<f32>, tensor<f8E4M3FN>, tensor<f32>, tensor<f8E4M3FN>) -> !onnx.any
   func.return
 }
+
+// One zero point for all scales is a scalar.
+// CHECK-LABEL: func.func @one_point
+// CHECK: %[[Z:.*]] = graph.reshape %z shape <[]>
+// CHECK: graph.dequantize %x, {{.*}} zero_point %[[Z]] : tensor<ui8> axis 1 to f32 : (tensor<2x4xui8>, tensor<4xf32>)
+func.func @one_point(%x: tensor<2x4xui8>, %s: tensor<?xf32>, %z: tensor<1xui8>) {
+  %0 = "onnx.DequantizeLinear"(%x, %s, %z) <{axis = 1 : i64}> : (tensor<2x4xui8>, tensor<?xf32>, tensor<1xui8>) -> !onnx.any
+  func.return
+}

@@ -87,3 +87,29 @@ func.func @along_the_sum(%x: tensor<1x8xf32>, %codes: tensor<16x8xi8>, %o: tenso
   } -> tensor<1x16xf32>
   func.return %r : tensor<1x16xf32>
 }
+
+// Two operands that are split otherwise have no loops in common: weights are computed before.
+// CHECK-LABEL: func.func @other_split
+func.func @other_split(%u: tensor<1x4x2xf32>, %codes: tensor<2x4x16xi8>, %o: tensor<1x16xf32>)
+    -> tensor<1x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  // CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%codes : tensor<2x4x16xi8>)
+  // CHECK: %[[V:.*]] = tensor.collapse_shape %[[W]]
+  // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[V]] : tensor<1x8xf32>, tensor<8x16xf32>)
+  %e = tensor.empty() : tensor<2x4x16xf32>
+  %d = linalg.generic {indexing_maps = [#whole, #whole], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%codes : tensor<2x4x16xi8>) outs(%e : tensor<2x4x16xf32>) {
+  ^bb0(%c: i8, %old: f32):
+    %f = arith.sitofp %c : i8 to f32
+    linalg.yield %f : f32
+  } -> tensor<2x4x16xf32>
+  %x = tensor.collapse_shape %u [[0 : i64], [1 : i64, 2 : i64]] : tensor<1x4x2xf32> into tensor<1x8xf32>
+  %v = tensor.collapse_shape %d [[0 : i64, 1 : i64], [2 : i64]] : tensor<2x4x16xf32> into tensor<8x16xf32>
+  %r = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %v : tensor<1x8xf32>, tensor<8x16xf32>) outs(%o : tensor<1x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %p = arith.mulf %a, %b : f32
+    %q = arith.addf %sum, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<1x16xf32>
+  func.return %r : tensor<1x16xf32>
+}
